@@ -188,7 +188,8 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 def _join(setting: Mapping[str, Any], test: Mapping[str, Any]) -> dict[str, Any]:
     """Return a scenario's setting and a test as one test."""
-    assertions = [entry for part in (setting, test) for entry in part.get("assert") or ()]
+    lists = [part.get("assert") for part in (setting, test)]
+    assertions = [entry for entries in lists if isinstance(entries, list) for entry in entries]
     variables = {**_mapping(setting.get("vars")), **_mapping(test.get("vars"))}
     return {**setting, **test, "vars": variables, "assert": assertions}
 

@@ -25,8 +25,25 @@ LOOKED_AT = 200_000
 # `prompts:` at the start of a line, or "prompts": as a key of JSON.
 _PROMPTFOO = re.compile(r"""^(?:prompts|\s*"prompts")\s*:""", re.MULTILINE)
 _PROMPTFOO_TOO = re.compile(r"""^(?:\s*")?(?:providers|targets|tests|defaultTest)"?\s*:""", re.MULTILINE)
+_TASK = re.compile(r"""^task\s*:""", re.MULTILINE)
+_TASK_TOO = re.compile(r"""^(?:doc_to_text|dataset_path|output_type)\s*:""", re.MULTILINE)
 _OURS = re.compile(r"""^(?:suites|models|models_to_test|judges|store)\s*:""", re.MULTILINE)
 PROGRAMS = (".js", ".mjs", ".cjs", ".ts", ".py", ".rb", ".go", ".sh", ".exe")
+
+
+PROGRAM_TAG = "!"
+"""How a value begins that YAML marks as a program's: `!function utils.make`; it is read as text."""
+
+
+class _Loader(yaml.CSafeLoader):
+    """YAML's safe loader, for which a tag of a tool's own makes text of a value."""
+
+
+def _write_tag(_: yaml.CSafeLoader, suffix: str, node: yaml.Node) -> str:
+    return f"{PROGRAM_TAG}{suffix} {node.value if isinstance(node, yaml.ScalarNode) else ''}"
+
+
+_Loader.add_multi_constructor(PROGRAM_TAG, _write_tag)
 
 
 class UnreadableError(Exception):
@@ -54,7 +71,7 @@ def parse(text: str, name: str) -> Any:
     """
     try:
         check_depth(text)
-        value = yaml.load(text, yaml.CSafeLoader)
+        value = yaml.load(text, _Loader)  # noqa: S506 - a safe loader
         is_too_much = count_nodes(value) > MOST_NODES
         # Dates, sets and what else JSON cannot hold become text; a loop of aliases fails here.
         return None if is_too_much else json.loads(json.dumps(value, default=str))
@@ -176,4 +193,5 @@ def name_tool(path: Path) -> str:
         return ""
     if _PROMPTFOO.search(text) and _PROMPTFOO_TOO.search(text) and not _OURS.search(text):
         return "promptfoo"
-    return ""
+    is_task = _TASK.search(text) and _TASK_TOO.search(text) and not _OURS.search(text)
+    return "lm-evaluation-harness" if is_task else ""

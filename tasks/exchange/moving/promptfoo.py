@@ -16,13 +16,12 @@ from basic_control.tasks.exchange.moving.checks import UntakenError, convert_ass
 from basic_control.tasks.exchange.moving.files import Folder
 from basic_control.tasks.exchange.moving.models import convert_provider, name_apart
 from basic_control.tasks.exchange.moving.prompts import Prompt, convert_prompts, read_names
-from basic_control.tasks.exchange.moving.records import Account, Case, Conversion, ConvertedCheck
+from basic_control.tasks.exchange.moving.records import STAND_IN, Account, Case, Conversion, ConvertedCheck
 from basic_control.tasks.exchange.moving.values import write_text
 
 TOOL = "promptfoo"
 JUDGE = {"name": "judge", "provider": "openai", "model": "gpt-6-luna"}
 """Where a grader is needed and none is named."""
-STAND_IN = {"name": "smollm2-135m", "provider": "embedded"}
 _KEYS = {"prompts", "providers", "targets", "tests", "defaultTest", "scenarios", "assertionTemplates"}
 RESERVED = ("answer", "response", "id", "row", "template", "family", "level", "messages", "calls")
 """Columns with a meaning of their own: a variable of that name gets another."""

@@ -85,7 +85,7 @@ def _conversation(text: str) -> list[dict[str, Any]] | None:
     is_plain = all(
         isinstance(message, dict)
         and set(message) == {"role", "content"}
-        and message["role"] in _ROLES
+        and str(message["role"]) in _ROLES
         and isinstance(message["content"], str)
         for message in messages
     )

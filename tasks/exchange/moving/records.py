@@ -7,6 +7,9 @@ from typing import Any, Literal
 Outcome = Literal["taken", "changed", "left out"]
 OUTCOMES: tuple[Outcome, ...] = ("taken", "changed", "left out")
 
+STAND_IN: dict[str, Any] = {"name": "smollm2-135m", "provider": "embedded"}
+"""The model where none is named or could be taken over."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class PartNote:

@@ -1,19 +1,21 @@
 """Write a converted configuration: eval.yaml, and a file of rows for each suite."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import yaml
 
 from basic_control.data.characters import storable
 from basic_control.data.errors import InputError
-from basic_control.tasks.exchange.moving import promptfoo
+from basic_control.tasks.exchange.moving import lm_eval, promptfoo
 from basic_control.tasks.exchange.moving.files import load_configuration
 from basic_control.tasks.exchange.moving.records import Conversion
 
 CONFIGURATION = "eval.yaml"
-TOOLS = (promptfoo,)
+TOOLS = (promptfoo, lm_eval)
 
 
 class _Written(yaml.SafeDumper):
@@ -32,10 +34,20 @@ def convert_file(path: Path) -> Conversion:
     raw = load_configuration(path)
     for tool in TOOLS:
         if tool.fits(raw):
-            return tool.convert(raw, path)
+            return _convert(tool, raw, path)
     names = ", ".join(tool.TOOL for tool in TOOLS)
     keys = ", ".join(map(str, [*raw][:8]))
     raise InputError(f"{path}: found the keys {keys}; expected a configuration of {names}.")
+
+
+def _convert(tool: ModuleType, raw: Mapping[str, Any], path: Path) -> Conversion:
+    try:
+        conversion: Conversion = tool.convert(raw, path)
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
+        # A hostile file may hold any kind of value anywhere.
+        problem = f"{type(error).__name__}: {str(error)[:200]}"
+        raise InputError(f"{path}: looks like {tool.TOOL}'s, but part of it cannot be read ({problem}).") from error
+    return conversion
 
 
 def write_conversion(conversion: Conversion, folder: Path) -> list[Path]:
