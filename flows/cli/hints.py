@@ -10,7 +10,7 @@ from basic_control.data.commands import typed
 from basic_control.data.errors import InputError
 
 _ROWS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
-FOREIGN = (".yaml", ".yml", ".json")
+FOREIGN = (".yaml", ".yml", ".json", ".csv", ".jsonl")
 """How configurations of other tools end."""
 _CLOSE = 0.8
 """How alike a name is to the one that was meant; cyclopts' own 0.6 takes --threshold for --fresh."""
@@ -102,7 +102,7 @@ def refuse_foreign(files: Collection[str]) -> None:
         if tool:
             command = typed(f"init FOLDER --from {file}")
             raise InputError(
-                f"{file}: this is a configuration of {tool}; expected one of ours. Convert it: {command}."
+                f"{file}: this is a file of {tool}; expected a configuration of ours. Convert it: {command}."
             )
 
 

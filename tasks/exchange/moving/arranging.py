@@ -11,12 +11,10 @@ from pydantic import ValidationError
 
 from basic_control.data.options import settle
 from basic_control.data.plugins import metric
-from basic_control.tasks.exchange.moving.records import Account, Case, ConvertedCheck, Outcome
+from basic_control.tasks.exchange.moving.records import REPLIED, Account, Case, ConvertedCheck, Outcome
 
 ANSWER = "answer"
 MOST_SUITES = 200
-REPLIED = {"regex": {"pattern": r"\S", "threshold": None}}
-"""What is measured of tests without an assertion: whether there is a reply."""
 _REFERENCE = re.compile(r"\\[1-9]|\(\?P?<[A-Za-z]")  # \1, (?<year>
 
 

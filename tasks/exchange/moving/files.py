@@ -27,6 +27,7 @@ _PROMPTFOO = re.compile(r"""^(?:prompts|\s*"prompts")\s*:""", re.MULTILINE)
 _PROMPTFOO_TOO = re.compile(r"""^(?:\s*")?(?:providers|targets|tests|defaultTest)"?\s*:""", re.MULTILINE)
 _TASK = re.compile(r"""^task\s*:""", re.MULTILINE)
 _TASK_TOO = re.compile(r"""^(?:doc_to_text|dataset_path|output_type)\s*:""", re.MULTILINE)
+_DATASET = re.compile(r"""\b(?:actual_output|retrieval_context|user_input)\b""")
 _OURS = re.compile(r"""^(?:suites|models|models_to_test|judges|store)\s*:""", re.MULTILINE)
 PROGRAMS = (".js", ".mjs", ".cjs", ".ts", ".py", ".rb", ".go", ".sh", ".exe")
 
@@ -185,7 +186,7 @@ def load_configuration(path: Path) -> dict[str, Any]:
 
 
 def name_tool(path: Path) -> str:
-    """Return the tool whose configuration a file looks like; '' if it looks like none that is converted."""
+    """Return the tool whose configuration or data set a file looks like; '' if none that is converted."""
     try:
         with path.open(encoding="utf-8-sig") as file:
             text = file.read(LOOKED_AT)
@@ -193,5 +194,7 @@ def name_tool(path: Path) -> str:
         return ""
     if _PROMPTFOO.search(text) and _PROMPTFOO_TOO.search(text) and not _OURS.search(text):
         return "promptfoo"
+    if path.suffix.lower() not in {".yaml", ".yml"}:
+        return "DeepEval or ragas" if _DATASET.search(text) else ""
     is_task = _TASK.search(text) and _TASK_TOO.search(text) and not _OURS.search(text)
     return "lm-evaluation-harness" if is_task else ""

@@ -9,6 +9,8 @@ OUTCOMES: tuple[Outcome, ...] = ("taken", "changed", "left out")
 
 STAND_IN: dict[str, Any] = {"name": "smollm2-135m", "provider": "embedded"}
 """The model where none is named or could be taken over."""
+REPLIED: dict[str, Any] = {"regex": {"pattern": r"\S", "threshold": None}}
+"""What is measured where nothing is checked: whether there is a reply."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -11,7 +11,7 @@ import yaml
 from basic_control.data.characters import storable
 from basic_control.data.errors import InputError
 from basic_control.tasks.exchange.moving import lm_eval, promptfoo
-from basic_control.tasks.exchange.moving.files import load_configuration
+from basic_control.tasks.exchange.moving.datasets import convert_rows, load_any
 from basic_control.tasks.exchange.moving.records import Conversion
 
 CONFIGURATION = "eval.yaml"
@@ -31,7 +31,9 @@ def convert_file(path: Path) -> Conversion:
     Raises:
         InputError: it is of no tool that is known, or nothing of it can be taken over.
     """
-    raw = load_configuration(path)
+    dataset, rows, raw = load_any(path)
+    if dataset:
+        return convert_rows(dataset, rows, path)
     for tool in TOOLS:
         if tool.fits(raw):
             return _convert(tool, raw, path)
@@ -61,9 +63,13 @@ def write_conversion(conversion: Conversion, folder: Path) -> list[Path]:
     existing = [path for path in (configuration, *files.values()) if path.exists()]
     if existing:
         raise InputError(f"{existing[0]}: already exists; name another folder: init FOLDER --from FILE.")
-    suites = [{**suite, "items": {"data": files[suite["name"]].as_posix()}} for suite in conversion.suites]
+    suites = [
+        {**suite, "items": {**suite["items"], "data": files[suite["name"]].as_posix()}}
+        for suite in conversion.suites
+    ]
     document: dict[str, Any] = {"models": conversion.models, "judges": conversion.judges, "suites": suites}
-    document = {key: value for key, value in document.items() if value} | {"gate": "point"}
+    # Replies that exist already are asked of no model, which an empty list says.
+    document = {key: value for key, value in document.items() if value or key == "models"} | {"gate": "point"}
     text = yaml.dump(document, Dumper=_Written, allow_unicode=True, sort_keys=False, width=110)
     head = f"# Converted from a configuration of {conversion.tool}. Every key: docs/reference.md.\n"
     try:

@@ -1,0 +1,168 @@
+"""A data set of DeepEval or ragas as a configuration of ours: questions, references, contexts, replies."""
+
+import json
+from ast import literal_eval
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from basic_control.data.errors import InputError
+from basic_control.tasks.exchange.moving.files import (
+    UnreadableError,
+    load_configuration,
+    parse,
+    read_rows,
+    read_text,
+)
+from basic_control.tasks.exchange.moving.records import REPLIED, STAND_IN, Account, Conversion
+from basic_control.tasks.exchange.moving.values import write_text
+
+DEEPEVAL, RAGAS = "DeepEval", "ragas"
+MARKS = {
+    DEEPEVAL: ("actual_output", "expected_output", "retrieval_context", "actualOutput", "expectedOutput"),
+    RAGAS: ("user_input", "retrieved_contexts", "ground_truth", "ground_truths", "contexts"),
+}
+"""Columns that only this tool's data sets have."""
+ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson")
+JUDGE = {"name": "rules", "provider": "rules", "exam": 10}
+CONTEXTS = "retrieved_contexts"
+_COLUMNS = {
+    "question": ("input", "user_input", "question"),
+    "response": ("actual_output", "actualOutput", "response", "answer"),
+    "reference": ("expected_output", "expectedOutput", "reference", "ground_truth", "ground_truths"),
+    CONTEXTS: ("retrieval_context", "retrievalContext", "retrieved_contexts", "contexts"),
+}
+_LISTS = ("test_cases", "goldens", "examples", "data", "samples")
+_OPENERS = ("[", "{")
+
+
+def read_table(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a data set; none if the file holds something else.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        if path.suffix.lower() in ENDINGS:
+            value: Any = list(read_rows(path))
+        else:
+            text = read_text(path)
+            # A configuration in YAML is read later, and once.
+            value = parse(text, path.name) if text.lstrip().startswith(_OPENERS) else None
+    except UnreadableError as error:
+        raise InputError(f"{path}: {error}; expected another tool's configuration or data set.") from error
+    if isinstance(value, dict):
+        value = _rows_of(value)
+    is_table = isinstance(value, list) and all(isinstance(row, dict) for row in value)
+    return value if is_table else []
+
+
+def _rows_of(value: Mapping[str, Any]) -> Any:
+    """Return the rows in a mapping: a list under a name, or columns of equal lengths."""
+    for name in _LISTS:
+        if isinstance(value.get(name), list):
+            return value[name]
+    columns = {name: cells for name, cells in value.items() if isinstance(cells, list)}
+    lengths = {len(cells) for cells in columns.values()}
+    if len(lengths) != 1:
+        return None
+    return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+
+
+def find_tool(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the tool whose columns the rows have; '' if none."""
+    names = {name for row in rows[:100] for name in row}
+    return next((tool for tool, marks in MARKS.items() if names & {*marks}), "")
+
+
+def convert_rows(tool: str, rows: Sequence[Mapping[str, Any]], path: Path) -> Conversion:
+    """Return a data set as ours.
+
+    Raises:
+        InputError: no row has a question of text.
+    """
+    conversion = Conversion(tool)
+    converted = [row for row in (_convert_row(row, conversion.account) for row in rows) if row]
+    if not converted:
+        raise InputError(f"{path}: no row of it has a question; expected a text under input or user_input.")
+    full = {name for name in _COLUMNS if all(row[name] for row in converted)}
+    metrics: dict[str, Any] = {}
+    if "reference" in full:
+        metrics["factual_correctness"] = {}
+    if CONTEXTS in full:
+        metrics["response_groundedness"] = {}
+    suite: dict[str, Any] = {"name": "answers", "items": {}, "metrics": metrics or REPLIED}
+    if "response" not in full:
+        # A row with a reply among others without would be asked all the same.
+        for row in converted:
+            row.pop("response")
+        conversion.models = [STAND_IN]
+        suite["prompt"] = _PROMPT if CONTEXTS in full else "{{ question }}"
+        conversion.account.add("replies", "changed", "a model is asked: the package's stands in")
+    if metrics:
+        conversion.judges = [JUDGE]
+        suite["threshold"] = 0.8
+        conversion.account.add(
+            "metrics", "changed", f"a data set names none: {', '.join(metrics)}; by rules, see judges"
+        )
+    conversion.suites, conversion.rows = [suite], {"answers": converted}
+    return conversion
+
+
+_PROMPT = (
+    "Answer from these texts.\n\n{% for text in retrieved_contexts %}- {{ text }}\n{% endfor %}\n{{ question }}"
+)
+
+
+def _convert_row(row: Mapping[str, Any], account: Account) -> dict[str, Any] | None:
+    """Return a row by our names; None if its question is no text, as a conversation is."""
+    converted: dict[str, Any] = {}
+    for name, columns in _COLUMNS.items():
+        column = next((column for column in columns if row.get(column) not in (None, "", [])), "")
+        value = row.get(column)
+        converted[name] = _read_texts(value) if name == CONTEXTS else _read_text(value)
+    if not converted["question"]:
+        account.add("row", "left out", "its question is no text, such as a conversation")
+        return None
+    names = {column for columns in _COLUMNS.values() for column in columns}
+    for name in row:
+        if name not in names:
+            account.add(f"column {name}", "left out", "no equal")
+    account.add("row", "taken")
+    return converted
+
+
+def _read_text(value: Any) -> str:
+    """Return a cell's text; of a list of texts the first."""
+    first = value[0] if isinstance(value, list) and len(value) == 1 else value
+    return "" if isinstance(first, list | dict) else write_text(first).strip()
+
+
+def _read_texts(value: Any) -> list[str]:
+    """Return a cell's texts: a list, one in JSON or Python notation, or texts between semicolons."""
+    if isinstance(value, str) and value.strip().startswith("["):
+        value = _read_list(value)
+    parts = value.split(";") if isinstance(value, str) else value
+    texts = [write_text(part).strip() for part in (parts if isinstance(parts, list) else [parts])]
+    return [text for text in texts if text]
+
+
+def _read_list(text: str) -> Any:
+    for read in (json.loads, literal_eval):
+        try:
+            value = read(text)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        return value if isinstance(value, list) else text
+    return text
+
+
+def load_any(path: Path) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
+    """Return the tool and the rows of a data set, or '' and the keys of a configuration.
+
+    Raises:
+        InputError: the file is neither.
+    """
+    rows = read_table(path)
+    tool = find_tool(rows)
+    return (tool, rows, {}) if tool else ("", [], load_configuration(path))

@@ -1,0 +1,102 @@
+"""Data sets of DeepEval and ragas as configurations of ours, and hostile ones."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from basic_control.data.errors import InputError
+from basic_control.flows.cli.application import main
+from basic_control.tasks.exchange.moving.writing import convert_file
+
+TOWER = {
+    "question": "How high?",
+    "response": "330 m.",
+    "reference": "330 m",
+    "retrieved_contexts": ["It is 330 m."],
+}
+DEEPEVAL = {
+    "input": "How high?",
+    "actual_output": "330 m.",
+    "expected_output": "330 m",
+    "retrieval_context": ["It is 330 m."],
+}
+RAGAS = {
+    "user_input": "How high?",
+    "response": "330 m.",
+    "reference": "330 m",
+    "retrieved_contexts": ["It is 330 m."],
+}
+EARLIER = {"question": "How high?", "answer": "330 m.", "ground_truth": "330 m", "contexts": ["It is 330 m."]}
+FILES: dict[str, tuple[str, str, str]] = {
+    "a list": ("DeepEval", "set.json", json.dumps([DEEPEVAL])),
+    "a mapping of cases": ("DeepEval", "set.json", json.dumps({"test_cases": [DEEPEVAL]})),
+    "a table": (
+        "DeepEval",
+        "set.csv",
+        "input,actual_output,expected_output,retrieval_context\nHow high?,330 m.,330 m,It is 330 m.\n",
+    ),
+    "lines": ("ragas", "set.jsonl", json.dumps(RAGAS) + "\n"),
+    "columns": ("ragas", "set.json", json.dumps({name: [value] for name, value in EARLIER.items()})),
+    "a table with lists": (
+        "ragas",
+        "set.csv",
+        "user_input,response,reference,retrieved_contexts\nHow high?,330 m.,330 m,['It is 330 m.']\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_data_sets_convert(tmp_path: Path, name: str) -> None:
+    tool, file, text = FILES[name]
+    path = tmp_path / file
+    path.write_text(text, encoding="utf-8")
+    conversion = convert_file(path)
+    assert conversion.tool == tool
+    assert conversion.rows == {"answers": [TOWER]}
+    assert {*conversion.suites[0]["metrics"]} == {"factual_correctness", "response_groundedness"}
+    assert main(["init", str(tmp_path / "new"), "--from", str(path)]) == 0
+
+
+def test_a_set_without_replies_asks_a_model(tmp_path: Path) -> None:
+    path = tmp_path / "goldens.json"
+    path.write_text(
+        json.dumps([{"input": "Who?", "expected_output": "Ada"}, {"input": ["a", "b"]}]), encoding="utf-8"
+    )
+    conversion = convert_file(path)
+    assert conversion.rows == {"answers": [{"question": "Who?", "reference": "Ada", "retrieved_contexts": []}]}
+    assert conversion.suites[0]["prompt"] == "{{ question }}"
+    assert main(["init", str(tmp_path / "new"), "--from", str(path)]) == 0
+
+
+def test_cells_of_any_kind_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "set.json"
+    path.write_text(json.dumps([{"input": 5, "actual_output": True, "retrieval_context": 7}]), encoding="utf-8")
+    (row,) = convert_file(path).rows["answers"]
+    assert row == {"question": "5", "response": "true", "reference": "", "retrieved_contexts": ["7"]}
+
+
+HOSTILE: dict[str, tuple[str, Any]] = {
+    "no question": ("a.json", [{"actual_output": "x"}]),
+    "numbers": ("a.json", [1, 2]),
+    "unequal columns": ("a.json", {"user_input": ["a"], "response": []}),
+    "a conversation": ("a.json", [{"user_input": [{"content": "a"}], "reference": {"b": 1}}]),
+    "broken": ("a.jsonl", "{"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_is_no_data_set_is_one_message(tmp_path: Path, name: str) -> None:
+    file, value = HOSTILE[name]
+    path = tmp_path / file
+    path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
+    with pytest.raises(InputError, match=file):
+        convert_file(path)
+
+
+def test_run_answers_with_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "set.json"
+    path.write_text(json.dumps([DEEPEVAL]), encoding="utf-8")
+    assert main(["run", str(path)]) == 2
+    assert f"--from {path}" in capsys.readouterr().err
