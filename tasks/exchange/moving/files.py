@@ -194,6 +194,8 @@ def name_tool(path: Path) -> str:
         return ""
     if _PROMPTFOO.search(text) and _PROMPTFOO_TOO.search(text) and not _OURS.search(text):
         return "promptfoo"
+    if '"testing_criteria"' in text:
+        return "OpenAI Evals"
     if path.suffix.lower() not in {".yaml", ".yml"}:
         return "DeepEval or ragas" if _DATASET.search(text) else ""
     is_task = _TASK.search(text) and _TASK_TOO.search(text) and not _OURS.search(text)

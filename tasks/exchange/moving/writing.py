@@ -10,12 +10,12 @@ import yaml
 
 from basic_control.data.characters import storable
 from basic_control.data.errors import InputError
-from basic_control.tasks.exchange.moving import lm_eval, promptfoo
+from basic_control.tasks.exchange.moving import lm_eval, openai_evals, promptfoo
 from basic_control.tasks.exchange.moving.datasets import convert_rows, load_any
 from basic_control.tasks.exchange.moving.records import Conversion
 
 CONFIGURATION = "eval.yaml"
-TOOLS = (promptfoo, lm_eval)
+TOOLS = (promptfoo, lm_eval, openai_evals)
 
 
 class _Written(yaml.SafeDumper):

@@ -1,0 +1,95 @@
+"""An export of OpenAI Evals as a configuration of ours: its graders are assertions, its items tests.
+
+Source: OpenAI's reference of evals, runs and graders.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from basic_control.data.errors import InputError
+from basic_control.tasks.exchange.moving import promptfoo
+from basic_control.tasks.exchange.moving.records import Conversion
+
+TOOL = "OpenAI Evals"
+_ITEM = re.compile(r"\{\{\s*item\.(\w+)\s*\}\}")  # {{ item.city }}
+_OUTPUT = re.compile(r"\s*\{\{\s*sample\.output_text\s*\}\}\s*")  # {{ sample.output_text }}
+_OPERATIONS = {"eq": "equals", "ne": "not-equals", "like": "contains", "ilike": "icontains"}
+
+
+def fits(raw: Mapping[str, Any]) -> bool:
+    """Return whether a file is an export of an evaluation."""
+    return "testing_criteria" in _mapping(raw.get("eval", raw))
+
+
+def convert(raw: Mapping[str, Any], path: Path) -> Conversion:
+    """Return an evaluation with the data of its first run as ours.
+
+    Raises:
+        InputError: its items are not in the file, or nothing of it can be taken over.
+    """
+    evaluation = _mapping(raw.get("eval", raw))
+    runs = raw.get("runs")
+    run = _mapping(runs[0]) if isinstance(runs, list) and runs else _mapping(raw.get("run", raw))
+    source = _mapping(run.get("data_source") or evaluation.get("data_source"))
+    content = _mapping(source.get("source")).get("content")
+    if not isinstance(content, list):
+        raise InputError(f"{path}: found no items; expected those of a run: data_source.source.content.")
+    messages = _mapping(source.get("input_messages")).get("template")
+    criteria = evaluation.get("testing_criteria")
+    graders = [_mapping(grader) for grader in criteria] if isinstance(criteria, list) else []
+    items = [_mapping(_mapping(entry).get("item")) for entry in content]
+    assertions = [_convert_grader(grader) for grader in graders]
+    # Lists stay lists: an item is one test, whatever its columns hold.
+    options = {"disableVarExpansion": True}
+    equivalent = {
+        "prompts": [_write_messages(messages)],
+        "providers": [f"openai:{source['model']}"] if isinstance(source.get("model"), str) else [],
+        "tests": [{"vars": item, "assert": assertions, "options": options} for item in items if item],
+    }
+    conversion = promptfoo.convert(equivalent, path)
+    conversion.tool = TOOL
+    return conversion
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _rename(value: Any) -> str:
+    """Return a template of an item's columns as one of variables."""
+    return _ITEM.sub(r"{{ \1 }}", value) if isinstance(value, str) else ""
+
+
+def _write_messages(messages: Any) -> str:
+    """Return the messages of a run's template as JSON; developers' are the system's."""
+    return json.dumps([*_read_messages(messages)], ensure_ascii=False) if messages else ""
+
+
+def _read_messages(messages: Any) -> Iterator[dict[str, str]]:
+    for message in messages if isinstance(messages, list) else []:
+        content = _mapping(message).get("content")
+        text = content.get("text") if isinstance(content, dict) else content
+        role = str(_mapping(message).get("role", "user")).replace("developer", "system")
+        yield {"role": role, "content": _rename(text)}
+
+
+def _convert_grader(grader: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a grader as an assertion; one without an equal keeps its own kind, which the account names."""
+    kind = str(grader.get("type"))
+    is_of_output = isinstance(grader.get("input"), str) and _OUTPUT.fullmatch(grader["input"])
+    reference = _rename(grader.get("reference"))
+    if kind == "string_check" and is_of_output:
+        operation = str(grader.get("operation"))
+        return {"type": _OPERATIONS.get(operation, f"string_check {operation}"), "value": reference}
+    if kind == "text_similarity" and is_of_output:
+        return {"type": "similar", "value": reference, "threshold": grader.get("pass_threshold")}
+    if kind in {"score_model", "label_model"}:
+        # The grader's own messages say what is right; the reply is shown by our judge's prompt.
+        parts = [message["content"] for message in _read_messages(grader.get("input"))]
+        texts = [re.sub(r"\{\{\s*sample\.\w+\s*\}\}", "the response", part) for part in parts]
+        judge = f"openai:{grader.get('model')}" if isinstance(grader.get("model"), str) else None
+        return {"type": "llm-rubric", "value": "\n".join(texts), "provider": judge}
+    return {"type": kind}
