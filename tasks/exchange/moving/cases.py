@@ -9,7 +9,7 @@ from typing import Any
 from basic_control.data.errors import InputError
 from basic_control.tasks.exchange.moving.files import SCHEME, Folder, UnreadableError, read_rows
 from basic_control.tasks.exchange.moving.records import Account, Case
-from basic_control.tasks.exchange.moving.values import UnfilledError, fill
+from basic_control.tasks.exchange.moving.values import UnfilledError, fill, list_of, mapping_of, wrap
 
 MOST_CASES = 100_000
 _DEEPEST = 5
@@ -54,12 +54,12 @@ class CaseReader:
                 default = self.folder.load(default)
             except UnreadableError as error:
                 self.account.add("defaultTest", "left out", str(error))
-        return default if isinstance(default, dict) else {}
+        return mapping_of(default)
 
     def _scenarios(self) -> Iterator[Mapping[str, Any]]:
         """Yield the tests of scenarios: each of a scenario's tests with each of its settings."""
         scenarios = self.raw.get("scenarios")
-        for scenario in scenarios if isinstance(scenarios, list) else ():
+        for scenario in list_of(scenarios):
             if not isinstance(scenario, dict):
                 self.account.add("scenarios", "left out", "expected their settings and tests")
                 continue
@@ -69,7 +69,7 @@ class CaseReader:
 
     def _entries(self, tests: Any) -> Iterator[Mapping[str, Any]]:
         """Yield tests, those in files included."""
-        for entry in tests if isinstance(tests, list) else [tests]:
+        for entry in wrap(tests):
             if isinstance(entry, str):
                 yield from self._file(entry)
             elif isinstance(entry, dict) and "path" in entry and "vars" not in entry:
@@ -107,7 +107,7 @@ class CaseReader:
 
     def _cases(self, default: Mapping[str, Any], test: Mapping[str, Any]) -> Iterator[Case]:
         """Yield a test for each combination of its variables' values."""
-        options = {**_mapping(default.get("options")), **_mapping(test.get("options"))}
+        options = {**mapping_of(default.get("options")), **mapping_of(test.get("options"))}
         for key in ("transform", "postprocess", "transformVars", "rubricPrompt", "prefix", "suffix"):
             if options.get(key):
                 self.account.add(f"options.{key}", "left out", "replies and prompts are taken as they are")
@@ -147,7 +147,7 @@ class CaseReader:
         """Return a test's assertions, references resolved and sets without a threshold laid open."""
         assertions: list[dict[str, Any]] = []
         entries = test.get("assert")
-        for entry in entries if isinstance(entries, list) else [entries]:
+        for entry in wrap(entries):
             assertion = self._resolve(entry)
             if isinstance(assertion, dict) and assertion.get("type") == "assert-set":
                 if assertion.get("threshold") is None:
@@ -182,15 +182,11 @@ def require_mapping(value: Any) -> Mapping[str, Any]:
     return value
 
 
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def _join(setting: Mapping[str, Any], test: Mapping[str, Any]) -> dict[str, Any]:
     """Return a scenario's setting and a test as one test."""
     lists = [part.get("assert") for part in (setting, test)]
     assertions = [entry for entries in lists if isinstance(entries, list) for entry in entries]
-    variables = {**_mapping(setting.get("vars")), **_mapping(test.get("vars"))}
+    variables = {**mapping_of(setting.get("vars")), **mapping_of(test.get("vars"))}
     return {**setting, **test, "vars": variables, "assert": assertions}
 
 

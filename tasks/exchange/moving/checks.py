@@ -7,7 +7,7 @@ from typing import Any
 
 from basic_control.tasks.exchange.moving.files import SCHEME, Folder, UnreadableError, parse
 from basic_control.tasks.exchange.moving.records import ConvertedCheck
-from basic_control.tasks.exchange.moving.values import UnfilledError, fill, write_text
+from basic_control.tasks.exchange.moving.values import UnfilledError, fill, wrap, write_text
 
 RAW = {"raw": True, "words": False, "case_sensitive": True}
 FOLDED = {"raw": False, "words": False, "case_sensitive": False}
@@ -172,7 +172,7 @@ def _rubric(kind: str, value: Any, assertion: Mapping[str, Any]) -> ConvertedChe
 def _similar(kind: str, value: Any, assertion: Mapping[str, Any]) -> ConvertedCheck:
     if kind.startswith("not-"):
         raise UntakenError("no equal: that a reply is unlike a text")
-    texts = _texts_of(value if isinstance(value, list) else [value])
+    texts = _texts_of(wrap(value))
     threshold = assertion.get("threshold")
     is_share = isinstance(threshold, int | float) and 0 <= threshold <= 1
     return ConvertedCheck(

@@ -15,7 +15,7 @@ from basic_control.tasks.exchange.moving.files import (
     read_text,
 )
 from basic_control.tasks.exchange.moving.records import REPLIED, STAND_IN, Account, Conversion
-from basic_control.tasks.exchange.moving.values import write_text
+from basic_control.tasks.exchange.moving.values import wrap, write_text
 
 DEEPEVAL, RAGAS = "DeepEval", "ragas"
 MARKS = {
@@ -143,7 +143,7 @@ def _read_texts(value: Any) -> list[str]:
     if isinstance(value, str) and value.strip().startswith("["):
         value = _read_list(value)
     parts = value.split(";") if isinstance(value, str) else value
-    texts = [write_text(part).strip() for part in (parts if isinstance(parts, list) else [parts])]
+    texts = [write_text(part).strip() for part in (wrap(parts))]
     return [text for text in texts if text]
 
 

@@ -13,6 +13,7 @@ import yaml
 
 from basic_control.data.errors import InputError
 from basic_control.data.yaml_depth import check_depth
+from basic_control.tasks.exchange.moving.values import wrap
 
 LARGEST = 20_000_000
 """Bytes of a file."""
@@ -165,7 +166,7 @@ def read_rows(path: Path) -> Iterator[Any]:
         yield from (parse(line, path.name) for line in text.splitlines() if line.strip())
     elif kind in {".json", ".yaml", ".yml"}:
         value = parse(text, path.name)
-        yield from value if isinstance(value, list) else [value]
+        yield from wrap(value)
     else:
         raise UnreadableError(f"files of the kind {kind or 'without an ending'} are not read")
 

@@ -15,7 +15,7 @@ from basic_control.prompts import fill
 from basic_control.tasks.exchange.moving.arranging import ANSWER
 from basic_control.tasks.exchange.moving.files import PROGRAM_TAG, Folder, UnreadableError, read_rows
 from basic_control.tasks.exchange.moving.records import STAND_IN, Account, Conversion
-from basic_control.tasks.exchange.moving.values import write_text
+from basic_control.tasks.exchange.moving.values import list_of, mapping_of, wrap, write_text
 
 TOOL = "lm-evaluation-harness"
 MOST_ROWS = 100_000
@@ -80,7 +80,7 @@ def _include(raw: Mapping[str, Any], folder: Folder, account: Account) -> dict[s
             account.add("include", "taken")
         except UnreadableError as error:
             account.add("include", "left out", str(error))
-    below = values if isinstance(values, dict) else {}
+    below = mapping_of(values)
     return {key: value for key, value in {**below, **raw}.items() if key != "include"}
 
 
@@ -110,7 +110,7 @@ def _read_split(raw: Mapping[str, Any], split: Any, folder: Folder) -> Iterator[
             f"data set {name!r} is not fetched; save it beside the task, and name it in data_files"
         )
     chosen = files.get(str(split)) if isinstance(files, dict) else files
-    for reference in chosen if isinstance(chosen, list) else [chosen]:
+    for reference in wrap(chosen):
         if not isinstance(reference, str):
             raise UnreadableError(f"no file of the split {split!r} is named")
         for path in folder.find(reference):
@@ -161,14 +161,14 @@ def _examples(raw: Mapping[str, Any], split: Any, folder: Folder, account: Accou
 def _settings(generation: Any, account: Account) -> dict[str, Any]:
     """Return the settings of the model that a task asks for."""
     settings: dict[str, Any] = {}
-    for key, value in (generation if isinstance(generation, dict) else {}).items():
+    for key, value in (mapping_of(generation)).items():
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if key == "temperature" and is_number:
             settings["temperature"] = value
         elif key in {"max_gen_toks", "max_new_tokens"} and is_number:
             settings["max_tokens"] = value
         elif key == "until":
-            settings["extra"] = {"stop": value if isinstance(value, list) else [value]}
+            settings["extra"] = {"stop": wrap(value)}
         elif key != "do_sample":
             account.add(f"generation_kwargs.{key}", "left out", "no equal")
     return settings
@@ -194,8 +194,8 @@ def _list_metrics(raw: Mapping[str, Any], account: Account) -> Iterator[tuple[st
 def _match_options(metrics: Any, account: Account) -> dict[str, Any]:
     """Return exact_match with the options of the harness's; other metrics are left out."""
     options: dict[str, Any] = {"raw": True}
-    for entry in metrics if isinstance(metrics, list) else []:
-        metric = entry if isinstance(entry, dict) else {}
+    for entry in list_of(metrics):
+        metric = mapping_of(entry)
         if metric.get("metric") != "exact_match":
             account.add(f"metric {str(metric.get('metric'))[:60]}", "left out", "no equal")
             continue
@@ -213,7 +213,7 @@ def _match_options(metrics: Any, account: Account) -> dict[str, Any]:
 def _read_pattern(name: str, steps: Any, account: Account) -> str | None:
     """Return a filter's pattern, whose group is the answer; '' if it takes replies whole, None if no equal."""
     pattern = ""
-    for step in steps if isinstance(steps, list) else []:
+    for step in list_of(steps):
         function = step.get("function") if isinstance(step, dict) else None
         if function == "regex" and not pattern and isinstance(step.get("regex_pattern", ""), str):
             pattern = _select(step.get("regex_pattern", r"#### (\-?[0-9\.\,]+)"), step.get("group_select", 0))

@@ -6,6 +6,7 @@ from typing import Any
 
 from basic_control.tasks.exchange.moving.files import SCHEME, Folder, UnreadableError
 from basic_control.tasks.exchange.moving.records import Account
+from basic_control.tasks.exchange.moving.values import mapping_of
 
 _WAYS = ("chat", "messages", "responses")
 _COMPATIBLE = {
@@ -47,7 +48,7 @@ def convert_provider(provider: Any, folder: Folder, account: Account) -> list[di
     if isinstance(provider, dict) and "id" not in provider and len(provider) == 1:
         # {openai:gpt-4o: {config: …}}
         (name, settings), *_ = provider.items()
-        provider = {**(settings if isinstance(settings, dict) else {}), "id": name}
+        provider = {**(mapping_of(settings)), "id": name}
     entry = provider if isinstance(provider, dict) else {"id": provider}
     name = entry.get("id")
     if not isinstance(name, str) or not name:

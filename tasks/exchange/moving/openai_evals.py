@@ -12,6 +12,7 @@ from typing import Any
 from basic_control.data.errors import InputError
 from basic_control.tasks.exchange.moving import promptfoo
 from basic_control.tasks.exchange.moving.records import Conversion
+from basic_control.tasks.exchange.moving.values import list_of, mapping_of
 
 TOOL = "OpenAI Evals"
 _ITEM = re.compile(r"\{\{\s*item\.(\w+)\s*\}\}")  # {{ item.city }}
@@ -21,7 +22,7 @@ _OPERATIONS = {"eq": "equals", "ne": "not-equals", "like": "contains", "ilike": 
 
 def fits(raw: Mapping[str, Any]) -> bool:
     """Return whether a file is an export of an evaluation."""
-    return "testing_criteria" in _mapping(raw.get("eval", raw))
+    return "testing_criteria" in mapping_of(raw.get("eval", raw))
 
 
 def convert(raw: Mapping[str, Any], path: Path) -> Conversion:
@@ -30,17 +31,17 @@ def convert(raw: Mapping[str, Any], path: Path) -> Conversion:
     Raises:
         InputError: its items are not in the file, or nothing of it can be taken over.
     """
-    evaluation = _mapping(raw.get("eval", raw))
+    evaluation = mapping_of(raw.get("eval", raw))
     runs = raw.get("runs")
-    run = _mapping(runs[0]) if isinstance(runs, list) and runs else _mapping(raw.get("run", raw))
-    source = _mapping(run.get("data_source") or evaluation.get("data_source"))
-    content = _mapping(source.get("source")).get("content")
+    run = mapping_of(runs[0]) if isinstance(runs, list) and runs else mapping_of(raw.get("run", raw))
+    source = mapping_of(run.get("data_source") or evaluation.get("data_source"))
+    content = mapping_of(source.get("source")).get("content")
     if not isinstance(content, list):
         raise InputError(f"{path}: found no items; expected those of a run: data_source.source.content.")
-    messages = _mapping(source.get("input_messages")).get("template")
+    messages = mapping_of(source.get("input_messages")).get("template")
     criteria = evaluation.get("testing_criteria")
-    graders = [_mapping(grader) for grader in criteria] if isinstance(criteria, list) else []
-    items = [_mapping(_mapping(entry).get("item")) for entry in content]
+    graders = [mapping_of(grader) for grader in criteria] if isinstance(criteria, list) else []
+    items = [mapping_of(mapping_of(entry).get("item")) for entry in content]
     assertions = [_convert_grader(grader) for grader in graders]
     # Lists stay lists: an item is one test, whatever its columns hold.
     options = {"disableVarExpansion": True}
@@ -54,10 +55,6 @@ def convert(raw: Mapping[str, Any], path: Path) -> Conversion:
     return conversion
 
 
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def _rename(value: Any) -> str:
     """Return a template of an item's columns as one of variables."""
     return _ITEM.sub(r"{{ \1 }}", value) if isinstance(value, str) else ""
@@ -69,10 +66,10 @@ def _write_messages(messages: Any) -> str:
 
 
 def _read_messages(messages: Any) -> Iterator[dict[str, str]]:
-    for message in messages if isinstance(messages, list) else []:
-        content = _mapping(message).get("content")
+    for message in list_of(messages):
+        content = mapping_of(message).get("content")
         text = content.get("text") if isinstance(content, dict) else content
-        role = str(_mapping(message).get("role", "user")).replace("developer", "system")
+        role = str(mapping_of(message).get("role", "user")).replace("developer", "system")
         yield {"role": role, "content": _rename(text)}
 
 

@@ -8,6 +8,7 @@ from basic_control.data.errors import InputError
 from basic_control.prompts import reads
 from basic_control.tasks.exchange.moving.files import SCHEME, Folder, UnreadableError, parse
 from basic_control.tasks.exchange.moving.records import Account
+from basic_control.tasks.exchange.moving.values import wrap
 
 Prompt = str | list[dict[str, Any]]
 _FILE = re.compile(
@@ -23,7 +24,7 @@ INERT = '{{ "" }}'
 def convert_prompts(entries: Any, folder: Folder, account: Account) -> dict[str, Prompt]:
     """Return prompts by short names."""
     prompts: dict[str, Prompt] = {}
-    for entry in entries if isinstance(entries, list) else [entries]:
+    for entry in wrap(entries):
         label = entry.get("label") if isinstance(entry, dict) else None
         try:
             texts = _texts(entry, folder)

@@ -47,3 +47,18 @@ def fill(value: Any, variables: Mapping[str, Any]) -> Any:
     if length > MOST_TEXT:
         raise UnfilledError("a text that grows too long")
     return VARIABLE.sub(lambda match: write_text(variables[match[1]]), value)
+
+
+def list_of(value: Any) -> list[Any]:
+    """Return a list as it is, and no entries of anything else."""
+    return value if isinstance(value, list) else []
+
+
+def wrap(value: Any) -> list[Any]:
+    """Return a list as it is, and anything else as the only entry of one."""
+    return value if isinstance(value, list) else [value]
+
+
+def mapping_of(value: Any) -> dict[str, Any]:
+    """Return a mapping as it is, and no keys of anything else."""
+    return value if isinstance(value, dict) else {}
