@@ -115,7 +115,7 @@ def is_valid(check: ConvertedCheck) -> str:
         try:
             settle(metric(check.metric).options, {**options, **pattern})
         except ValidationError as error:
-            return str(error.errors()[0]["msg"])[:150]
+            return str(error.errors()[0]["msg"]).removeprefix("Value error, ")[:150]
     return ""
 
 

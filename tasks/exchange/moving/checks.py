@@ -129,6 +129,8 @@ def _starts_with(kind: str, value: Any, _: Mapping[str, Any]) -> ConvertedCheck:
 def _regex(kind: str, value: Any, _: Mapping[str, Any]) -> ConvertedCheck:
     if not isinstance(value, str) or not value:
         raise UntakenError("expected a regular expression")
+    # JavaScript refers to a group as \\k<year>, the package regex as (?P=year).
+    value = re.sub(r"\\k<(\w+)>", r"(?P=\1)", value)
     if kind.startswith("not-"):
         return ConvertedCheck(kind, "regex", pattern=f"(?![\\s\\S]*?(?:{value}))")
     return ConvertedCheck(kind, "regex", {"pattern": value}, pattern=f"(?=[\\s\\S]*?(?:{value}))")

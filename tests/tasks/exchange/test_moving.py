@@ -187,6 +187,7 @@ CHECKS: list[tuple[str, list[dict[str, Any]], bool]] = [
     ("four", [check("contains-json")], True),
     ("five", [check("regex", r"a\.b")], True),
     ("five", [check("regex", "^b")], False),
+    ("two", [check("regex", r"(?<sign>e)[\s\S]*\k<sign>")], True),
     ("five", [check("not-regex", "^b"), check("regex", "b$")], True),
 ]
 
