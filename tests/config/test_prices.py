@@ -15,9 +15,9 @@ TABLE = PAGE.partition("```yml\n# prices.yaml\n")[2].partition("```")[0]
 """As the page shows it."""
 MODELS = """
 models:
-  - {name: mini, model: gpt-4o-mini, provider: openai}
+  - {name: mini, model: gpt-6-luna, provider: openai}
   - {name: o4-mini, provider: openai, price_in: 9, price_out: 30}
-  - {name: gpt-4o-mini-2024, provider: openai}
+  - {name: gpt-6-luna-2024, provider: openai}
 judges: [{name: o4-mini, provider: openai}]
 suites: [basic_control]
 """
