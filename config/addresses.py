@@ -1,7 +1,7 @@
 """Detect secrets in a configuration's addresses and parameters, and mask them in messages."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -69,6 +69,19 @@ def secret_parameter(given: Mapping[str, Any]) -> str:
 def holds_key(text: str, known: Collection[str] = ()) -> bool:
     """Return whether a text for models contains one of the `known` keys, or what looks like a key."""
     return any(len(key) >= _LEAST and key in text for key in known) or _IN_TEXT.search(text) is not None
+
+
+def texts_in(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    """Yield every text in a configuration, also names of keys, each with its dotted place."""
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield place, str(name)
+            yield from texts_in(inner, f"{place}.{name}" if place else str(name))
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(value):
+            yield from texts_in(inner, f"{place}.{index}")
 
 
 def other_scheme(url: str) -> str:

@@ -8,7 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, WithJsonSchema, field_validator, model_validator
 
@@ -19,6 +19,7 @@ from basic_control.config.addresses import (
     other_scheme,
     secret_parameter,
     secret_part,
+    texts_in,
 )
 from basic_control.config.budget import Budget, costs_money
 from basic_control.config.declared import DeclarationError, resolve
@@ -320,21 +321,14 @@ class Settings(Frozen):
 
     @model_validator(mode="after")
     def _texts(self) -> Self:
-        """Refuse API keys in texts for models, which are copied to manifests, tables and reports."""
+        """Refuse API keys in whatever text: all is copied to manifests, most to tables and reports."""
         named = {one.api_key_env for one in (*self.models, *self.judges)} | USUAL
         known = {os.environ.get(name, "").strip() for name in named if name}
-        said: dict[str, Any] = {f"{place}.system": one.system for place, one in self.entries()}
-        for index, suite in enumerate(self.suites):
-            texts = {"system": suite.system, "prompt": suite.prompt}
-            texts |= {f"prompts.{name}": text for name, text in suite.prompts.items()}
-            for name, options in suite.metrics.items():
-                texts |= {f"metrics.{name}.{option}": text for option, text in options.items()}
-            said |= {f"suites.{index}.{path}": text for path, text in texts.items()}
-        for place, text in said.items():
-            if isinstance(text, str) and holds_key(text, known):
+        for place, text in texts_in(self.model_dump(mode="json", exclude={"prices"})):
+            if holds_key(text, known):
                 raise ValueError(
-                    f"{place}: contains a key, which would be sent as text and stored in every manifest and "
-                    "report; remove it and name its variable in `api_key_env`"
+                    f"{place}: contains a key, which would be sent or stored in every manifest and report; "
+                    "remove it and name its variable in `api_key_env`"
                 )
         return self
 

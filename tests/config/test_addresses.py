@@ -133,6 +133,37 @@ def test_a_key_in_what_is_said_to_a_model_is_refused_and_not_repeated(
     assert key not in error["msg"]
 
 
+ELSEWHERE: dict[str, dict[str, Any]] = {
+    "models.0.base_url": {"models": [{"name": "m", "base_url": "http://h/v1/KEY/chat"}]},
+    "models.0.name": {"models": [{"name": "KEY"}]},
+    "models.0.api_key_env": {"models": [{"name": "m", "provider": "openai", "api_key_env": "KEY"}]},
+    "models.0.extra.metadata.note": {
+        "models": [{"name": "m", "provider": "openai", "extra": {"metadata": {"note": "a KEY"}}}]
+    },
+    "suites.0.metrics.contains.texts.0": {"suites": [{"metrics": {"contains": {"texts": ["KEY"]}}}]},
+    "suites.0.items.data": {"suites": [{"items": {"data": "rows/KEY.jsonl"}}]},
+    "store.root": {"store": {"root": "kept/KEY/store"}},
+}
+"""Other places at which a user may put a key by mistake, and a configuration with one there."""
+
+
+@pytest.mark.parametrize("key", [HIDDEN, "sk-proj-Ab3dEf6hIj9kLm2nOp5q"])
+@pytest.mark.parametrize("place", ELSEWHERE)
+def test_a_key_is_refused_wherever_it_was_put(
+    place: str, key: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", HIDDEN)
+    whole = told("models.0.system", "Say {{ question }}", tmp_path)
+    changes = json.loads(json.dumps(ELSEWHERE[place]).replace("KEY", key))
+    own = changes.pop("suites", [{}])[0]
+    whole |= {"models": [{"name": "m"}], **changes, "suites": [{**whole["suites"][0], **own}]}
+    with pytest.raises(ValidationError) as caught:
+        Settings.model_validate(whole)
+    messages = [error["msg"] for error in caught.value.errors()]
+    assert all(key not in message for message in messages), messages
+    assert any("key" in message for message in messages), messages
+
+
 @pytest.mark.parametrize(
     "text",
     ["Use scikit-learn (sk-learn) 1.5.", "The bearer of this letter, born 1971", "Is hf_hub a package? sk-12",
