@@ -74,9 +74,8 @@ test-all:
 check: $(WHOLE)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	@VENV=$(VENV) .ci/layout
 	$(BIN)/pyrefly check
-	@VENV=$(VENV) .ci/layout $(abspath $(BIN))/lint-imports --config $(CURDIR)/pyproject.toml
+	$(BIN)/lint-imports
 
 # The page that is made from the code.
 reference: $(WHOLE)

@@ -11,9 +11,10 @@ from typing import Any  # noqa: E402 - likewise
 ROOMS = ("data", "prompts", "metrics", "generators", "config", "tasks", "flows")
 
 _FOLDER = Path(__file__).parent
-if not (_FOLDER / "flows").is_dir():
-    # A checkout has its rooms beside this folder, a wheel inside it; they are `basic_control.<room>` in both.
-    __path__.append(str(_FOLDER.parent))
+if not (_FOLDER / "flows").is_dir() or (_FOLDER / "flows").is_symlink():
+    # A checkout has its rooms beside this folder, a wheel inside it; they are `basic_control.<room>` in both. A
+    # checkout's links to them are for tools that read the code without running it.
+    __path__.insert(0, str(_FOLDER.parent))
 
 _EXPORTED = {
     **dict.fromkeys(

@@ -66,4 +66,4 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
             show_outcome(outcome, plan)
     text = screen.getvalue()
     sys.stderr.write(text)
-    return {"exit_code": int(outcome.exit_code), "screen": text, "folder": os.path.abspath(outcome.folder)}  # noqa: PTH100
+    return {"exit_code": int(outcome.exit_code), "screen": text, "folder": os.path.abspath(outcome.folder)}  # noqa: PTH100 - links stay as they were named

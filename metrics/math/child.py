@@ -59,7 +59,7 @@ class Child:
         patience.start()
         try:
             assert process.stdin is not None  # noqa: S101 - they are pipes
-            assert process.stdout is not None  # noqa: S101
+            assert process.stdout is not None  # noqa: S101 - likewise
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.write(f"{request}\n")
                 process.stdin.flush()

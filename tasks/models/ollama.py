@@ -65,7 +65,7 @@ class OllamaClient:
         self._errors.advice |= {"unknown_model": pull, "connection": runs}
         self._client = ollama.AsyncClient(self._server.url, params=self._server.query, **self._server.options)
         # The package has no call for /api/version, and takes neither `truncate` nor a single text of `stop`.
-        self._http: httpx.AsyncClient = self._client._client  # noqa: SLF001
+        self._http: httpx.AsyncClient = self._client._client  # noqa: SLF001 - as said above
         self._context = Context()
         self._structured = model.structured
 

@@ -61,7 +61,9 @@ def context(folder: Path) -> Path:
     folder.mkdir()
     for name in (line[1:] for line in lines if line.startswith("!")):
         if (TOP / name).is_dir():
-            shutil.copytree(TOP / name, folder / name, ignore=lambda _, names: {"__pycache__"} & {*names})
+            shutil.copytree(
+                TOP / name, folder / name, symlinks=True, ignore=lambda _, names: {"__pycache__"} & {*names}
+            )
         else:
             shutil.copy(TOP / name, folder)
     return folder

@@ -200,7 +200,9 @@ def test_a_new_family_is_one_new_file(environment: dict[str, str], tmp_path: Pat
     tree = tmp_path / "tree"
     keep = ("basic_control", "flows", "tasks", "config", "generators", "metrics", "prompts", "data")
     for package in keep:
-        shutil.copytree(TOP / package, tree / package)  # with the bytecode, which would be made again
+        shutil.copytree(
+            TOP / package, tree / package, symlinks=True
+        )  # with the bytecode, which would be made again
     (tree / "generators" / "coin_change.py").write_text(COINS, encoding="utf-8")
     with serve_openai(pay) as server:
         command = [sys.executable, "-m", "flows.full_eval", "--set", at(server)]

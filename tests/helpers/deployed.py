@@ -112,7 +112,9 @@ class Place:
 def copy_project(tree: Path) -> Place:
     """Return a copy of the project in `tree`."""
     for package in TREE:
-        shutil.copytree(TOP / package, tree / package)  # with the bytecode, else each process compiles all
+        shutil.copytree(
+            TOP / package, tree / package, symlinks=True
+        )  # with the bytecode, else each process compiles all
     for file in ("prefect.yaml", "prefect.toml", "pyproject.toml"):
         shutil.copy(TOP / file, tree / file)
     return Place(tree)

@@ -18,7 +18,7 @@ def copied(folder: Path) -> Path:
     for name in (".gitignore", "pyproject.toml", "prefect.yaml", "README.md", "LICENSE"):
         shutil.copy(TOP / name, folder)
     for name in ("basic_control", *ROOMS):
-        shutil.copytree(TOP / name, folder / name)
+        shutil.copytree(TOP / name, folder / name, symlinks=True)
     for name in ("runs", "store"):
         (folder / "artifacts" / name).mkdir(parents=True)
         (folder / "artifacts" / name / "left.parquet").write_bytes(b"a user's own")
