@@ -113,8 +113,8 @@ class OllamaClient:
             tokens_in=answer.prompt_eval_count,
             tokens_out=answer.eval_count,
             calls=[
-                {"name": made.function.name, "arguments": dict(made.function.arguments)}
-                for made in answer.message.tool_calls or ()
+                {"name": tool_call.function.name, "arguments": dict(tool_call.function.arguments)}
+                for tool_call in answer.message.tool_calls or ()
             ],
         )
         if self._context.num_ctx:
@@ -133,10 +133,11 @@ class OllamaClient:
 
     def _options_of(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return a call's parameters that are set, with those that the entry's `extra` nests in `options`."""
-        given = {**self._model.extra, **parameters}
-        nested = given.pop("options", None)
-        given |= nested if isinstance(nested, dict) else {}
-        return {name: value for name, value in given.items() if value is not None}
+        options = {**self._model.extra, **parameters}
+        nested = options.pop("options", None)
+        if isinstance(nested, dict):
+            options |= nested
+        return {name: value for name, value in options.items() if value is not None}
 
     def _body_of(self, call: Call) -> dict[str, Any]:
         """Return the body of a call's request."""
