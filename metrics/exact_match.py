@@ -14,6 +14,7 @@ from basic_control.data.reading.answer import read_cue
 from basic_control.data.reading.texts import spaced, unify, without_note
 from basic_control.data.records import Found, Metric, Sample, Score
 from basic_control.metrics._expected import expect_texts
+from basic_control.metrics._patterns import SLOW, Pattern, remove_matches
 from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, expected, reply, written
 
 _ARTICLES = pattern(r"\b(?:a|an|the)\b", re.IGNORECASE)
@@ -30,6 +31,9 @@ class Options(Frozen):
     punctuation: bool = Field(default=False, description="true: ignore punctuation")
     articles: bool = Field(default=False, description="true: ignore a, an and the")
     raw: bool = Field(default=False, description="true: compare character by character")
+    ignore: tuple[Pattern, ...] = Field(
+        (), description="patterns (the package regex) whose matches are removed from both sides first"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -120,6 +124,12 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:  #
     text = reply(sample)
     if not text:
         return NO_REPLY
+    if options["ignore"]:
+        try:
+            answers = [remove_matches(options["ignore"], written(answer)).strip() for answer in answers]
+            text = remove_matches(options["ignore"], text).strip()
+        except TimeoutError:
+            return Score(0.0, reason=SLOW)
     if options["raw"]:
         return Score(float(text in map(written, answers)), reason="compared character by character")
     if _equals(text, answers, options):

@@ -26,6 +26,38 @@ def test_a_pattern_that_backtracks_without_end_is_stopped_and_a_missing_group_to
     assert scored(regex.UNIT, "none", "x", pattern="(a)b", group=1).status == "no_answer"
 
 
+@pytest.mark.parametrize(
+    ("response", "answer", "value"),
+    [
+        ("$1,500", "1500", 1),
+        ("1500.", "1,500", 1),
+        ("1 500", "1500", 0),
+        ("1,5", "1.5", 0),
+        ("#### 15", "no: #### 15", 1),
+    ],
+)
+def test_what_patterns_match_does_not_count_on_either_side(response: str, answer: str, value: float) -> None:
+    """As lm-evaluation-harness's regexes_to_ignore, one after the other."""
+    patterns = [",", r"\$", r"(?s).*#### ", r"\.$"]
+    assert scored(exact_match.UNIT, response, answer, raw=True, ignore=patterns).value == value
+    found = scored(regex.UNIT, f"<a>{response}</a>", answer, pattern="<a>(.*)</a>", group=1, ignore=patterns)
+    assert found.value == value
+    slow = scored(exact_match.UNIT, "a" * 60 + "!", "a", ignore=[r"^(?:(?:a|a)|(?:aa|a))+$"])
+    assert slow.value == 0
+
+
+def test_a_group_may_differ_in_case() -> None:
+    options = {"pattern": "team: (.*)", "group": 1}
+    assert scored(regex.UNIT, "team: Alpha", "alpha", **options).value == 0
+    assert scored(regex.UNIT, "team: Alpha", "alpha", **options, case_sensitive=False).value == 1
+
+
+@pytest.mark.parametrize("metric", [exact_match.UNIT, regex.UNIT], ids=lambda metric: metric.name)
+def test_a_broken_pattern_is_refused(metric: Metric) -> None:
+    with pytest.raises(InputError, match="not a regular expression"):
+        scored(metric, "a", "a", ignore=["("], **({"pattern": "a"} if metric.name == "regex" else {}))
+
+
 WITH_ANSWER = (choice.UNIT, exact_match.UNIT, contains.UNIT, number.UNIT, json_match.UNIT, similarity.UNIT)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from basic_control.data.errors import InputError
 from basic_control.data.files import rows as rows_of
+from basic_control.metrics._patterns import compile_pattern
 from basic_control.prompts import fill
 from basic_control.tasks.exchange.moving.arranging import ANSWER
 from basic_control.tasks.exchange.moving.files import PROGRAM_TAG, Folder, UnreadableError, read_rows
@@ -177,6 +178,9 @@ def _settings(generation: Any, account: Account) -> dict[str, Any]:
 def _list_metrics(raw: Mapping[str, Any], account: Account) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the metrics of each filter, with its name; of no filter once, without a name."""
     options = _match_options(raw.get("metric_list"), account)
+    shared = {
+        key: options["exact_match"][key] for key in ("ignore", "case_sensitive") if key in options["exact_match"]
+    }
     filters = raw.get("filter_list")
     entries = [entry for entry in filters if isinstance(entry, dict)] if isinstance(filters, list) else []
     is_any = False
@@ -186,7 +190,8 @@ def _list_metrics(raw: Mapping[str, Any], account: Account) -> Iterator[tuple[st
         if pattern is None:
             continue
         is_any = True
-        yield name if len(entries) > 1 else "", {"regex": {"pattern": pattern, "group": 1}} if pattern else options
+        suffix = name if len(entries) > 1 else ""
+        yield suffix, {"regex": {"pattern": pattern, "group": 1, **shared}} if pattern else options
     if not is_any:
         yield "", options
 
@@ -205,9 +210,21 @@ def _match_options(metrics: Any, account: Account) -> dict[str, Any]:
             account.add("exact_match", "changed", "notation and white space do not count either")
         else:
             account.add("exact_match", "taken")
-        if metric.get("regexes_to_ignore"):
-            account.add("exact_match.regexes_to_ignore", "left out", "no equal: check the rows' answers")
+        patterns = metric.get("regexes_to_ignore")
+        if patterns and _are_patterns(wrap(patterns)):
+            options["ignore"] = wrap(patterns)
+            account.add("exact_match.regexes_to_ignore", "taken")
+        elif patterns:
+            account.add("exact_match.regexes_to_ignore", "left out", "not regular expressions")
     return {"exact_match": options}
+
+
+def _are_patterns(values: list[Any]) -> bool:
+    """Return whether all values are regular expressions."""
+    try:
+        return all(isinstance(value, str) and compile_pattern(value) for value in values)
+    except ValueError:
+        return False
 
 
 def _read_pattern(name: str, steps: Any, account: Account) -> str | None:

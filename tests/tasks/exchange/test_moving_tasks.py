@@ -104,6 +104,21 @@ def test_verdicts_are_those_of_the_harness(run: Run, tmp_path: Path) -> None:
     assert {suite["suite"]: suite["score"] for suite in model["suites"]} == {"legs-strict": 0.5, "legs-loose": 0.5}
 
 
+@pytest.mark.parametrize(
+    ("patterns", "ignored"),
+    [([",", r"\$"], [",", r"\$"]), (r"\.$", [r"\.$"]), (["("], None), ([5], None), (None, None)],
+)
+def test_patterns_to_ignore_are_taken_over_if_they_are_patterns(
+    tmp_path: Path, patterns: Any, ignored: list[str] | None
+) -> None:
+    metric = {"metric": "exact_match", "ignore_case": True, "regexes_to_ignore": patterns}
+    conversion = convert(tmp_path, TASK | {"metric_list": [metric], "filter_list": BOTH})
+    for suite in conversion.suites:
+        (options,) = suite["metrics"].values()
+        assert options.get("ignore") == ignored
+        assert options["case_sensitive"] is False
+
+
 HOSTILE = {
     "likelihoods": {"output_type": "multiple_choice"},
     "fetched data": {"dataset_path": "gsm8k"},
