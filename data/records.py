@@ -354,7 +354,7 @@ class Step:
     own; else the metric's. `asks` declares the type of its answer, or is a function of the question that does: the
     schema follows from it, and deciding judges can be put the step. Without it, judges must write.
     `divide(question, room, language)` returns the questions to ask in a question's place, so that the reply to each
-    has room.
+    has room. `applies(options)`: with others the step is never asked.
     """
 
     name: str
@@ -365,6 +365,7 @@ class Step:
     temperature: float | None = None
     asks: Typed | Callable[[Question], Typed] | None = None
     divide: Callable[[Question, Room, str], Sequence[Question]] | None = None
+    applies: Callable[[Mapping[str, Any]], bool] = lambda _: True
 
     def schema_of(self, question: Question) -> Mapping[str, Any] | None:
         """Return the JSON schema of a text judge's reply; None if it has none."""
@@ -454,6 +455,10 @@ class Metric:
     completes: Callable[[Iterable[Sample], Mapping[str, Any]], Mapping[str, Any]] | None = None
     sees_filtered: bool = False
     constrains: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+
+    def list_steps(self, options: Mapping[str, Any]) -> tuple[Step, ...]:
+        """Return the steps that are asked with these options, all of which must be given."""
+        return tuple(step for step in self.steps if step.applies(options))
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,12 @@ def sentence_begin(text: str, position: int) -> int:
     return begin
 
 
+def list_sentences(text: str) -> list[str]:
+    """Return a text's sentences, without those that have no word."""
+    sentences = [text[start:end] for start, end in split_sentences(text)]
+    return [sentence for sentence in sentences if count_words(sentence)]
+
+
 def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     piece = text[start:end]
     body = piece.strip()

@@ -6,18 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from basic_control.data.records import NO_CONTEXTS, Found, Metric, Question, Sample, Score
-from basic_control.data.sentences import count_words, split_sentences
+from basic_control.data.sentences import list_sentences
 from basic_control.data.shown import read_shown
 from basic_control.metrics._contexts import ask_support, contexts, measure_support, score_support
 from basic_control.metrics.factual_correctness import ENTAIL, NO_RATES
 
 SIDE = "reference"
-
-
-def list_sentences(text: str) -> list[str]:
-    """Return a text's sentences, without those that have no word."""
-    sentences = [text[start:end] for start, end in split_sentences(text)]
-    return [sentence for sentence in sentences if count_words(sentence)]
 
 
 def _settle(sample: Sample) -> Score | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from basic_control.data.exam import EXAM, FOLDED, KIND, QUESTIONS, STEPS, TRUTH, TWICE, mark_split
 from basic_control.data.labelled_sets import SETS
+from basic_control.data.options import options_of
 from basic_control.data.records import Found, Metric, Question, Sample, Score, Step
 from basic_control.metrics.citation.citation import UNIT as CITATION
 from basic_control.metrics.factual_correctness import UNIT as FACTUAL
@@ -70,10 +71,11 @@ def exam_of(metric: str, step: str) -> str:
     return {**home, **BORROWED}.get((metric, step), "")
 
 
-def exams_of_steps(metric: Metric, source: Mapping[str, Any]) -> dict[str, str]:
+def exams_of_steps(metric: Metric, source: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, str]:
     """Return a metric's judged steps with their exams' names; of the exam itself, those that its source names."""
     if metric.name != UNIT.name:
-        return {step.name: exam_of(metric.name, step.name) for step in metric.steps}
+        steps = metric.list_steps(options_of(metric, options))
+        return {step.name: exam_of(metric.name, step.name) for step in steps}
     exams = [*source.get("steps", STEPS), *(SETS[name].exam for name in source.get("data", ()))]
     return dict(zip(exams, exams, strict=True))
 

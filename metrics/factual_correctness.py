@@ -11,6 +11,7 @@ from pydantic import Field, field_validator
 from basic_control.data.json_reply import read_object
 from basic_control.data.options import Frozen
 from basic_control.data.records import Found, Measured, Metric, Question, Room, Sample, Score, Step, Unparsable
+from basic_control.data.sentences import list_sentences
 from basic_control.data.shown import read_shown
 from basic_control.data.typed import Typed, object_schema
 from basic_control.metrics._long_texts import divide, is_short
@@ -23,6 +24,7 @@ NO_RATES: Mapping[str, None] = {"contradiction_rate": None, "neutral_rate": None
 """Parts of a score without verdicts."""
 ENTAILS = Typed("choice", "verdict", WORTH, entries="claims")
 
+SENTENCES = "sentences"
 MOST_CLAIMS = 200
 """Maximum number of claims of one text; a judge that writes more has lost track."""
 
@@ -128,6 +130,16 @@ def claims_of(found: Found, side: str) -> list[str]:
     return list({" ".join(claim.casefold().split()): claim for claim in reversed(claims)}.values())[::-1]
 
 
+def list_claims(sample: Sample, replies: Found, side: str, options: Mapping[str, Any]) -> list[str]:
+    """Return a side's claims: its sentences, or those into which the judge split it."""
+    return claims_of(replies, side) if splits_by_judge(options) else list_sentences(_text(sample, side))
+
+
+def splits_by_judge(options: Mapping[str, Any]) -> bool:
+    """Return whether a judge splits texts into claims; else each sentence is one."""
+    return options.get("claims") != SENTENCES
+
+
 def number_claims(claims: Iterable[str]) -> list[dict[str, str]]:
     """Return claims with their ids, from 1, as a question has them."""
     return [{"id": str(number), "text": claim} for number, claim in enumerate(claims, 1)]
@@ -155,7 +167,7 @@ def claim_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iter
         return
     for side, source in (("response", "reference"), ("reference", "response")):
         if _splits(options["mode"], side):
-            claims = number_claims(claims_of(found, side))
+            claims = number_claims(list_claims(sample, found, side, options))
             yield Question(side, {"claims": claims, "source": _text(sample, source)})
 
 
@@ -194,10 +206,10 @@ def _settled(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score 
     mode = options["mode"]
     if not _text(sample, "reference"):
         return Score(None, "not_applicable", "empty reference", parts=dict.fromkeys(names))
-    if _splits(mode, "reference") and not claims_of(found, "reference"):
+    if _splits(mode, "reference") and not list_claims(sample, found, "reference", options):
         return Score(None, "not_applicable", "no claims in the reference", parts=dict.fromkeys(names))
     empty = not _text(sample, "response")
-    if empty or (_splits(mode, "response") and not claims_of(found, "response")):
+    if empty or (_splits(mode, "response") and not list_claims(sample, found, "response", options)):
         zeros = {
             name: 0.0 for name, side in (("precision", "response"), ("recall", "reference")) if _splits(mode, side)
         }
@@ -225,7 +237,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     details: dict[str, Any] = {"mode": mode}
     shares: dict[str, dict[str, float]] = {}
     for side in ("response", "reference"):
-        if judged := join_verdicts(found, side, claims_of(found, side)):
+        if judged := join_verdicts(found, side, list_claims(sample, found, side, options)):
             details[f"{side}_claims"] = judged
             shares[side] = measure_shares(judged)
     precision, recall = (shares.get(side, {}).get("SUPPORTED") for side in ("response", "reference"))
@@ -240,8 +252,17 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     return Score(value, details=details, parts=parts)
 
 
-class Options(Frozen):
-    """Which side's claims are checked."""
+class ClaimOptions(Frozen):
+    """What a claim is."""
+
+    claims: Literal["judge", "sentences"] = Field(
+        "judge",
+        description="`judge` splits texts into claims; `sentences`: each sentence is one, for judges that decide",
+    )
+
+
+class Options(ClaimOptions):
+    """Which side's claims are checked, and what a claim is."""
 
     mode: Literal["f1", "precision", "recall"] = Field("f1", description="a mode makes only the calls it needs")
 
@@ -257,7 +278,13 @@ def _verdicts(side: str) -> Callable[[Mapping[str, Any]], Iterable[str]]:
 
 
 SPLIT = Step(
-    name="split", rows=sides, prompt="claims/split", parse=read_claims, schema=_SPLIT_SCHEMA, divide=divide_text
+    name="split",
+    rows=sides,
+    prompt="claims/split",
+    parse=read_claims,
+    schema=_SPLIT_SCHEMA,
+    divide=divide_text,
+    applies=splits_by_judge,
 )
 ENTAIL = Step(
     name="entails",

@@ -15,7 +15,7 @@ from basic_control.metrics._contexts import (
     score_support,
     score_without_contexts,
 )
-from basic_control.metrics.factual_correctness import ENTAIL, NO_RATES, SPLIT, claims_of
+from basic_control.metrics.factual_correctness import ENTAIL, NO_RATES, SPLIT, ClaimOptions, list_claims
 
 SIDE = "response"
 
@@ -42,7 +42,7 @@ def sides(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Iterab
 
 def claim_rows(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Iterable[Question]:
     """Ask which claims the contexts support; no question without claims."""
-    claims = claims_of(replies, SIDE)
+    claims = list_claims(sample, replies, SIDE, options)
     if claims and _settle(sample, options) is None:
         yield from ask_support(SIDE, claims, sample)
 
@@ -54,10 +54,14 @@ def score(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Score:
     """
     if settled := _settle(sample, options):
         return settled
-    claims = claims_of(replies, SIDE)
+    claims = list_claims(sample, replies, SIDE, options)
     if not claims:
         return Score(0.0, "scored", "no claims in the response", parts=NO_RATES)
     return score_support(SIDE, claims, replies)
+
+
+class Options(ContextOptions, ClaimOptions):
+    """The score of a reply that was given without contexts, and what a claim is."""
 
 
 UNIT = Metric(
@@ -66,7 +70,7 @@ UNIT = Metric(
     bounds=(0.0, 1.0),
     score=score,
     steps=(replace(SPLIT, rows=sides), replace(ENTAIL, rows=claim_rows)),
-    options=ContextOptions,
+    options=Options,
     needs=("retrieved_contexts",),
     temperature=0.0,
     votes=False,

@@ -151,7 +151,7 @@ def language_of(prompt: str, language: str) -> str:
 
 def templates(metric: Metric, options: Mapping[str, Any]) -> Iterator[str]:
     """Yield the prompts of a metric's judges: templates' names, or a user's own text."""
-    for step in metric.steps:
+    for step in metric.list_steps(options_of(metric, options)):
         yield _prompt(step, options)
     yield from ("judging/system", "judging/repair") if metric.steps else ()
 
@@ -222,6 +222,8 @@ def _go_on(session: Session) -> Session:
     """Advance to the next step with any questions, or to the end."""
     for position in range(session.position + 1, len(session.metric.steps)):
         step = session.metric.steps[position]
+        if not step.applies(session.options):
+            continue
         questions = _divide(step, session, step.rows(session.sample, session.found, session.options))
         if questions:
             if len({question.key for question in questions}) != len(questions):

@@ -16,7 +16,9 @@ from basic_control.data.examples import QuestionForm, Surroundings, surround
 from basic_control.data.expected import ExpectedAnswers, read_expected, remarks
 from basic_control.data.loading import compared, judged_by, needs_of, offered, responses_of, tools_of
 from basic_control.data.messages import MESSAGES, column_of_messages, has_system, read_messages
+from basic_control.data.options import names, options_of
 from basic_control.data.plugins import loader, metric
+from basic_control.data.records import Metric
 from basic_control.data.suites import Aggregate, Suite
 from basic_control.data.tools import TOOLS
 from basic_control.metrics.analysis.pairs import sharing_nothing
@@ -331,25 +333,34 @@ def check_judges(plan: Plan) -> None:
 
 def _check_cascades(suite: str, use: MetricPlan) -> None:
     """Reject a cascade of a metric that is not one typed step."""
-    steps = metric(use.name).steps
+    unit = metric(use.name)
+    steps = unit.list_steps(options_of(unit, use.options))
     cascades = [judge.name for judge in use.judges if judge.members]
     if cascades and (len(steps) > 1 or steps[0].asks is None):
         raise InputError(
             f"suite {suite}: {use.name} asks judges in several steps ({', '.join(step.name for step in steps)}), "
-            f"and the cascade {cascades[0]} is for one. Name others: `metrics: {{{use.name}: {{judges: [NAME]}}}}`."
+            f"and the cascade {cascades[0]} is for one. {_name_alternatives(unit)}"
         )
 
 
 def _check_deciding(suite: str, use: MetricPlan) -> None:
     """Reject a deciding judge of a metric with a step that must be written."""
     unit = metric(use.name)
-    written = [step.name for step in unit.steps if step.asks is None]
+    written = [step.name for step in unit.list_steps(options_of(unit, use.options)) if step.asks is None]
     deciding = [judge.name for judge in use.asked if judge.decides]
     if written and deciding and not unit.internal:
         raise InputError(
             f"suite {suite}: {use.name} needs judges that write (for its step {written[0]}), and {deciding[0]} "
-            f"only decides. Name others: `metrics: {{{use.name}: {{judges: [NAME]}}}}`."
+            f"only decides. {_name_alternatives(unit)}"
         )
+
+
+def _name_alternatives(unit: Metric) -> str:
+    """Return what to do about judges that cannot answer a metric."""
+    others = f"Name others: `metrics: {{{unit.name}: {{judges: [NAME]}}}}`"
+    if "claims" not in names(unit.options):
+        return f"{others}."
+    return f"{others}; or take sentences for claims: `metrics: {{{unit.name}: {{claims: sentences}}}}`."
 
 
 def _check_rules(suite: SuitePlan, use: MetricPlan) -> None:
@@ -361,7 +372,7 @@ def _check_rules(suite: SuitePlan, use: MetricPlan) -> None:
         exams_of_steps,  # imports every judged metric, which most runs need later or never
     )
 
-    steps = exams_of_steps(metric(use.name), suite.suite.source)
+    steps = exams_of_steps(metric(use.name), suite.suite.source, use.options)
     for judge in deciding:
         unknown = [step for step, exam in steps.items() if exam not in judge.unit.rules]
         if unknown:

@@ -83,10 +83,11 @@ class JudgeStatus:
     reliability: Reliability | None = None
 
 
-def exams_of(unit: Metric) -> list[str]:
+def exams_of(unit: Metric, options: Mapping[str, Any]) -> list[str]:
     """Return the exams of a metric's judged steps, and any others that measure its verdicts."""
-    steps = filter(None, (exam_of(unit.name, step.name) for step in unit.steps if not unit.internal))
-    return list(dict.fromkeys([*steps, *(one.exam for one in unit.measured)]))
+    steps = () if unit.internal else unit.list_steps(options_of(unit, options))
+    exams = [exam_of(unit.name, step.name) for step in steps]
+    return list(dict.fromkeys([*filter(None, exams), *(measured.exam for measured in unit.measured)]))
 
 
 def judge_statuses(
@@ -94,7 +95,7 @@ def judge_statuses(
 ) -> list[JudgeStatus]:
     """Return each judge's status at each step and language of a metric."""
     found = []
-    for judge, exam, language in product(judges, exams_of(metric(name)), sorted(languages)):
+    for judge, exam, language in product(judges, exams_of(metric(name), suite.options(name)), sorted(languages)):
         one = JudgeStatus(suite.name, name, exam, judge, language)
         if passport := find(suite, name, judge, exam, language):
             rates = {"sensitivity": passport.sensitivity, "specificity": passport.specificity}

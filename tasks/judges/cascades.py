@@ -113,7 +113,7 @@ class CascadeFinder:
         options = options_of(unit, use.options)
         if not all(measured.fits(options) for measured in unit.measured):
             return None
-        exams = exams_of(unit)
+        exams = exams_of(unit, options)
         if not exams:
             return None
         (exam,) = exams

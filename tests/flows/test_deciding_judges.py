@@ -110,7 +110,18 @@ def test_a_metric_that_splits_texts_refuses_a_deciding_judge_before_anything_is_
         done = run(str(file))
     assert done.returncode == 2
     assert "factual_correctness needs judges that write (for its step split), and small only decides" in done.stderr
+    assert "metrics: {factual_correctness: {claims: sentences}}" in done.stderr
     assert not server.bodies
+
+
+def test_a_deciding_judge_is_asked_about_sentences_where_they_are_the_claims(run: Run, tmp_path: Path) -> None:
+    server = DecidingServer(lean)
+    with serve(server.build()) as url:
+        file = configure(tmp_path, url, "decisions", metrics={"faithfulness": {"claims": "sentences"}})
+        done = run(str(file))
+    assert "Traceback" not in done.stderr
+    assert server.questions == N, "one sentence of each reply, which nobody splits"
+    assert "needs judges that write" not in done.stderr
 
 
 def test_a_deciding_judge_takes_the_exam_of_the_steps_that_it_answers(run: Run, tmp_path: Path) -> None:

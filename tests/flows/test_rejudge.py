@@ -72,12 +72,11 @@ def test_only_the_new_judge_is_asked_and_both_are_compared_as_by_hand(run: Run, 
         file = configure(tmp_path, model.base_url, old.base_url, new.base_url)
         first = run(str(file))
         assert first.returncode == 0, first.stdout + first.stderr
-        name = latest(tmp_path).name
         counts = len(model.requests), len(old.requests), len(model.lookups), len(old.lookups)
         # The cache is gone: what the run left is enough.
         for path in (tmp_path / "store").glob("*.db*"):
             path.unlink()
-        done = run(name, "--judge", "new", command="rejudge")
+        done = run("last", "--judge", "new", command="rejudge")
         after = len(model.requests), len(old.requests), len(model.lookups), len(old.lookups)
     assert "Traceback" not in done.stderr, done.stderr
     assert after == counts, "nobody but the new judge is asked, nor looked up"

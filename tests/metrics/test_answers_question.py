@@ -54,4 +54,4 @@ def test_a_deciding_judge_is_told_what_each_label_means(language: str) -> None:
 def test_it_is_one_typed_step_for_cascades_and_has_no_exam_yet() -> None:
     (step,) = metrics()["answers_question"].steps
     assert step.asks is not None
-    assert exams_of(UNIT) == []
+    assert exams_of(UNIT, {}) == []

@@ -108,8 +108,8 @@ def test_without_contexts_or_a_reference_they_do_not_apply(
 
 def test_recall_is_measured_by_the_exam_of_entailment_and_precision_by_none_yet() -> None:
     assert exam_of("context_recall", "entails") == "entails"
-    assert exams_of(RECALL) == ["entails"]
-    assert exams_of(PRECISION) == []
+    assert exams_of(RECALL, {}) == ["entails"]
+    assert exams_of(PRECISION, {}) == []
 
 
 def test_the_rules_judge_recall_without_a_call() -> None:

@@ -191,7 +191,7 @@ def test_details_name_every_claim_with_its_verdict() -> None:
 
 
 def test_an_unknown_option_is_refused_by_name() -> None:
-    with pytest.raises(InputError, match="unknown option 'modus'; expected one of mode"):
+    with pytest.raises(InputError, match="unknown option 'modus'; expected one of claims, mode"):
         begin(UNIT, KREMLIN, language="en", options={"modus": "f1"})
     with pytest.raises(InputError, match="option mode: input should be 'f1', 'precision' or 'recall', found 'f2'"):
         begin(UNIT, KREMLIN, language="en", options={"mode": "f2"})

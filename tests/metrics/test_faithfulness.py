@@ -105,10 +105,50 @@ def test_without_contexts_the_score_is_left_out_or_zero_by_choice(
 
 def test_its_steps_are_those_that_the_exams_examine() -> None:
     assert [exam_of(UNIT.name, step.name) for step in UNIT.steps] == ["split", "entails"]
-    assert exams_of(UNIT) == ["split", "entails"]
+    assert exams_of(UNIT, {}) == ["split", "entails"]
     for step, examined in zip(UNIT.steps, FACTUAL.steps, strict=True):
         assert (step.prompt, step.parse, step.asks) == (examined.prompt, examined.parse, examined.asks)
     assert UNIT.temperature == FACTUAL.temperature
+
+
+def test_sentences_are_claims_where_asked_and_nobody_splits_them() -> None:
+    asks: list[JudgeRequest] = []
+
+    def support_the_first(ask: JudgeRequest) -> str:
+        asks.append(ask)
+        return _script("SNNN")["entails"]
+
+    sample = {
+        **SAMPLE,
+        "response": "Dr. Stern says: 3.5 kg of it were left.\n\n---\n\n他在乌尔姆出生。后来去了瑞士! Да?",
+    }
+    session = converse(UNIT, sample, support_the_first, claims="sentences")
+    claims = ["Dr. Stern says: 3.5 kg of it were left.", "他在乌尔姆出生。", "后来去了瑞士!", "Да?"]
+    assert [claim["text"] for claim in asks[0].question.values["claims"]] == claims
+    assert [ask.step for ask in asks] == ["entails"]
+    assert combine({"j": session}).value == 0.25
+    assert judged(UNIT, {**SAMPLE, "response": " - !"}, never, claims="sentences").value == 0.0
+    assert exams_of(UNIT, {"claims": "sentences"}) == ["entails"]
+
+
+def test_sentences_of_both_texts_are_the_claims_of_factual_correctness() -> None:
+    sample = {"response": "It rained. It froze.", "reference": "It rained. It snowed. It froze."}
+    verdicts = {"response": "SS", "reference": "SNS"}
+    script = {side: _script(letters)["entails"] for side, letters in verdicts.items()}
+    score = judged(FACTUAL, sample, lambda ask: script[ask.question.key], claims="sentences")
+    # Precision 2/2 and recall 2/3, so 2 · 1 · 2/3 / (1 + 2/3).
+    assert score.value == pytest.approx(0.8)
+    assert judged(FACTUAL, {**sample, "response": ""}, never, claims="sentences").value == 0.0
+    assert judged(FACTUAL, {**sample, "reference": ""}, never, claims="sentences").value is None
+
+
+def test_a_judge_asks_as_ever_unless_sentences_are_the_claims() -> None:
+    sample = {**SAMPLE, "reference": "He was born in Ulm."}
+    for unit in (UNIT, FACTUAL):
+        plain = begin(unit, sample, language="en")
+        chosen = begin(unit, sample, language="en", options={"claims": "judge"})
+        assert plain.asks == chosen.asks
+        assert plain.asks[0].step == "split"
 
 
 def test_the_rules_judge_it_without_a_call() -> None:

@@ -33,7 +33,7 @@ def label(
     replies, corrected by the labels on some, with an interval, and with how many labels would halve it.
 
     Args:
-        named: a finished run's id, or the path of its folder
+        named: a finished run's id, the path of its folder, or last
         n: replies of each suite, model and metric to label (default: 50)
         by: random, or mostly those that the judge is unsure of
         metric: only this judged metric
@@ -55,9 +55,9 @@ def label(
         sheet,
     )
     from basic_control.tasks.report.exports import write_csv
-    from basic_control.tasks.store.runs import find
+    from basic_control.tasks.store.runs import find_last
 
-    run = find(named, at.runs)
+    run = find_last(named, at.runs)
     found = judged(run, at.root)
     if not labels:
         drawn = sheet(found, n=n, by=by, metric=metric)

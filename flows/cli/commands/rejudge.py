@@ -33,7 +33,7 @@ def rejudge(
     (exit code 0; 1 if not). It is a run of its own, which later runs can be compared with.
 
     Args:
-        run: a run's id
+        run: a run's id, or last
         judge: a judge of its configuration or of --config by its name, or PROVIDER/NAME
         suite: only this suite (default: all that judges score)
         config: a configuration whose judges can be named
@@ -44,8 +44,11 @@ def rejudge(
     from basic_control.config.reading import read_store
     from basic_control.config.settings import Rerun
     from basic_control.flows.earlier import settings_of
+    from basic_control.tasks.store.runs import LAST, find_last
 
     stored = read_store("", tuple(text for text in sets if text.startswith("store.")))
+    if run == LAST:
+        run = find_last(run, Path(stored.runs)).name
     settings, _ = settings_of(stored.runs, Path(run).name, sets)
     settings = replace_judges(settings, find_judges(settings, judge, config), suite)
     again = Rerun(of=run, replies=run)

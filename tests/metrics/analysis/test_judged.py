@@ -359,9 +359,9 @@ def test_precision_alone_is_corrected_as_the_suites_score() -> None:
 def test_every_judged_metric_has_an_exam_for_each_of_its_steps() -> None:
     from basic_control.metrics.analysis.judged import exams_of
 
-    assert exams_of(metric("factual_correctness")) == ["split", "entails"]
-    assert exams_of(metric("citation")) == ["support", "correctness"]
-    assert exams_of(metric("preference")) == ["preference"]
+    assert exams_of(metric("factual_correctness"), {}) == ["split", "entails"]
+    assert exams_of(metric("citation"), {}) == ["support", "correctness"]
+    assert exams_of(metric("preference"), {}) == ["preference"]
 
 
 def test_labels_beside_a_computed_metric_keep_the_interval_of_both() -> None:
