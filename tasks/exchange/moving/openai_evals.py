@@ -17,6 +17,8 @@ from basic_control.tasks.exchange.moving.values import list_of, mapping_of
 TOOL = "OpenAI Evals"
 _ITEM = re.compile(r"\{\{\s*item\.(\w+)\s*\}\}")  # {{ item.city }}
 _OUTPUT = re.compile(r"\s*\{\{\s*sample\.output_text\s*\}\}\s*")  # {{ sample.output_text }}
+# Sampling parameters of a run by their names at a provider of promptfoo.
+_SAMPLING = {"max_completions_tokens": "max_tokens", "max_completion_tokens": "max_tokens"}
 _OPERATIONS = {"eq": "equals", "ne": "not-equals", "like": "contains", "ilike": "icontains"}
 
 
@@ -47,12 +49,21 @@ def convert(raw: Mapping[str, Any], path: Path) -> Conversion:
     options = {"disableVarExpansion": True}
     equivalent = {
         "prompts": [_write_messages(messages)],
-        "providers": [f"openai:{source['model']}"] if isinstance(source.get("model"), str) else [],
+        "providers": _list_models(source),
         "tests": [{"vars": item, "assert": assertions, "options": options} for item in items if item],
     }
     conversion = promptfoo.convert(equivalent, path)
     conversion.tool = TOOL
     return conversion
+
+
+def _list_models(source: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the model that a run asks, with its sampling; none where it only reads replies."""
+    if not isinstance(source.get("model"), str):
+        return []
+    sampling = mapping_of(source.get("sampling_params"))
+    settings = {_SAMPLING.get(key, key): value for key, value in sampling.items()}
+    return [{"id": f"openai:{source['model']}", "config": settings}]
 
 
 def _rename(value: Any) -> str:
