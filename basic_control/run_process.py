@@ -51,7 +51,7 @@ def carry_out(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(request: dict[str, Any]) -> dict[str, Any]:
-    from basic_control.data.files import parsed_once
+    from basic_control.data.files import cache_parsed
     from basic_control.flows.cli.evaluating import evaluate, show_outcome
     from basic_control.flows.cli.options import requested
     from basic_control.interrupts import interrupt_again
@@ -59,7 +59,7 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
 
     begin("")
     interrupt_again()
-    with parsed_once():
+    with cache_parsed():
         settings, again = requested(request)
         outcome, plan = evaluate(settings, again, only_failed=False)
         with redirect_stdout(io.StringIO()) as screen:

@@ -21,7 +21,7 @@ from basic_control.config.declared import (
 )
 from basic_control.config.prices import KEYS as PRICES
 from basic_control.config.settings import Settings, StoreSettings
-from basic_control.data.errors import InputError, nearest
+from basic_control.data.errors import InputError, propose_name
 from basic_control.data.loading import responses_of
 from basic_control.data.yaml_depth import check_depth
 
@@ -239,7 +239,7 @@ def _explain(error: Mapping[str, Any], where: Callable[[Steps], str]) -> str:
         return f"{here}: the key {dotted[:200]!r} was removed; {instead}."
     if error["type"] == "extra_forbidden":
         allowed = _expected(error, path)
-        hint = nearest(str(path[-1]), allowed)
+        hint = propose_name(str(path[-1]), allowed)
         return f"{here}: unknown key {dotted[:200]!r}; expected one of {', '.join(allowed)}.{hint}"
     if error["type"] == "missing":
         return f"{here}: {dotted!r} is missing."

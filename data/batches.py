@@ -18,9 +18,9 @@ class Ref:
     content: str = ""
 
     @classmethod
-    def read(cls, told: Mapping[str, Any]) -> "Ref":
+    def read(cls, document: Mapping[str, Any]) -> "Ref":
         """Return the reference stored in a document, such as a manifest."""
-        return cls(told["table"], told["digest"], told["rows"])
+        return cls(document["table"], document["digest"], document["rows"])
 
     def as_dict(self) -> dict[str, Any]:
         """Return the reference as stored in documents."""
@@ -49,9 +49,9 @@ class Cell:
 class QueryResult:
     """The result of a batch of requests; `span_s` is from the first call, at `began_s` (epoch), to the last reply.
 
-    `submitted` requests wait in batches at a server. `given` replies come from a data set or a recording, without a
-    call, and are in none of the other counts. `model` is the entry that was asked, which may be a judge's; ''
-    without calls.
+    `submitted` requests wait in batches at a server. `supplied` replies come from a data set or a recording,
+    without a call, and are in none of the other counts. `model` is the entry that was asked, which may be a
+    judge's; '' without calls.
     """
 
     requests: Ref
@@ -64,7 +64,7 @@ class QueryResult:
     tokens_out: int
     span_s: float
     submitted: int = 0
-    given: int = 0
+    supplied: int = 0
     began_s: float = 0.0
     model: str = ""
 
@@ -83,16 +83,18 @@ class Execution:
     seconds: float
     note: str = ""
     ended: float = 0.0
-    asked: tuple[QueryResult, ...] = ()
+    queries: tuple[QueryResult, ...] = ()
     subject: str = ""
     units: Mapping[str, str] = field(default_factory=dict)
     changed: tuple[str, ...] = ()
 
 
-def spanned_s(asked: Iterable[QueryResult]) -> float:
+def compute_span_s(queries: Iterable[QueryResult]) -> float:
     """Compute the seconds in which at least one batch waited for replies: batches run concurrently."""
+    spans = sorted((query.began_s, query.began_s + query.span_s) for query in queries)
     total = until = 0.0
-    for began, ended in sorted((one.began_s, one.began_s + one.span_s) for one in asked):
+    # Of each span, in the order of their beginnings, only what lies after all earlier ones adds to the total.
+    for began, ended in spans:
         total += max(0.0, ended - max(began, until))
         until = max(until, ended)
     return total
@@ -134,7 +136,7 @@ class Tables:
     """The tables written by suites, in batches."""
 
     items: list[Ref] = field(default_factory=list)
-    asked: list[QueryResult] = field(default_factory=list)
+    queries: list[QueryResult] = field(default_factory=list)
     judged: list[QueryResult] = field(default_factory=list)
     judgements: list[Ref] = field(default_factory=list)
     evidence: list[Ref] = field(default_factory=list)
@@ -147,9 +149,9 @@ class Tables:
     @property
     def of_twins(self) -> "Tables":
         """The corresponding tables of renewed items, which no score of the suite counts."""
-        asked = Tables(asked=self.asked, judged=self.judged)
-        return asked.join(Tables(twin_items=self.items, twin_scores=self.scores))
+        queries = Tables(queries=self.queries, judged=self.judged)
+        return queries.join(Tables(twin_items=self.items, twin_scores=self.scores))
 
-    def join(self, other: "Tables") -> "Tables":
+    def join(self, tables: "Tables") -> "Tables":
         """Return both suites' tables."""
-        return Tables(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
+        return Tables(*(getattr(self, part.name) + getattr(tables, part.name) for part in fields(self)))

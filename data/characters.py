@@ -8,19 +8,19 @@ _UNSEEN = pattern(
 )
 
 
-def visible(text: object) -> str:
+def make_visible(text: object) -> str:
     """Return text with control and direction characters made visible: U+202E as ⟦U+202E⟧."""
-    return _UNSEEN.sub(lambda found: f"⟦U+{ord(found[0]):04X}⟧", str(text))
+    return _UNSEEN.sub(lambda match: f"⟦U+{ord(match[0]):04X}⟧", str(text))
 
 
-def inert(text: object) -> str:
+def make_inert(text: object) -> str:
     """Return text on one line, harmless in a terminal and in Markdown: no image, link or HTML.
 
     It is also readable as plain text: some of Prefect's pages render Markdown, others do not.
     """
-    return visible(" ".join(str(text).split())).replace("<", "‹").replace("](", "] (").replace("][", "] [")
+    return make_visible(" ".join(str(text).split())).replace("<", "‹").replace("](", "] (").replace("][", "] [")
 
 
-def storable(text: str) -> str:
+def make_storable(text: str) -> str:
     """Return a text that UTF-8 can encode: a lone surrogate, possible in JSON, becomes U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

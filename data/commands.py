@@ -13,7 +13,7 @@ BASELINES = "baselines"
 PACKAGE = "python -m basic_control"
 
 
-def typed(words: str) -> str:
+def format_command(words: str) -> str:
     """Return a command, such as `store verify`, as this user would type it."""
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)

@@ -49,31 +49,33 @@ def draw(
     seed: int,
     count: int,
     options: Mapping[str, Any] | None = None,
-    seen: set[str] | None = None,
+    prompts: set[str] | None = None,
     suite: str = "",
 ) -> list[Item]:
     """Draw `count` items of a family at a level, with indices 0 … count - 1.
 
-    A prompt in `seen` (the run's prompts of this family; updated) is redrawn, in index order, with an attempt
+    A prompt in `prompts` (the run's of this family; updated) is redrawn, in index order, with an attempt
     counter in the hash.
 
     Raises:
         InputError: the family has no such level, language or option, or not that many different items.
     """
-    for kind, value, known in (("level", level, family.levels), ("language", language, family.languages)):
-        if value not in known:
-            there = ", ".join(family.levels if kind == "level" else family.languages)
-            raise InputError(f"family {family.name}: unknown {kind} {value!r}; expected one of {there}.")
+    for kind, value, choices in (("level", level, family.levels), ("language", language, family.languages)):
+        if value not in choices:
+            expected = ", ".join(choices)
+            raise InputError(f"family {family.name}: unknown {kind} {value!r}; expected one of {expected}.")
     parameters = {**family.levels[level], **options_of(family, options or {})}
     if _takes_language(family.generate):
         parameters["language"] = language
-    seen = set() if seen is None else seen
+    if prompts is None:
+        prompts = set()
     items: list[Item] = []
     for index in range(count):
+        # Attempts count from 0 for every item, so that an item depends on no other unless their prompts repeat.
         for attempt in range(REDRAWS):
             rng = source(family.name, family.version, level, language, seed, index, attempt)
             item = family.generate(rng, **parameters)
-            if item.prompt not in seen:
+            if item.prompt not in prompts:
                 break
         else:
             raise InputError(
@@ -81,8 +83,9 @@ def draw(
                 f"items, but only {len(items)} exist (the last {REDRAWS} draws all repeated a prompt "
                 f"of this run). Ask for {len(items)} or fewer, or for another level."
             )
-        seen.add(item.prompt)
-        placed = Item(  # not dataclasses.replace, which takes twice as long
+        prompts.add(item.prompt)
+        # Families know nothing of suites and seeds: what identifies the item is set here.
+        placed_item = Item(  # not dataclasses.replace, which takes twice as long
             prompt=item.prompt,
             answer=item.answer,
             facts=item.facts,
@@ -96,7 +99,7 @@ def draw(
             seed=seed,
             index=index,
         )
-        items.append(placed)
+        items.append(placed_item)
     return items
 
 
@@ -120,22 +123,22 @@ def choose(rows: int, *, method: Method, n: int, seed: int) -> list[int]:
     return sorted(source("sample", seed, rows, n).sample(range(rows), n))
 
 
-def chosen(items: Sequence[Item], sampling: Mapping[str, Any]) -> Iterator[Item]:
+def select_items(items: Sequence[Item], sampling: Mapping[str, Any]) -> Iterator[Item]:
     """Yield the chosen items, each with its position in the data as its index."""
-    for place in choose(len(items), **sampling):
-        yield replace(items[place], index=place)
+    for position in choose(len(items), **sampling):
+        yield replace(items[position], index=position)
 
 
-def _worded(value: object) -> str:
+def _encode_extra(value: object) -> str:
     """Return a table's value that JSON does not have as text: a date, a decimal."""
     if isinstance(value, date | time | timedelta | Decimal | bytes):
         return str(value)
     raise TypeError(f"a {type(value).__name__} is not JSON")
 
 
-_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=_worded)
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=_encode_extra)
 
 
-def canonical(value: Any) -> str:
+def format_canonical(value: Any) -> str:
     """Return JSON with sorted keys and no spaces: equal values have equal text."""
     return _CANONICAL.encode(value)

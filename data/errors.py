@@ -15,13 +15,15 @@ class Stopped(Exception):  # noqa: N818 - said of a run
     """The run was stopped; everything answered so far is kept."""
 
 
-def nearest(name: str, there: Iterable[str]) -> str:
+def propose_name(name: str, names: Iterable[str]) -> str:
     """Return a 'did you mean' question to append to a message; '' if no name is similar."""
-    near = get_close_matches(name, [*there], n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    for similar in get_close_matches(name, [*names], n=1):
+        return f" Did you mean {similar!r}?"
+    return ""
 
 
 def plural(number: int, noun: str) -> str:
     """Return a number with its English noun."""
-    several = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else several}".replace(",", " ")
+    if number != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {noun}".replace(",", " ")

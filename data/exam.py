@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from basic_control.data.draw import canonical, content_id
+from basic_control.data.draw import content_id, format_canonical
 from basic_control.data.records import Item
 
 Step = Literal["split", "entails", "support", "correctness", "groundedness", "rubric", "preference"]
@@ -71,7 +71,7 @@ def exam_item(
             "response": "",
         },
         # The same question in a short exam, which asks nothing twice.
-        item_id=content_id(step, canonical(keyed)),
+        item_id=content_id(step, format_canonical(keyed)),
         family=source or step,
         language=language,
     )

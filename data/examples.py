@@ -6,7 +6,7 @@ from typing import Any
 
 from basic_control.data.draw import content_id
 from basic_control.data.errors import InputError
-from basic_control.data.loading import offered, with_tools
+from basic_control.data.loading import offer_items, with_tools
 from basic_control.data.plugins import loader
 from basic_control.data.questions import identify_asked
 from basic_control.data.records import Item
@@ -80,7 +80,7 @@ def surround(suite: Suite, form: QuestionForm) -> Surroundings:
     examples = _draw(suite, form)
     # Digests of the asked rows, by position: those among the examples are asked with the spare one, or not at all.
     positions = dict[str, list[int]]()
-    for position, item in enumerate(unit.load(offered(suite), ())):
+    for position, item in enumerate(unit.load(offer_items(suite), ())):
         positions.setdefault(form.digest_of(item), []).append(position)
     shots = examples[: declared.n]
     has_asked = any(example.text_digest in positions for example in shots)

@@ -13,13 +13,13 @@ OUTCOMES: tuple[GateOutcome, ...] = ("none", "pass", "undecided", "fail", "error
 _CHANGES: Mapping[str, GateOutcome] = {"regressed": "fail", "held": "pass"}
 
 
-def worst(verdicts: Iterable[str], changes: Iterable[str]) -> str:
+def find_worst(verdicts: Iterable[str], changes: Iterable[str]) -> str:
     """Return the worst of models' verdicts and of changes against a baseline: a regression fails, held passes.
 
     '' if there are none.
     """
-    found = {*verdicts, *(_CHANGES.get(one, one) for one in changes)}
-    return next((one for one in reversed(OUTCOMES) if one in found), "")
+    outcomes = {*verdicts, *(_CHANGES.get(change, change) for change in changes)}
+    return next((outcome for outcome in reversed(OUTCOMES) if outcome in outcomes), "")
 
 
 class Exit(IntEnum):

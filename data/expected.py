@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from basic_control.data.errors import InputError, plural
-from basic_control.data.loading import offered, whole
+from basic_control.data.loading import offer_items, select_all_rows
 from basic_control.data.options import options_of
 from basic_control.data.plugins import loader, metric
 from basic_control.data.records import Expectation, Item, Metric, Sample
 from basic_control.data.suites import Suite
 
 _HOLDS_TEXTS = re.compile(r"\.[ct]sv(?:\.gz)?$", re.IGNORECASE)  # rows.csv, rows.tsv.gz
+_TYPED: Mapping[type, str] = {bool: "a boolean", list: "a list"}
 FIRST = 3
 """Rows that a message shows."""
 SHOWN = 80
@@ -43,57 +44,64 @@ def read_expected(suite: Suite, required: Sequence[str]) -> ExpectedAnswers:
         InputError: the data cannot be read, or a metric fails on a row.
     """
     unit = loader(suite.loader)
-    units = {name: metric(name) for name in suite.used if metric(name).expects}
-    if unit.generated or not units:
+    metrics = {name: metric(name) for name in suite.used if metric(name).expects}
+    if unit.generated or not metrics:
         return ExpectedAnswers()
-    completed = {name: _completed(suite, one) for name, one in units.items() if one.completes}
-    options = {name: options_of(one, completed.get(name, suite.options(name))) for name, one in units.items()}
+    completed = {name: _complete_options(suite, user) for name, user in metrics.items() if user.completes}
+    options: dict[str, dict[str, Any]] = {}
+    for name, user in metrics.items():
+        options[name] = options_of(user, completed.get(name, suite.options(name)))
     readings = Counter[tuple[str, str, str]]()
-    unread: dict[str, list[tuple[Item, Expectation]]] = {name: [] for name in units}
+    unread: dict[str, list[tuple[Item, Expectation]]] = {name: [] for name in metrics}
     left_out = set[int]()
-    of_texts = any(_HOLDS_TEXTS.search(file.name) for file in unit.files(suite.source))
+    has_texts = any(_HOLDS_TEXTS.search(file.name) for file in unit.files(suite.source))
     n_rows = 0
-    for position, item in enumerate(unit.load(offered(suite), required)):
+    for position, item in enumerate(unit.load(offer_items(suite), required)):
         n_rows += 1
-        expectations = {name: _read(units[name], _sample(item), options[name]) for name in units}
-        answer = item.facts.get("answer")
-        if of_texts and isinstance(answer, bool | list):
-            reading = "a boolean" if isinstance(answer, bool) else "a list"
-            readings[suite.loader, _column(suite, "answer"), reading] += 1
-        for name, expectation in expectations.items():
+        # A file whose cells are all texts has booleans and lists only by our reading, which people should know of.
+        reading = _TYPED.get(type(item.facts.get("answer")), "")
+        if has_texts and reading:
+            readings[suite.loader, _name_column(suite, "answer"), reading] += 1
+        n_unread = 0
+        for name, user in metrics.items():
+            expectation = _read(user, _build_sample(item), options[name])
             if expectation.problem:
+                n_unread += 1
                 unread[name].append((item, expectation))
             else:
-                column = _column(suite, expectation.column)
-                readings.update((name, column, reading) for reading in expectation.readings)
-        if len(units) == len(suite.used) and all(one.problem for one in expectations.values()):
+                column = _name_column(suite, expectation.column)
+                for form in expectation.readings:
+                    readings[name, column, form] += 1
+        # A row is asked as long as some metric can score its reply, with or without an expected answer.
+        if n_unread == len(suite.used):
             left_out.add(position)
-    problems = [_problem(suite, name, rows, n_rows) for name, rows in unread.items() if rows]
-    if suite.skip_unreadable:
-        problems = [_nothing_left(suite, n_rows)] if len(left_out) == n_rows else []
-    return ExpectedAnswers(
-        options=completed,
-        readings=dict(readings),
-        n_unread={name: len(rows) for name, rows in unread.items() if rows},
-        left_out=frozenset(left_out) if suite.skip_unreadable else frozenset(),
-        problems=tuple(problems),
-    )
+    unread = {name: rows for name, rows in unread.items() if rows}
+    counts = {name: len(rows) for name, rows in unread.items()}
+    if not suite.skip_unreadable:
+        problems = [_describe_unread(suite, name, rows, n_rows) for name, rows in unread.items()]
+        return ExpectedAnswers(completed, dict(readings), counts, problems=tuple(problems))
+    problems = [_describe_empty(suite, n_rows)] if len(left_out) == n_rows else []
+    return ExpectedAnswers(completed, dict(readings), counts, frozenset(left_out), tuple(problems))
 
 
-def _sample(item: Item) -> Sample:
+def _build_sample(item: Item) -> Sample:
     return {"answer": item.answer, **item.facts}
 
 
-def _completed(suite: Suite, unit: Metric) -> Mapping[str, Any]:
+def _complete_options(suite: Suite, user: Metric) -> Mapping[str, Any]:
     """Return a metric's options completed by all rows of the data, drawn or not."""
-    samples = map(_sample, loader(suite.loader).load(whole(suite), ()))
-    options = suite.options(unit.name)
-    return unit.completes(samples, options) if unit.completes else options
+    options = suite.options(user.name)
+    if user.completes is None:
+        return options
+    samples = map(_build_sample, loader(suite.loader).load(select_all_rows(suite), ()))
+    return user.completes(samples, options)
 
 
 def _read(unit: Metric, sample: Sample, options: Mapping[str, Any]) -> Expectation:
+    if unit.expects is None:
+        return Expectation()
     try:
-        return unit.expects(sample, options) if unit.expects else Expectation()
+        return unit.expects(sample, options)
     except InputError:
         raise
     except Exception as error:
@@ -103,40 +111,49 @@ def _read(unit: Metric, sample: Sample, options: Mapping[str, Any]) -> Expectati
         ) from error
 
 
-def _column(suite: Suite, column: str) -> str:
+def _name_column(suite: Suite, column: str) -> str:
     """Return the file's name of a column."""
     columns = suite.source.get("columns")
-    return str(columns.get(column, column)) if isinstance(columns, Mapping) else column
+    if not isinstance(columns, Mapping):
+        return column
+    return str(columns.get(column, column))
 
 
-def _problem(suite: Suite, name: str, rows: Sequence[tuple[Item, Expectation]], n_rows: int) -> str:
+def _describe_unread(suite: Suite, name: str, rows: Sequence[tuple[Item, Expectation]], n_rows: int) -> str:
     """Return the message about the rows whose expected answer a metric cannot read."""
-    columns = dict.fromkeys(_column(suite, expectation.column) for _, expectation in rows)
+    columns: dict[str, None] = {}
+    for _, expectation in rows:
+        columns[_name_column(suite, expectation.column)] = None
     noun = "column" if len(columns) == 1 else "columns"
-    first = "; ".join(_shown(item, expectation) for item, expectation in rows[:FIRST])
+    pronoun = "it" if len(rows) == 1 else "them"
+    examples = [_format_unread(item, expectation) for item, expectation in rows[:FIRST]]
+    if len(rows) > FIRST:
+        examples.append("…")
     return (
         f"suite {suite.name}: {name} cannot read the expected answer, {noun} {', '.join(columns)}, of "
-        f"{len(rows)} of {plural(n_rows, 'row')}: {first}{'; …' if len(rows) > FIRST else ''}. Correct "
-        f"{'it' if len(rows) == 1 else 'them'}, or set `skip_unreadable: true` in the suite, and the metric leaves "
-        "such rows out."
+        f"{len(rows)} of {plural(n_rows, 'row')}: {'; '.join(examples)}. Correct {pronoun}, or set "
+        "`skip_unreadable: true` in the suite, and the metric leaves such rows out."
     )
 
 
-def _shown(item: Item, expectation: Expectation) -> str:
-    value = _sample(item).get(expectation.column)
-    text = "nothing" if value is None else repr(value).replace("\\\\", "\\")  # '2\pi' as it stands in the file
-    text = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+def _format_unread(item: Item, expectation: Expectation) -> str:
+    value = _build_sample(item).get(expectation.column)
+    text = "nothing"
+    if value is not None:
+        text = repr(value).replace("\\\\", "\\")  # '2\pi' as it stands in the file
+    if len(text) > SHOWN:
+        text = f"{text[: SHOWN - 1]}…"
     return f"row {item.index + 1}: found {text}, {expectation.problem}"
 
 
-def _nothing_left(suite: Suite, n_rows: int) -> str:
+def _describe_empty(suite: Suite, n_rows: int) -> str:
     return (
         f"suite {suite.name}: no metric can read the expected answer of any of {plural(n_rows, 'row')}; expected "
         "at least one. Correct them, or name the right column under `columns`."
     )
 
 
-def remarks(suite: Suite, expected: ExpectedAnswers) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def list_remarks(suite: Suite, expected: ExpectedAnswers) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield what people should be told, as the names of phrases and their values."""
     forms: dict[tuple[str, str], list[str]] = {}
     for (name, column, reading), n in expected.readings.items():

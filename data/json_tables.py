@@ -13,9 +13,15 @@ def read_rows(document: Any) -> Sequence[Any] | None:
         return document
     if not isinstance(document, dict):
         return None
-    lists = [rows for rows in map(document.get, _KEYS) if isinstance(rows, list) and rows]
-    tables = (rows for rows in lists if all(isinstance(row, dict) for row in rows))
-    return _read_split(document) or next(tables, None) or _read_cells(document)
+    return _read_split(document) or _read_listed(document) or _read_cells(document)
+
+
+def _read_listed(document: Mapping[str, Any]) -> Sequence[Any] | None:
+    """Read a list of objects under a key that documents use for their rows."""
+    for rows in map(document.get, _KEYS):
+        if isinstance(rows, list) and rows and _are_objects(rows):
+            return rows
+    return None
 
 
 def _read_split(document: Mapping[str, Any]) -> Sequence[Any] | None:
@@ -23,20 +29,30 @@ def _read_split(document: Mapping[str, Any]) -> Sequence[Any] | None:
     columns, cells = document.get("columns"), document.get("data")
     if not isinstance(columns, list) or not isinstance(cells, list):
         return None
-    if not all(isinstance(row, list) and len(row) == len(columns) for row in cells):
-        return None
-    return [dict(zip(columns, row, strict=True)) for row in cells]
+    rows = []
+    for row in cells:
+        if not isinstance(row, list) or len(row) != len(columns):
+            return None
+        rows.append(dict(zip(columns, row, strict=True)))
+    return rows
 
 
 def _read_cells(document: Mapping[str, Any]) -> Sequence[Any] | None:
     """Read columns of cells, pandas' `columns` and its default, or rows by their number, its `index`."""
     values = [*document.values()]
-    if not values or not all(isinstance(value, dict) and value for value in values):
+    if not values or not _are_objects(values) or not all(values):
         return None
-    if all(_is_counted(column) and column.keys() == values[0].keys() for column in values):
-        return [{name: document[name][number] for name in document} for number in values[0]]
+    first = values[0]
+    if _is_counted(first) and all([*column] == [*first] for column in values):
+        cells = map(dict.values, values)
+        return [dict(zip(document, row, strict=True)) for row in zip(*cells, strict=True)]
     return values if _is_counted(document) else None
 
 
+def _are_objects(rows: Sequence[Any]) -> bool:
+    return {*map(type, rows)} <= {dict}
+
+
 def _is_counted(mapping: Mapping[str, Any]) -> bool:
-    return all(key == str(number) for number, key in enumerate(mapping))
+    """Say whether the keys are 0, 1, 2 … in their order."""
+    return [*mapping] == [*map(str, range(len(mapping)))]

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from basic_control.data.characters import storable
-from basic_control.data.commands import typed
+from basic_control.data.characters import make_storable
+from basic_control.data.commands import format_command
 from basic_control.data.errors import InputError
 from basic_control.data.exam import exam_item
-from basic_control.data.files import Row, plain_tsv, rows
+from basic_control.data.files import Row, read_file_rows, read_tsv
 from basic_control.data.records import Item
 from basic_control.data.sources import GROUPS, local_path
 
@@ -46,7 +46,7 @@ class LabelledSet:
 
 
 @contextmanager
-def _published(path: Path, number: int) -> Iterator[None]:
+def _name_row(path: Path, number: int) -> Iterator[None]:
     """Name the row that is not as published: the file was replaced after `fetch` checked its hash."""
     try:
         yield
@@ -61,33 +61,35 @@ def read_wice(path: Path) -> Iterator[Question]:
     """Yield a claim with each of its evidence sets; one supporting set is enough, as its authors define it."""
     truths = {"supported": _ENTAILED, "partially_supported": _NOT_ENTAILED, "not_supported": _NOT_ENTAILED}
     gathered: dict[str, list[Row]] = {}
-    for number, row in enumerate(rows(path), 1):
-        with _published(path, number):
-            claim = _claim(row["claim"], "\n".join(row["evidence"]))
-            told = {"label": row["label"], "truth": truths[row["label"]], "claim": claim}
-            gathered.setdefault(str(row["meta"]["id"]), []).append(told)
-    for listed in gathered.values():
-        yield listed[0]["label"], listed[0]["truth"], [one["claim"] for one in listed]
+    for number, row in enumerate(read_file_rows(path), 1):
+        with _name_row(path, number):
+            claim = _build_claim(row["claim"], "\n".join(row["evidence"]))
+            question = {"label": row["label"], "truth": truths[row["label"]], "claim": claim}
+            gathered.setdefault(str(row["meta"]["id"]), []).append(question)
+    # Any right verdict about one evidence set of a claim counts for the claim: they are one question.
+    for questions in gathered.values():
+        yield questions[0]["label"], questions[0]["truth"], [question["claim"] for question in questions]
 
 
 def read_begin(path: Path) -> Iterator[Question]:
     """Yield a response with its source; generic responses, which state nothing, are left out."""
     truths = {"Fully attributable": "2", "Not fully attributable": _LESS, "Generic": ""}
-    for number, row in enumerate(plain_tsv(path), 1):
-        with _published(path, number):
+    for number, row in enumerate(read_tsv(path), 1):
+        with _name_row(path, number):
             label, response, source = row["begin_label"], row["response"], row["knowledge"]
-            if truth := truths[label]:
+            truth = truths[label]
+            if truth:
                 yield label, truth, [{"question": row["message"], "response": response, "contexts": [source]}]
 
 
 def read_llmbar(path: Path) -> Iterator[Question]:
     """Yield an instruction with two outputs, in both orders; the first output is the response."""
     truths = {"1": "better", "2": "worse"}
-    for number, row in enumerate(rows(path), 1):
-        with _published(path, number):
-            one, other = storable(row["output_1"]), storable(row["output_2"])
-            shared = {"question": storable(row["input"]), "reference": "", "criteria": ""}
-            orders = [{**shared, "first": one, "second": other}, {**shared, "first": other, "second": one}]
+    for number, row in enumerate(read_file_rows(path), 1):
+        with _name_row(path, number):
+            first, second = make_storable(row["output_1"]), make_storable(row["output_2"])
+            shared = {"question": make_storable(row["input"]), "reference": "", "criteria": ""}
+            orders = [{**shared, "first": first, "second": second}, {**shared, "first": second, "second": first}]
             yield path.stem, truths[str(row["label"])], orders
 
 
@@ -95,26 +97,27 @@ def read_lidirus(path: Path) -> Iterator[Question]:
     """Yield a pair of sentences with the majority's label; pairs with a draw are left out."""
     worth = {"entailment": 1, "not_entailment": -1}
     votes: Counter[tuple[str, str]] = Counter()
-    for number, row in enumerate(rows(path), 1):
-        with _published(path, number):
+    for number, row in enumerate(read_file_rows(path), 1):
+        with _name_row(path, number):
             votes[row["INPUT:sent1"], row["INPUT:sent2"]] += worth[row["OUTPUT:result"]]
+    # The data set has a row for each vote.
     for (text, claim), balance in votes.items():
         if balance:
             label, truth = ("entailment", _ENTAILED) if balance > 0 else ("not_entailment", _NOT_ENTAILED)
-            yield label, truth, [_claim(claim, text)]
+            yield label, truth, [_build_claim(claim, text)]
 
 
-def _claim(claim: str, source: str) -> dict[str, Any]:
-    return {"claims": [{"id": "1", "text": storable(claim)}], "source": storable(source)}
+def _build_claim(claim: str, source: str) -> dict[str, Any]:
+    return {"claims": [{"id": "1", "text": make_storable(claim)}], "source": make_storable(source)}
 
 
-def _of_claims(domain: str, language: str, read: Callable[[Path], Iterator[Question]]) -> LabelledSet:
+def _build_claim_set(domain: str, language: str, read: Callable[[Path], Iterator[Question]]) -> LabelledSet:
     folded = {"CONTRADICTED": _NOT, "NEUTRAL": _NOT}
     return LabelledSet(domain, "entails", language, ("SUPPORTED", _NOT), read, folded)
 
 
 SETS: Mapping[str, LabelledSet] = {
-    "wice": _of_claims("sentences of Wikipedia against the web pages that they cite", "en", read_wice),
+    "wice": _build_claim_set("sentences of Wikipedia against the web pages that they cite", "en", read_wice),
     "begin": LabelledSet(
         "replies of dialogue systems against a sentence of Wikipedia",
         "groundedness", "en", ("2", _LESS), read_begin, {"1": _LESS, "0": _LESS},
@@ -123,14 +126,14 @@ SETS: Mapping[str, LabelledSet] = {
         "instructions with two answers, most made to mislead a judge",
         "preference", "en", ("better", "tie", "worse"), read_llmbar,
     ),
-    "lidirus": _of_claims("pairs of Russian sentences by linguistic phenomena", "ru", read_lidirus),
+    "lidirus": _build_claim_set("pairs of Russian sentences by linguistic phenomena", "ru", read_lidirus),
 }  # fmt: skip
 """The sets by name."""
 
 
 def files_of(name: str) -> list[Path]:
     """Return the paths of a set's files."""
-    return [local_path(one) for one in GROUPS.get(name, (name,))]
+    return [local_path(file) for file in GROUPS.get(name, (name,))]
 
 
 def read_set(name: str) -> list[Item]:
@@ -143,7 +146,9 @@ def read_set(name: str) -> list[Item]:
     items = []
     for path in files_of(name):
         if not path.is_file():
-            raise InputError(f"data set {name!r} has not been fetched to {path}. Run: {typed(f'fetch {name}')}")
+            raise InputError(
+                f"data set {name!r} has not been fetched to {path}. Run: {format_command(f'fetch {name}')}"
+            )
         for kind, truth, questions in labelled.read(path):
             step, language = labelled.exam, labelled.language
             items.append(exam_item(step, language, kind, truth, questions, source=name, folded=labelled.folded))

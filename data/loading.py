@@ -1,7 +1,9 @@
 """Facts about a suite's items without making them: files, versions, needs, and given responses."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from types import NoneType
 from typing import Any
 
 from basic_control.data.errors import InputError
@@ -15,8 +17,8 @@ from basic_control.data.units import UnitIdentity, digest, identity_of, verifier
 EXPECTED_CALLS = "calls"
 """The fact that holds the calls of tools that are expected."""
 RESPONSE = "response"
-_ABSENT = object()
 """The fact that holds a response given with the data."""
+_ABSENT = object()
 
 
 def digests_of(suite: Suite) -> tuple[str, ...]:
@@ -27,18 +29,24 @@ def digests_of(suite: Suite) -> tuple[str, ...]:
     return tuple(map(digest, loader(suite.loader).files(suite.source)))
 
 
-def offered(suite: Suite) -> Mapping[str, Any]:
+def offer_items(suite: Suite) -> Mapping[str, Any]:
     """Return the loader's options, offering the maximum number of items if a suite asks until decided."""
     if suite.stop is None:
         return suite.source
     return loader(suite.loader).offer(suite.source, suite.stop.most)
 
 
-def whole(suite: Suite) -> Mapping[str, Any]:
+def select_all_rows(suite: Suite) -> Mapping[str, Any]:
     """Return the loader's options for all rows of the data, whatever the suite draws."""
-    sample = suite.source.get("sample")
-    every = {"sample": {**(sample if isinstance(sample, Mapping) else {}), "method": "all"}, "language": ""}
-    return {**suite.source, **{key: value for key, value in every.items() if key in suite.source}}
+    options = dict(suite.source)
+    if "sample" in options:
+        sample = options["sample"]
+        if not isinstance(sample, Mapping):
+            sample = {}
+        options["sample"] = {**sample, "method": "all"}
+    if "language" in options:
+        options["language"] = ""
+    return options
 
 
 def tools_of(suite: Suite, read: Collection[str]) -> str | tuple[Mapping[str, Any], ...]:
@@ -48,7 +56,8 @@ def tools_of(suite: Suite, read: Collection[str]) -> str | tuple[Mapping[str, An
     """
     if suite.tools:
         return suite.tools
-    return TOOLS if EXPECTED_CALLS in needs_of(suite) and TOOLS not in read else ""
+    needs_tools = EXPECTED_CALLS in needs_of(suite)
+    return TOOLS if needs_tools and TOOLS not in read else ""
 
 
 def with_tools(item: Item, tools: str | Sequence[Mapping[str, Any]]) -> Item:
@@ -57,31 +66,35 @@ def with_tools(item: Item, tools: str | Sequence[Mapping[str, Any]]) -> Item:
     Raises:
         InputError: its row's are none.
     """
-    value = item.facts.get(tools) if isinstance(tools, str) else tools
+    source, value = "tools", tools
+    if isinstance(tools, str):
+        source, value = f"column {tools!r}", item.facts.get(tools)
     if not value:
         return item
     try:
-        described = [write_tool(tool) for tool in read_tools(value)]
+        described = [*map(write_tool, read_tools(value))]
     except ValueError as error:
-        where = f"column {tools!r}" if isinstance(tools, str) else "tools"
-        raise InputError(f"row {item.index + 1}: {where}: {error}.") from error
+        raise InputError(f"row {item.index + 1}: {source}: {error}.") from error
     return replace(item, facts={**item.facts, TOOLS: described})
 
 
 def families_of(suite: Suite) -> tuple[Family, ...]:
     """Return the families that a suite's items are drawn from; none if they are read."""
     unit = loader(suite.loader)
-    return tuple(unit.units(suite.source).values()) if unit.units else ()
+    if unit.units is None:
+        return ()
+    return tuple(unit.units(suite.source).values())
 
 
 def makers_of(suite: Suite) -> tuple[UnitIdentity, ...]:
     """Return the units that make a suite's items: the loader, and the families that it draws from."""
-    return (identity_of(Loader, suite.loader), *(identity_of(Family, one.name) for one in families_of(suite)))
+    families = [identity_of(Family, family.name) for family in families_of(suite)]
+    return (identity_of(Loader, suite.loader), *families)
 
 
 def verifiers_of(suite: Suite) -> tuple[UnitIdentity, ...]:
     """Return the units that verify a suite's responses: its families."""
-    return tuple(verifier_of(family) for family in families_of(suite))
+    return tuple(map(verifier_of, families_of(suite)))
 
 
 def scorers_of(suite: Suite) -> tuple[UnitIdentity, ...]:
@@ -94,32 +107,43 @@ def needs_of(suite: Suite) -> tuple[str, ...]:
     """Return the facts that the suite's metrics need."""
     needs: dict[str, None] = {}
     for name in suite.used:
-        own = metric(name).needs
-        needs |= dict.fromkeys([*(own(suite.options(name)) if callable(own) else own), *compared(suite, name)])
+        metric_needs = metric(name).needs
+        if callable(metric_needs):
+            metric_needs = metric_needs(suite.options(name))
+        needs |= dict.fromkeys([*metric_needs, *list_compared(suite, name)])
     return tuple(needs)
 
 
-def compared(suite: Suite, name: str) -> tuple[str, ...]:
+def list_compared(suite: Suite, name: str) -> tuple[str, ...]:
     """Return the column or target that a metric compares responses with, if any."""
     unit = metric(name)
-    return (unit.opponent(suite.options(name)),) if unit.opponent else ()
+    if unit.opponent is None:
+        return ()
+    return (unit.opponent(suite.options(name)),)
 
 
 def reply_schema(suite: Suite) -> Mapping[str, Any] | None:
     """Return the JSON schema that a suite's replies should follow; None if no metric of it has one."""
-    units = [(metric(name), suite.options(name)) for name in suite.used]
-    schemas = [unit.constrains(options) for unit, options in units if unit.constrains]
-    return next((schema for schema in schemas if schema), None)
+    for name in suite.used:
+        constrains = metric(name).constrains
+        if constrains is None:
+            continue
+        # A metric with a schema may have none for these options.
+        schema = constrains(suite.options(name))
+        if schema:
+            return schema
+    return None
 
 
-def judged_by(suite: Suite) -> tuple[str, ...]:
+def list_judged_metrics(suite: Suite) -> tuple[str, ...]:
     """Return the suite's metrics that use judges."""
     return tuple(name for name in suite.used if metric(name).steps)
 
 
 def runs_programs(suite: Suite) -> bool:
     """Return whether responses of a suite hold programs to run."""
-    return any(one.program for one in families_of(suite)) or any(metric(name).programs for name in suite.used)
+    has_programs = any(metric(name).programs for name in suite.used)
+    return has_programs or any(family.program for family in families_of(suite))
 
 
 def responses_of(suite: Suite) -> str:
@@ -131,14 +155,18 @@ def responses_of(suite: Suite) -> str:
     unit = loader(suite.loader)
     if unit.generated:
         return ""
-    responses = [item.facts.get(RESPONSE, _ABSENT) for item in unit.load(whole(suite), ())]
+    responses = [item.facts.get(RESPONSE, _ABSENT) for item in unit.load(select_all_rows(suite), ())]
     # Where some rows have a response, none (null) is that of a failed call.
-    is_recorded = any(isinstance(response, str) for response in responses)
-    there = [is_recorded and (response is None or isinstance(response, str)) for response in responses]
+    kinds = Counter(map(type, responses))
+    n_responses = kinds[str]
+    if n_responses:
+        n_responses += kinds[NoneType]
     source = str(suite.source.get("data", suite.name))
-    if 0 < sum(there) < len(there):
+    if 0 < n_responses < len(responses):
         raise InputError(
-            f"{source}: found a response in {sum(there)} of {len(there)} rows, expected one in all or in none. "
-            "Fill the others (an empty text is a response), or delete the column to ask the models."
+            f"{source}: found a response in {n_responses} of {len(responses)} rows, expected one in all or in "
+            "none. Fill the others (an empty text is a response), or delete the column to ask the models."
         )
-    return (suite.responses_of or f"responses of {name_of(source)}") if any(there) else ""
+    if not n_responses:
+        return ""
+    return suite.responses_of or f"responses of {name_of(source)}"

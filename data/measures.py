@@ -9,10 +9,12 @@ from basic_control.data.beside import read_beside
 @cache
 def dimensions() -> tuple[Mapping[str, int], ...]:
     """Return each dimension's units by their words, in lower case; the last are the counting words."""
-    return tuple(
-        {word: size for size, words in measure.items() for word in words.split()}
-        for measure in read_beside(__file__)
-    )
+    return tuple(map(_spread_words, read_beside(__file__)))
+
+
+def _spread_words(measure: Mapping[int, str]) -> dict[str, int]:
+    """Return the size of each word of a measure; the table has the words of a size in one text."""
+    return {word: size for size, words in measure.items() for word in words.split()}
 
 
 @cache

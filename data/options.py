@@ -64,11 +64,15 @@ def model_of(declared: Declared) -> type[Frozen]:
     if isinstance(declared, type):
         return declared
     plain = (bool, int, float, str)
-    return _model(tuple((name, type(value) if type(value) in plain else Any) for name, value in declared.items()))
+    kinds: list[tuple[str, Any]] = []
+    for name, default in declared.items():
+        kind = type(default)
+        kinds.append((name, kind if kind in plain else Any))
+    return _create_model(tuple(kinds))
 
 
 @cache
-def _model(kinds: tuple[tuple[str, Any], ...]) -> type[Frozen]:
+def _create_model(kinds: tuple[tuple[str, Any], ...]) -> type[Frozen]:
     fields: dict[str, Any] = {name: (kind, ...) for name, kind in kinds}
     return create_model("Options", __base__=Frozen, **fields)
 
@@ -77,41 +81,42 @@ def names(declared: Declared) -> tuple[str, ...]:
     """Return the options' names."""
     if isinstance(declared, Mapping):
         return tuple(declared)
-    return tuple(one.alias or name for name, one in declared.model_fields.items())
+    return tuple(field.alias or name for name, field in declared.model_fields.items())
 
 
-def settle(declared: Declared, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every option's value: the given ones, validated, and the defaults of the rest.
+def settle(declared: Declared, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every option's value: those of `values`, validated, and the others' defaults.
 
     Raises:
         ValidationError: an option that is not declared, or a value that does not fit (pydantic's, with its path).
     """
     if isinstance(declared, Mapping):
-        return model_of(declared).model_validate({**declared, **given}).model_dump()
-    return declared.model_validate(dict(given)).model_dump(by_alias=True)
+        return model_of(declared).model_validate({**declared, **values}).model_dump()
+    return declared.model_validate(dict(values)).model_dump(by_alias=True)
 
 
-def options_of(unit: _Unit, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every option of a unit: the given ones, validated, and the defaults of the rest.
+def options_of(unit: _Unit, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every option of a unit: those of `values`, validated, and the others' defaults.
 
     Raises:
         InputError: one that it does not declare, or a value that does not fit.
     """
     try:
-        return settle(unit.options, given)
+        return settle(unit.options, values)
     except ValidationError as error:
         kind = type(unit).__name__.lower()
-        raise InputError(f"{kind} {unit.name}: {explained(error, unit.options)}") from error
+        raise InputError(f"{kind} {unit.name}: {explain_error(error, unit.options)}") from error
 
 
-def explained(error: ValidationError, declared: Declared) -> str:
+def explain_error(error: ValidationError, declared: Declared) -> str:
     """Return a sentence on which option is wrong, what was found and what is expected."""
-    said: list[str] = []
-    for one in error.errors(include_url=False):
-        path = ".".join(map(str, one["loc"]))
-        if one["type"] == "extra_forbidden" and len(one["loc"]) == 1:
-            said.append(f"unknown option {path!r}; expected one of {', '.join(sorted(names(declared))) or 'none'}")
+    sentences: list[str] = []
+    for problem in error.errors(include_url=False):
+        path = ".".join(map(str, problem["loc"]))
+        if problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1:
+            expected = ", ".join(sorted(names(declared))) or "none"
+            sentences.append(f"unknown option {path!r}; expected one of {expected}")
         else:
-            message = str(one["msg"]).removeprefix("Value error, ")
-            said.append(f"option {path}: {message[:1].lower()}{message[1:]}, found {one['input']!r}"[:500])
-    return "; ".join(said) + "."
+            message = str(problem["msg"]).removeprefix("Value error, ")
+            sentences.append(f"option {path}: {message[:1].lower()}{message[1:]}, found {problem['input']!r}"[:500])
+    return "; ".join(sentences) + "."

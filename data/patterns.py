@@ -17,9 +17,9 @@ class _Pattern:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # looked up by copying and pickling
             raise AttributeError(name)
-        found = getattr(re.compile(self.pattern, self._flags), name)
-        setattr(self, name, found)
-        return found
+        attribute = getattr(re.compile(self.pattern, self._flags), name)
+        setattr(self, name, attribute)
+        return attribute
 
 
 def pattern(text: str, flags: int = 0) -> re.Pattern[str]:

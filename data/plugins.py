@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
 from basic_control.data import aliases
-from basic_control.data.errors import InputError, nearest
+from basic_control.data.errors import InputError, propose_name
 from basic_control.data.records import Family, Loader, Metric, Provider
 
 FOLDERS: Mapping[type, str] = {
@@ -281,7 +281,7 @@ def _found(kind: type[Unit], name: str) -> Found:
     if found is None:
         there = [one for one, unit in discover(kind).items() if not getattr(unit, "internal", False)]
         named = f"unknown {kind.__name__.lower()} {name!r}"
-        raise InputError(f"{named}: expected one of {', '.join(there)}.{nearest(name, there)}")
+        raise InputError(f"{named}: expected one of {', '.join(there)}.{propose_name(name, there)}")
     return found
 
 

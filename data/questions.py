@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from basic_control.data.draw import canonical, content_id
+from basic_control.data.draw import content_id, format_canonical
 from basic_control.data.exam import EXAM, QUESTIONS
 from basic_control.data.messages import MESSAGES
 from basic_control.data.records import Item
@@ -24,7 +24,7 @@ _STANDARD = frozenset({"question", "messages", *_CONTEXTS, *_OPTIONS})
 _REPLY = frozenset({"response", "finish_reason", "tokens_in", "tokens_out", "stated", "tool_calls"})
 _EXPECTED = ("answer", "reference", "tests", "outputs", "calls")
 _RETRIEVED = "retrieved_contexts"
-_NOTHING = canonical(None)
+_NOTHING = format_canonical(None)
 
 
 class Identity(NamedTuple):
@@ -44,7 +44,7 @@ def identify(item: Item, read: Collection[str] = ()) -> Identity:
     Source: SPEC 15.
     """
     content = question_content(item.prompt, item.facts, read)
-    text = content_id("question", canonical(content), " ".join(item.stated_language.split()))
+    text = content_id("question", format_canonical(content), " ".join(item.stated_language.split()))
     named = " ".join(part for part in (item.stated_language, item.declared_id) if part) if item.declared_id else ""
     return Identity(named or text, text, _expected(item))
 
@@ -63,13 +63,13 @@ def identify_asked(item: Item, read: Collection[str], column: str = "") -> Ident
 
 def identify_text(question: str, answer: str) -> tuple[str, str]:
     """Return the digests of a question text and an expected text, as `identify` does, but faster."""
-    return content_id("question", f'{{"question":{canonical(_line(question))}}}', ""), _answer_digest(answer)
+    return content_id("question", f'{{"question":{format_canonical(_line(question))}}}', ""), _answer_digest(answer)
 
 
 @lru_cache(1_000)
 def _answer_digest(answer: str) -> str:
     told = _line(answer)
-    return content_id("answer", f'{{"answer":{canonical(canonical(told))}}}') if told else ""
+    return content_id("answer", f'{{"answer":{format_canonical(format_canonical(told))}}}') if told else ""
 
 
 def question_content(prompt: str, facts: Mapping[str, Any], read: Collection[str] = ()) -> Any:
@@ -99,7 +99,7 @@ def shown_question(prompt: str, facts: Mapping[str, Any]) -> str:
     if isinstance(own := facts.get("question"), str):
         return own
     content = question_content("", facts) or {}
-    texts = {name: value if isinstance(value, str) else canonical(value) for name, value in content.items()}
+    texts = {name: value if isinstance(value, str) else format_canonical(value) for name, value in content.items()}
     return "\n".join(text if len(texts) == 1 else f"{name}: {text}" for name, text in texts.items())
 
 
@@ -139,11 +139,13 @@ def _expected(item: Item) -> str:
     """Return a digest of the expected answer; it ignores the order of alternative answers."""
     facts = item.facts
     answer = facts.get("answer", item.answer) if EXAM not in facts else item.answer
-    listed = sorted({canonical(one) for one in map(_tidy, answer)} if isinstance(answer, list | tuple) else ())
-    found = {"answer": listed[0] if len(listed) == 1 else listed or canonical(_tidy(answer))}
-    found |= {name: canonical(_tidy(facts[name])) for name in _EXPECTED[1:] if facts.get(name) is not None}
+    listed = sorted(
+        {format_canonical(one) for one in map(_tidy, answer)} if isinstance(answer, list | tuple) else ()
+    )
+    found = {"answer": listed[0] if len(listed) == 1 else listed or format_canonical(_tidy(answer))}
+    found |= {name: format_canonical(_tidy(facts[name])) for name in _EXPECTED[1:] if facts.get(name) is not None}
     said = {name: value for name, value in found.items() if value != _NOTHING}
-    return content_id("answer", canonical(said)) if said else ""
+    return content_id("answer", format_canonical(said)) if said else ""
 
 
 def _tidy(value: Any) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import platformdirs
 
-from basic_control.data.commands import typed
+from basic_control.data.commands import format_command
 from basic_control.data.errors import InputError
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -73,7 +73,9 @@ def locate(source: str | Path) -> Path:
     if path.is_file():
         return path
     if name in SOURCES:
-        raise InputError(f"data set {name!r} has not been fetched to {path}. Run: {typed(f'fetch {name}')}")
+        raise InputError(
+            f"data set {name!r} has not been fetched to {path}. Run: {format_command(f'fetch {name}')}"
+        )
     if name in GROUPS:
         raise InputError(f"{name!r} is a group of data sets; expected one of {', '.join(GROUPS[name])}.")
     known = ", ".join(("sample", *SOURCES))

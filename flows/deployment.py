@@ -26,7 +26,7 @@ import yaml
 
 from basic_control.config.models import Judge, Model
 from basic_control.config.reading import read
-from basic_control.data.commands import CHECKOUT, TOP, typed
+from basic_control.data.commands import CHECKOUT, TOP, format_command
 from basic_control.data.errors import InputError
 from basic_control.data.exits import Exit
 from basic_control.flows.cli.console import say
@@ -222,7 +222,7 @@ def reach(given: Mapping[str, str]) -> None:
         ) from error
     except httpx.HTTPError as error:
         raise InputError(
-            f"{url}: no Prefect server answers. Start one with `{typed('schedule serve')}`."
+            f"{url}: no Prefect server answers. Start one with `{format_command('schedule serve')}`."
         ) from error
 
 

@@ -9,7 +9,7 @@ from prefect.events import emit_event
 
 from basic_control.config.settings import Rerun
 from basic_control.data.batches import Cell
-from basic_control.data.characters import inert
+from basic_control.data.characters import make_inert
 from basic_control.data.documents import NEWLY_APART
 from basic_control.data.exits import Exit
 from basic_control.flows.earlier import settings_of
@@ -89,7 +89,7 @@ def rows(outcome: RunResult, plan: Plan) -> list[dict[str, str]]:
     """Return the table of a run's screen for Prefect's pages: one row per model, cells escaped for Markdown."""
     with speaking(plan.report.language):
         table = screen(outcome.results, outcome.verdict, plan, outcome.requests).table()
-    return [{name: inert(text) for name, text in row.items()} for row in table.records()]
+    return [{name: make_inert(text) for name, text in row.items()} for row in table.records()]
 
 
 def publish(outcome: RunResult, plan: Plan) -> None:

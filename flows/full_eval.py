@@ -11,7 +11,7 @@ if __name__ == "__main__":  # before Prefect is imported, so that --help and err
 from prefect import flow
 
 from basic_control.config.settings import Rerun, Settings
-from basic_control.data.files import parsed_once
+from basic_control.data.files import cache_parsed
 from basic_control.flows.evaluation import evaluate
 from basic_control.flows.routes import route_clients
 from basic_control.flows.runs import RunResult
@@ -21,7 +21,7 @@ route_clients()  # also for a deployed run, which begins here
 
 
 @flow(name="full_eval", flow_run_name="{settings.title}")
-@parsed_once()
+@cache_parsed()
 def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
     """Run every enabled suite on every model; aggregate, gate and report.
 

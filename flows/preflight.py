@@ -8,9 +8,9 @@ from typing import Any
 
 from basic_control.config.settings import Rerun, Settings
 from basic_control.data.errors import InputError
-from basic_control.data.extras import installing
-from basic_control.data.files import rows
-from basic_control.data.loading import RESPONSE, judged_by, offered, tools_of, with_tools
+from basic_control.data.extras import format_install
+from basic_control.data.files import read_file_rows
+from basic_control.data.loading import RESPONSE, list_judged_metrics, offer_items, tools_of, with_tools
 from basic_control.data.plugins import loader, metric
 from basic_control.data.records import Item
 from basic_control.data.suites import Suite
@@ -64,7 +64,8 @@ def check_pages(plan: Plan) -> None:
         if fetching:
             raise InputError(
                 f"suite {suite.name}: {fetching[0]}.network fetches cited pages, and the extra `pages`, which "
-                f"reads them, is not installed; run: {installing('pages')}, or set {fetching[0]}.network to false."
+                f"reads them, is not installed; run: {format_install('pages')}, or set "
+                f"{fetching[0]}.network to false."
             )
 
 
@@ -99,7 +100,7 @@ def check_rows(plan: Plan) -> None:
         asked = {} if one.responses_of else suite.asked_by
         written = {short: text for short, text in asked.items() if not shipped(text)}
         languages, columns, n = set[str](), dict[str, None](), 0
-        for item in unit.load(offered(suite), one.required):
+        for item in unit.load(offer_items(suite), one.required):
             if not item.prompt:  # the loader's prompt takes precedence over the suite's
                 n += 1
                 columns |= dict.fromkeys(item.facts)
@@ -168,7 +169,7 @@ def _check_systems(suite: Suite, systems: Iterable[str], facts: Mapping[str, Any
 
 
 def _judged_in(suite: Suite, item: Item) -> None:
-    for name in judged_by(suite):
+    for name in list_judged_metrics(suite):
         for prompt in filter(shipped, templates(metric(name), suite.options(name))):
             try:
                 template(prompt, language_of(prompt, item.language))
@@ -184,12 +185,12 @@ def judged_in_english(plan: Plan) -> Iterator[str]:
         suite, unit = one.suite, loader(one.suite.loader)
         prompts = [
             prompt
-            for name in judged_by(suite)
+            for name in list_judged_metrics(suite)
             for prompt in filter(shipped, templates(metric(name), suite.options(name)))
         ]
         if unit.generated or not prompts:
             continue
-        rows_in = dict.fromkeys(item.language for item in unit.load(offered(suite), one.required))
+        rows_in = dict.fromkeys(item.language for item in unit.load(offer_items(suite), one.required))
         foreign = [name for name in rows_in if any(language_of(prompt, name) != name for prompt in prompts)]
         if foreign:
             yield f"suite {suite.name}: judges are asked in English about rows in {', '.join(foreign)}."
@@ -213,7 +214,7 @@ def unread_responses(plan: Plan) -> Iterator[str]:
 def _first_row(file: Path) -> Mapping[str, Any]:
     """Return a file's first row; none of a file that only the loader of a plug-in can read."""
     with suppress(InputError):
-        return next(rows(file), {})
+        return next(read_file_rows(file), {})
     return {}
 
 
@@ -239,7 +240,7 @@ def too_many_items(settings: Settings, language: str) -> str:
     calls, seconds = 0, 0.0
     for suite in settings.suites:
         unit = loader(suite.loader)
-        items = unit.count(offered(suite)) if unit.count else 0
+        items = unit.count(offer_items(suite)) if unit.count else 0
         for target in targets_of(settings.models, suite):
             own = items * settings.times(suite)
             calls, seconds = calls + own, seconds + own / target.model.concurrency

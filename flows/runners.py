@@ -16,7 +16,7 @@ from prefect import Flow, flow
 from prefect.utilities.annotations import quote
 
 from basic_control.data.errors import InputError
-from basic_control.data.extras import installing
+from basic_control.data.extras import format_install
 from basic_control.tasks.plan import Runner
 
 ANSWER_S = 10.0
@@ -42,7 +42,7 @@ def running(where: Runner) -> Iterator[Any]:
     except ModuleNotFoundError as error:
         raise InputError(
             f"runner {where.name}: {error.name} of the extra `{where.name}` is not installed. "
-            f"Run: {installing(where.name)}"
+            f"Run: {format_install(where.name)}"
         ) from error
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from basic_control.config.settings import Rerun, StoreSettings
-from basic_control.data.batches import Cell, Ref, Tables, spanned_s
+from basic_control.data.batches import Cell, Ref, Tables, compute_span_s
 from basic_control.data.documents import METHODOLOGY, METHODOLOGY_VERSION
 from basic_control.data.errors import InputError
 from basic_control.data.loading import digests_of, makers_of, runs_programs, scorers_of
@@ -78,9 +78,11 @@ def run_folder(top: Path, started: datetime) -> Path:
 
 def counts_of(tables: Tables) -> dict[str, int]:
     """Return the number of a run's requests by outcome."""
-    names = ("given", "cached", "answered", "failed", "submitted", "tokens_in", "tokens_out")
-    every = [*tables.asked, *tables.judged]
-    return {"asked": sum(one.total for one in every)} | {n: sum(getattr(one, n) for one in every) for n in names}
+    queries = [*tables.queries, *tables.judged]
+    counts = {"asked": sum(query.total for query in queries), "given": sum(query.supplied for query in queries)}
+    for name in ("cached", "answered", "failed", "submitted", "tokens_in", "tokens_out"):
+        counts[name] = sum(getattr(query, name) for query in queries)
+    return counts
 
 
 def layers_of(plan: Plan) -> dict[str, str]:
@@ -148,8 +150,8 @@ def describe(
     """Return a run's manifest; `known` is its `provenance`."""
     listed = {
         "items": tables.items,
-        "requests": [a.requests for a in tables.asked],
-        "responses": [a.responses for a in tables.asked],
+        "requests": [a.requests for a in tables.queries],
+        "responses": [a.responses for a in tables.queries],
         "judge_requests": [a.requests for a in tables.judged],
         "judge_responses": [a.responses for a in tables.judged],
         "judgements": tables.judgements,
@@ -169,7 +171,7 @@ def describe(
         "missing": dict(identities.missing),
         "tables": {name: [one.as_dict() for one in refs] for name, refs in listed.items()},
         "requests": counts_of(tables),
-        "query_span_s": round(spanned_s(tables.asked), 4),
+        "query_span_s": round(compute_span_s(tables.queries), 4),
     }
 
 

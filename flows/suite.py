@@ -12,7 +12,7 @@ from basic_control.config.exam import SUITE as EXAM
 from basic_control.data.batches import Batch, Cell, Opponent, QueryResult, Ref, Tables
 from basic_control.data.deciding import has_one_headline, parts_of_all
 from basic_control.data.files import release
-from basic_control.data.loading import digests_of, makers_of, offered, reply_schema, tools_of, verifiers_of
+from basic_control.data.loading import digests_of, makers_of, offer_items, reply_schema, tools_of, verifiers_of
 from basic_control.data.plugins import metric
 from basic_control.data.records import Metric
 from basic_control.data.suites import ALL
@@ -49,7 +49,7 @@ def items_of(plan: SuitePlan) -> list[Ref]:
     source = ItemSource(
         suite=suite.name,
         units=makers_of(suite),
-        options=offered(suite),
+        options=offer_items(suite),
         required=plan.required,
         prompts=tuple(suite.asked_by.values()),
         batch_size=plan.batch_size,
@@ -198,7 +198,7 @@ def evaluate(
         if citing and not current_ledger().held:
             evidence = verify_sources(cell, plan.store, batch, network=bool(citing.options.get("network")))
             batch = replace(batch, evidence=evidence)
-        tables = tables.join(Tables(asked=[asked], evidence=[batch.evidence] if batch.evidence else []))
+        tables = tables.join(Tables(queries=[asked], evidence=[batch.evidence] if batch.evidence else []))
         scored = Tables()
         for own in plan.metrics:
             compared = batch
@@ -287,7 +287,7 @@ def run_suites(plan: Plan, identities: Identities) -> FinishedSuites:
         ledger.distributed = runner is not None
         for suite in plan.suites:
             part = run_part(partial(run_suite, suite, identities), suite.name, runner=runner)
-            waiting = sum(one.submitted for one in (*part.asked, *part.judged))
+            waiting = sum(one.submitted for one in (*part.queries, *part.judged))
             tables = tables.join(part)
             if changed := ledger.changed(suite.name):
                 event("scored_again", run=ledger.run, suite=suite.name, changed=changed)

@@ -101,7 +101,7 @@ def open_targets(plan: SuitePlan, tables: Tables, identities: Identities, target
 
     Replies that wait in a server's batch cannot be followed yet: the next run continues from here.
     """
-    if plan.suite.stop is None or any(asked.submitted for asked in (*tables.asked, *tables.judged)):
+    if plan.suite.stop is None or any(asked.submitted for asked in (*tables.queries, *tables.judged)):
         return ()
     finder = PassportFinder([plan], identities.judges, open_store(plan.store))
     (monitored,) = monitored_suites([plan], finder)

@@ -79,7 +79,7 @@ def read_scored(store: Store, tables: Tables) -> tuple[pl.DataFrame, pl.DataFram
 
 def replies_of(store: Store, tables: Tables) -> pl.DataFrame:
     """Return all replies of a run: item_id, model, repeat, text."""
-    asked = answers_of(store, tables.asked)
+    asked = answers_of(store, tables.queries)
     return asked.select("item_id", "model", "repeat", "text").unique(["item_id", "model", "repeat"])
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from basic_control.config.settings import StoreSettings
 from basic_control.data.batches import QueryResult, Ref
-from basic_control.data.draw import canonical, content_id
-from basic_control.data.loading import RESPONSE, offered, tools_of, with_tools
+from basic_control.data.draw import content_id, format_canonical
+from basic_control.data.loading import RESPONSE, offer_items, tools_of, with_tools
 from basic_control.data.messages import column_of_messages
 from basic_control.data.plugins import loader
 from basic_control.data.questions import identify_asked
@@ -35,7 +35,7 @@ def row(item: Item, read: Collection[str] = (), column: str = "") -> dict[str, A
     """
     told = {name: getattr(item, name) for name in ITEM_COLUMNS}
     identity = identify_asked(item, read, column)
-    return {**told, "facts": canonical(dict(item.facts)), **identity._asdict()}
+    return {**told, "facts": format_canonical(dict(item.facts)), **identity._asdict()}
 
 
 def rows(
@@ -88,7 +88,7 @@ def items_of(
     return rows(
         suite.name,
         suite.loader,
-        offered(suite),
+        offer_items(suite),
         required,
         prompts,
         left_out=left_out,
@@ -146,7 +146,7 @@ def _responded(facts: Mapping[str, Any]) -> dict[str, Any]:
         **(missing if response is None and not calls else {}),
         "text": text,
         "stop_tokens": stop_tokens or None,
-        "extra": canonical({TOOL_CALLS: write_calls(calls)}) if calls else None,
+        "extra": format_canonical({TOOL_CALLS: write_calls(calls)}) if calls else None,
         "finish_reason": reason if isinstance(reason, str) else "",
         **{name: n for name, n in counts.items() if isinstance(n, int) and not isinstance(n, bool) and n >= 0},
     }
@@ -169,5 +169,5 @@ def given(store: StoreSettings, items: Ref, *, model: str) -> QueryResult:
     responses = RESPONSES.frame({"request_id": one, **_responded(facts), "cached": True} for one, _, facts in there)
     refs = opened.write(REQUESTS, requests), opened.write(RESPONSES, responses)
     return QueryResult(
-        *refs, total=0, cached=0, answered=0, failed=0, tokens_in=0, tokens_out=0, span_s=0.0, given=len(there)
+        *refs, total=0, cached=0, answered=0, failed=0, tokens_in=0, tokens_out=0, span_s=0.0, supplied=len(there)
     )

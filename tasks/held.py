@@ -55,7 +55,7 @@ class HeldReplies:
                     total=0,
                     cached=0,
                     answered=0,
-                    given=answered.height,
+                    supplied=answered.height,
                     failed=0,
                     tokens_in=0,
                     tokens_out=0,

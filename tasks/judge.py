@@ -14,7 +14,7 @@ from typing import Any
 
 from basic_control.config.settings import Judge, StoreSettings
 from basic_control.data.batches import Batch, Cell, QueryResult, Ref
-from basic_control.data.draw import canonical
+from basic_control.data.draw import format_canonical
 from basic_control.data.filters import find_loss
 from basic_control.data.options import options_of
 from basic_control.data.plugins import find
@@ -209,7 +209,7 @@ def decide(judge: Judge, session: Session) -> Session:
     rule = judge.unit.decide
     while session.asks and rule:
         exam = exam_of(session.metric.name, session.asks[0].step)
-        replies = [canonical(rule(exam, ask.question.values)) for ask in session.asks]
+        replies = [format_canonical(rule(exam, ask.question.values)) for ask in session.asks]
         session = advance(session, replies)
     return session
 
@@ -317,9 +317,9 @@ def judge(
             "repeat": sample.repeat,
             "metric": unit.name,
             "judge": one.name,
-            "found": canonical(encode(session.found)),
-            "probabilities": canonical(session.probabilities) if session.probabilities else None,
-            "cascade": canonical(session.cascade) if session.cascade else None,
+            "found": format_canonical(encode(session.found)),
+            "probabilities": format_canonical(session.probabilities) if session.probabilities else None,
+            "cascade": format_canonical(session.cascade) if session.cascade else None,
             **{name: getattr(session, name) for name in _ENDS},
         }
         for one, (sessions, _) in zip(panel.judges, heard, strict=True)

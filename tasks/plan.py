@@ -13,8 +13,15 @@ from basic_control.data.deciding import columns, has_one_headline, weight_of
 from basic_control.data.documents import NEWLY_APART
 from basic_control.data.errors import InputError
 from basic_control.data.examples import QuestionForm, Surroundings, surround
-from basic_control.data.expected import ExpectedAnswers, read_expected, remarks
-from basic_control.data.loading import compared, judged_by, needs_of, offered, responses_of, tools_of
+from basic_control.data.expected import ExpectedAnswers, list_remarks, read_expected
+from basic_control.data.loading import (
+    list_compared,
+    list_judged_metrics,
+    needs_of,
+    offer_items,
+    responses_of,
+    tools_of,
+)
 from basic_control.data.messages import MESSAGES, column_of_messages, has_system, read_messages
 from basic_control.data.options import names, options_of
 from basic_control.data.plugins import loader, metric
@@ -142,7 +149,7 @@ class SuitePlan:
     @property
     def judged(self) -> tuple[MetricPlan, ...]:
         """The metrics that ask judges."""
-        return tuple(self.metric(name) for name in judged_by(self.suite))
+        return tuple(self.metric(name) for name in list_judged_metrics(self.suite))
 
     @property
     def judges(self) -> tuple[Judge, ...]:
@@ -396,7 +403,7 @@ def check_expected(plan: Plan) -> None:
 def expected_lines(plan: Plan) -> Iterator[str]:
     """Yield how the suites' expected answers are read, and how many rows are left out."""
     for one in plan.suites:
-        for name, values in remarks(one.suite, one.expected):
+        for name, values in list_remarks(one.suite, one.expected):
             yield phrase(name, plan.report.language, **values)
         if one.around.n_systems:
             values = {"suite": one.name, "n": one.around.n_systems}
@@ -473,7 +480,7 @@ def _surround(suite: Suite, targets: Sequence[Target]) -> Surroundings:
         return around
     column = column_of_messages(prompts[0]) or MESSAGES
     n_systems = 0
-    for item in loader(suite.loader).load(offered(suite), ()):
+    for item in loader(suite.loader).load(offer_items(suite), ()):
         # What is no conversation is refused with its row, before anything is asked.
         with suppress(ValueError):
             n_systems += has_system(read_messages(item.facts.get(column)))
@@ -516,7 +523,7 @@ def _metric(every: Iterable[Judge], suite: Suite, name: str, expected: ExpectedA
         judges=judges if unit.steps else (),
         temperature=unit.temperature if use.temperature is None else use.temperature,
         aggregate=use.aggregate or suite.aggregate,
-        compared="".join(compared(suite, name)),
+        compared="".join(list_compared(suite, name)),
         members=tuple(members) if unit.steps else (),
     )
 
@@ -526,7 +533,7 @@ def _required(models: Iterable[Model], suite: Suite, targets: tuple[Target, ...]
     brought = [set(one.model.unit.brings(one.model)) if one.model.unit.brings else set[str]() for one in targets]
     met = set.intersection(*brought) if brought else set[str]()
     for name in suite.used:
-        for wanted in compared(suite, name):
+        for wanted in list_compared(suite, name):
             if wanted in {model.name for model in models} - {target.model.name for target in targets}:
                 raise InputError(
                     f"suite {suite.name}: {name} compares with the model {wanted!r}, which the suite does not ask. "

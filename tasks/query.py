@@ -12,7 +12,7 @@ import polars as pl
 
 from basic_control.config.settings import Model, StoreSettings
 from basic_control.data.batches import Cell, QueryResult, Ref
-from basic_control.data.draw import canonical
+from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
 from basic_control.data.examples import Surroundings
 from basic_control.data.reading.ends import split
@@ -99,7 +99,7 @@ def _response(answer: CallResult, request: Mapping[str, Any]) -> dict[str, Any]:
         **{name: getattr(reply, name, None) for name in ("reasoning", "finish_reason", "tokens_in", "tokens_out")},
         "error": error.message if error else None,
         "error_kind": error.kind if error else None,
-        "extra": canonical(reply.extra) if reply and reply.extra else None,
+        "extra": format_canonical(reply.extra) if reply and reply.extra else None,
         "latency_s": end.latency_s if isinstance(end, Remembered) else None,
         "cached": answer.cached,
     }
@@ -229,7 +229,7 @@ def query(
         total=tally.total - given,
         cached=0 if recorded else tally.cached,
         answered=0 if recorded else tally.answered,
-        given=given,
+        supplied=given,
         failed=tally.failed,
         submitted=tally.submitted,
         tokens_in=tally.tokens_in,

@@ -70,7 +70,7 @@ def results(
             cascades=_cascades(store, plan, provenance["judge_identities"], stored, drawn),
         ),
         # This run's spending, which is not part of the results: a repeated run finds everything in the cache.
-        spending=spending_of(store, plan, tables.asked, tables.judged, day),
+        spending=spending_of(store, plan, tables.queries, tables.judged, day),
         baseline=compare_planned(plan, provenance, stored, drawn, texts),
         explainability=explained(found.models, terms) if terms else (),
         twins=_twins(store, tables, plan, once),

@@ -7,7 +7,7 @@ from typing import Any
 
 from basic_control.config.settings import StoreSettings
 from basic_control.data.batches import Batch, Ref
-from basic_control.data.draw import canonical
+from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
 from basic_control.data.filters import KIND
 from basic_control.data.options import options_of
@@ -71,7 +71,7 @@ def metric_rows(metric: Metric, scored: Iterable[tuple[SampleRow, Score]]) -> It
             "metric": metric.name,
             "value": score.value,
             "status": _status(score.value, score.status, reply, most=metric.bounds[1]),
-            "details": canonical(dict(score.details)),
+            "details": format_canonical(dict(score.details)),
         }
         missing = "not_applicable" if score.value is not None else score.status
         for name in names:

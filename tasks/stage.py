@@ -28,7 +28,7 @@ from pydantic import BaseModel
 
 from basic_control.config.settings import StoreSettings
 from basic_control.data.batches import Batch, Cell, Execution, QueryResult, Ref
-from basic_control.data.draw import canonical
+from basic_control.data.draw import format_canonical
 from basic_control.data.units import RULES, UnitIdentity, digest_of
 from basic_control.tasks.held import HeldReplies
 from basic_control.tasks.models.progress import has_pages
@@ -95,7 +95,7 @@ def key_of(stage: str, inputs: Mapping[str, Any], **more: Any) -> str:
     """Hash a stage's inputs, ignoring the store's location and cells' names."""
     aside = (StoreSettings, Cell)
     named = {name: encode(one) for name, one in inputs.items() if not isinstance(one, aside)}
-    return hashlib.sha256(canonical({"stage": stage, **more, "inputs": named}).encode()).hexdigest()
+    return hashlib.sha256(format_canonical({"stage": stage, **more, "inputs": named}).encode()).hexdigest()
 
 
 class ContentAddress(CachePolicy):

@@ -9,7 +9,7 @@ from typing import Any
 
 from basic_control.config.settings import Sandbox, StoreSettings
 from basic_control.data.batches import Batch, Ref
-from basic_control.data.draw import canonical
+from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
 from basic_control.data.filters import KIND, find_loss
 from basic_control.data.plugins import family
@@ -92,7 +92,7 @@ def verdict_row(reply: ReplyToVerify, outcomes: Sequence[Outcome] | None = None)
         "correct": verdict.correct,
         "status": status,
         "reason": verdict.reason,
-        "details": canonical(dict(verdict.details)),
+        "details": format_canonical(dict(verdict.details)),
     }
 
 

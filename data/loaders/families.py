@@ -93,7 +93,7 @@ def load(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]
     for name, unit in units(options).items():
         given, seen = own.get(name), set[str]()
         for language, level in product(options["languages"], options["levels"]):
-            yield from draw(unit, level=level, language=language, seed=seed, count=n, options=given, seen=seen)
+            yield from draw(unit, level=level, language=language, seed=seed, count=n, options=given, prompts=seen)
 
 
 def count(options: Mapping[str, Any]) -> int:

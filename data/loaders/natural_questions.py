@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from basic_control.data.draw import Sampling, chosen
+from basic_control.data.draw import Sampling, select_items
 from basic_control.data.draw import source as random_source
 from basic_control.data.errors import InputError
-from basic_control.data.files import Row, as_text, rows
+from basic_control.data.files import Row, convert_text, read_file_rows
 from basic_control.data.options import Frozen
 from basic_control.data.records import Item, Loader
 from basic_control.data.sources import SAMPLES, given_file, locate
@@ -41,7 +41,7 @@ def load(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]
     """Yield questions: facts `question`, `passages`, `short_answers`, `long_answer`, `gold_number`."""
     sample, given = options["sample"], options["mode"] == "passages"
     found = questions(options["data"], language=options["language"], passages=given, seed=sample["seed"])
-    return chosen(found, sample)
+    return select_items(found, sample)
 
 
 def questions(
@@ -58,7 +58,7 @@ def questions(
         InputError: no such file, an unknown form, a broken line, or nothing left.
     """
     path = SAMPLE if str(source) == "sample" else locate(source)
-    converted = (_convert(raw, f"{path}, row {n}", seed) for n, raw in enumerate(rows(path), 1))
+    converted = (_convert(raw, f"{path}, row {n}", seed) for n, raw in enumerate(read_file_rows(path), 1))
     kept = [one for one in converted if one is not None and language in {"", one.language}]
     if not kept:
         wanted = f" in language {language!r}" if language else ""
@@ -122,16 +122,16 @@ def _list(raw: Row, name: str, where: str) -> list[Any]:
 
 
 def _text(raw: Row, name: str, where: str) -> str:
-    return as_text(raw.get(name), f"{where}, {name}") or ""
+    return convert_text(raw.get(name), f"{where}, {name}") or ""
 
 
 def _texts(raw: Row, name: str, where: str) -> list[str]:
-    return [as_text(one, f"{where}, {name}") or "" for one in _list(raw, name, where)]
+    return [convert_text(one, f"{where}, {name}") or "" for one in _list(raw, name, where)]
 
 
 def _passage(one: Any, where: str) -> dict[str, str]:
     given = one if isinstance(one, Mapping) else {"text": one}
-    return {part: as_text(given.get(part), where) or "" for part in ("title", "text")}
+    return {part: convert_text(given.get(part), where) or "" for part in ("title", "text")}
 
 
 def _prepared(raw: Row, question: str, where: str) -> Item:

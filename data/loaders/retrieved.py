@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from basic_control.data.draw import Sampling, chosen
+from basic_control.data.draw import Sampling, select_items
 from basic_control.data.errors import InputError
-from basic_control.data.files import Row, as_text, rows
+from basic_control.data.files import Row, convert_text, read_file_rows
 from basic_control.data.options import Frozen
 from basic_control.data.records import Item, Loader
 from basic_control.data.sources import SAMPLES, given_file
@@ -40,7 +40,7 @@ def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
     """Yield rows: facts `question`, `response` (if any), `reference`, `retrieved_contexts`."""
     needed = ("reference" if name == "answer" else name for name in required)  # "answer" is the reference
     found = questions(options["data"], language=options["language"], required=("question", *needed))
-    return chosen(found, options["sample"])
+    return select_items(found, options["sample"])
 
 
 def questions(
@@ -57,7 +57,7 @@ def questions(
         InputError: no such file, columns missing (all of them named at once), a broken row, or no row.
     """
     path = SAMPLE if str(source) == "sample" else Path(source)
-    raw = list(rows(path))
+    raw = list(read_file_rows(path))
     if not raw:
         raise InputError(f"{path}: no rows; expected columns {', '.join(required)}.")
     there = dict.fromkeys(name for row in raw for name in row)
@@ -76,7 +76,7 @@ def questions(
 
 def _question(raw: Row, where: str, names: Mapping[str, str | None]) -> Item:
     taken = {ours: raw.get(name) if name else None for ours, name in names.items()}
-    texts = {name: as_text(taken[name], f"{where}, {name}") for name in ("question", "response", "reference")}
+    texts = {name: convert_text(taken[name], f"{where}, {name}") for name in ("question", "response", "reference")}
     contexts = _contexts(taken["retrieved_contexts"], where)
     if texts["response"] is None and not (texts["question"] or "").strip():
         raise InputError(
@@ -100,7 +100,7 @@ def _contexts(value: Any, where: str) -> list[str]:
                 break
     found = []
     for one in value if isinstance(value, list) else [value]:
-        text = as_text(one.get("text") if isinstance(one, Mapping) else one, f"{where}, retrieved_contexts")
+        text = convert_text(one.get("text") if isinstance(one, Mapping) else one, f"{where}, retrieved_contexts")
         if text and text.strip():
             found.append(text)
     return found

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from basic_control.data.draw import Sampling, choose
 from basic_control.data.errors import InputError
-from basic_control.data.files import rows
+from basic_control.data.files import read_file_rows
 from basic_control.data.options import Frozen
 from basic_control.data.records import Item, Loader
 from basic_control.data.sources import given_file, locate
@@ -134,7 +134,7 @@ def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
     path, wanted = locate(options["data"]), options["language"]
     listed = []
     all_rows = list[dict[str, Any]]()
-    for number, raw in enumerate(rows(path)):
+    for number, raw in enumerate(read_file_rows(path)):
         found = _renamed(raw, options["columns"], f"{path}, row {number + 1}")
         if missing := [name for name in required if name not in found]:
             raise InputError(

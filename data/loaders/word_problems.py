@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from basic_control.data.draw import Sampling, chosen
+from basic_control.data.draw import Sampling, select_items
 from basic_control.data.errors import InputError
-from basic_control.data.files import Row, rows
+from basic_control.data.files import Row, read_file_rows
 from basic_control.data.options import Frozen
 from basic_control.data.patterns import pattern
 from basic_control.data.records import Item, Loader
@@ -34,7 +34,7 @@ class Options(Frozen):
 
 def load(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
     """Yield problems: facts `question` and `reference` (its steps), the answer as a number."""
-    return chosen(problems(options["data"], language=options["language"]), options["sample"])
+    return select_items(problems(options["data"], language=options["language"]), options["sample"])
 
 
 def problems(source: str | Path = "sample", *, language: str = "") -> list[Item]:
@@ -48,7 +48,7 @@ def problems(source: str | Path = "sample", *, language: str = "") -> list[Item]
         InputError: no such file, columns missing, a broken row, or nothing left.
     """
     path = SAMPLE if str(source) == "sample" else locate(source)
-    raw = [*rows(path, unnamed=MGSM)]
+    raw = [*read_file_rows(path, unnamed=MGSM)]
     there = dict.fromkeys(name for row in raw for name in row)
     if not raw or "question" not in there or not {"answer", "answer_number"} & set(there):
         has = f"columns {', '.join(map(str, there))}" if raw else "no row"

@@ -173,10 +173,10 @@ def _call(make: "Callable[[], App]", words: Sequence[str]) -> int | None:
         raise InputError(
             f"{' '.join(words) or app.name[0]}: expected a command after it. See {app.name[0]} --help."
         )
-    from basic_control.data.files import parsed_once
+    from basic_control.data.files import cache_parsed
 
     interrupt_again()
-    with parsed_once():
+    with cache_parsed():
         code: int | None = command(*bound.args, **bound.kwargs)
     return code
 

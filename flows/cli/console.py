@@ -7,7 +7,7 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING
 
-from basic_control.data.characters import visible
+from basic_control.data.characters import make_visible
 from basic_control.tasks.runtime.logs import event, structured
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ class _Visible:
         from rich.segment import Segment
 
         for segment in console.render(self._part, options):
-            yield segment if segment.control else Segment(visible(segment.text), segment.style)
+            yield segment if segment.control else Segment(make_visible(segment.text), segment.style)
 
 
 def prose(text: str, style: str = "") -> "Text":
     """Return a text that wraps at words, with control characters made visible."""
     from rich.text import Text
 
-    return Text(visible(text), style=style)
+    return Text(make_visible(text), style=style)
 
 
 def show(*parts: "RenderableType") -> None:
@@ -85,7 +85,7 @@ def say(message: str, *, level: int = logging.INFO) -> None:
     if structured():
         event("message", level=level, message=message)
     else:
-        print(visible(message), file=sys.stderr)  # noqa: T201 - the command line's voice
+        print(make_visible(message), file=sys.stderr)  # noqa: T201 - the command line's voice
 
 
 def complain(message: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from basic_control.config.settings import USUAL, Model, Settings, StoreSettings
 from basic_control.data.commands import CHECKOUT, TOP
 from basic_control.data.errors import InputError, plural
-from basic_control.data.extras import DISTRIBUTION, installing, packages
+from basic_control.data.extras import DISTRIBUTION, format_install, list_packages
 from basic_control.tasks.models import bundled, open_client
 from basic_control.tasks.models.access import strip_secrets
 from basic_control.tasks.models.errors import clean
@@ -63,7 +63,7 @@ def _join(present: Sequence[str], lacking: str, absent: Sequence[str]) -> str:
 
 def _is_installed(extra: str) -> bool:
     """Return whether all packages of an extra are installed, in whatever version."""
-    for package in packages(extra):
+    for package in list_packages(extra):
         name = package.partition("[")[0].rstrip("<>=!~.,0123456789 ")
         try:
             requires(name)
@@ -118,7 +118,7 @@ async def _ask_identity(model: Model) -> Mapping[str, str]:
 def examine_bundled() -> Diagnosis:
     """Return where the embedded model is, or how to get it."""
     if not _is_installed(EMBEDDED):
-        return Diagnosis(EMBEDDED, f"no engine ({installing(EMBEDDED)})")
+        return Diagnosis(EMBEDDED, f"no engine ({format_install(EMBEDDED)})")
     return Diagnosis(EMBEDDED, str(bundled.find_file() or f"no model; {bundled.advise_fetching()}"))
 
 

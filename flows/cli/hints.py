@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from basic_control.config.addresses import find_host
-from basic_control.data.commands import typed
+from basic_control.data.commands import format_command
 from basic_control.data.errors import InputError
 
 _ROWS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
@@ -100,7 +100,7 @@ def refuse_foreign(files: Collection[str]) -> None:
     for file in files:
         tool = name_tool(Path(file))
         if tool:
-            command = typed(f"init FOLDER --from {file}")
+            command = format_command(f"init FOLDER --from {file}")
             raise InputError(
                 f"{file}: this is a file of {tool}; expected a configuration of ours. Convert it: {command}."
             )

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from basic_control.data.characters import visible
-from basic_control.data.commands import typed
+from basic_control.data.characters import make_visible
+from basic_control.data.commands import format_command
 from basic_control.data.exits import Exit
 from basic_control.flows.cli.console import show, written
 from basic_control.flows.cli.estimate import show_estimate
@@ -29,7 +29,7 @@ def move(source: Path, folder: Path) -> int:
     settings, _ = choose("", RunOptions(config=str(files[0])))
     # Keys of servers may be missing yet: the estimate says so, and the move is done all the same.
     show_estimate(settings)
-    show(f"Next: {typed(f'run {files[0]}')}")
+    show(f"Next: {format_command(f'run {files[0]}')}")
     return Exit.PASSED
 
 
@@ -46,5 +46,5 @@ def account_table(conversion: Conversion) -> "Table":
     table.add_column("outcome")
     table.add_column("why")
     for note, count in account.list_notes():
-        table.add_row(Text(visible(note.subject)), str(count), note.outcome, Text(visible(note.reason)))
+        table.add_row(Text(make_visible(note.subject)), str(count), note.outcome, Text(make_visible(note.reason)))
     return table

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from basic_control.data.characters import visible
+from basic_control.data.characters import make_visible
 from basic_control.flows.cli.console import prose
 from basic_control.tasks.runtime.logs import LOGGER
 
@@ -190,7 +190,7 @@ class LineDisplay(Display):
     def say(self, line: str) -> None:
         """Write a line, with the time since the start."""
         # One write: print writes the line end separately, and other writers may come in between.
-        sys.stderr.write(f"{_clock(time.monotonic() - self.begun):>7}  {visible(line)}\n")
+        sys.stderr.write(f"{_clock(time.monotonic() - self.begun):>7}  {make_visible(line)}\n")
         sys.stderr.flush()
 
 
@@ -214,7 +214,7 @@ class BarDisplay(Display):
 
     def draw(self) -> None:
         """Update the bars."""
-        self._progress.update(self._stage, description=visible(self.now))
+        self._progress.update(self._stage, description=make_visible(self.now))
         for work in self.of(self.suite):
             count = work.count()
             texts: dict[str, Any] = _bar_texts(count, self.language)
@@ -223,7 +223,7 @@ class BarDisplay(Display):
                 self._progress.update(bar, total=count.total, completed=count.done, **texts)
             elif count.total:
                 self._bars[work.title] = self._progress.add_task(
-                    visible(work.title), total=count.total, completed=count.done, **texts
+                    make_visible(work.title), total=count.total, completed=count.done, **texts
                 )
         self._progress.refresh()
 

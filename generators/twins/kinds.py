@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from basic_control.data.draw import canonical, source
+from basic_control.data.draw import format_canonical, source
 from basic_control.data.suites import TwinKind
 from basic_control.generators.twins import names, numbers, order
 from basic_control.generators.twins.base import Refused, Renewed
@@ -38,7 +38,7 @@ def renew(
         return Renewed(answer, {"question": "\n".join([label, *lines])})
     question, annotated = _text(facts, "question"), str(facts.get("annotated") or "")
     if kind == "names":
-        others = canonical({name: value for name, value in facts.items() if name not in _RENAMED})
+        others = format_canonical({name: value for name, value in facts.items() if name not in _RENAMED})
         beside = re.sub(r"\\[nrt]", " ", others)
         return names.renew(question, str(facts.get("reference") or ""), answer, language, rng, beside=beside)
     return numbers.renew(question, _text(facts, "reference"), language, rng, answer=answer, annotated=annotated)

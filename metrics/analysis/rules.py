@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from basic_control.data.draw import canonical
+from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
 from basic_control.data.suites import ALL
 
@@ -92,7 +92,7 @@ def differences(baseline: Provenance, run: Provenance, rescored: Collection[str]
     listed = [
         RuleDifference(kind, what, *_from_where_they_part(before, after))
         for kind, what, before, after in _common_facts(baseline, run)
-        if canonical(before) != canonical(after)
+        if format_canonical(before) != format_canonical(after)
     ]
     for name, rules in run.suites.items():
         if name not in baseline.suites:
@@ -142,7 +142,7 @@ def same_rules(baseline: Provenance, run: Provenance, suite: str, metric: str) -
     if metric not in before.score or metric not in after.score:
         return False
     rules = _comparable(before, after, [metric])
-    return all(canonical(old) == canonical(new) for path, old, new in rules if _metric_of(path))
+    return all(format_canonical(old) == format_canonical(new) for path, old, new in rules if _metric_of(path))
 
 
 def _metric_of(path: str) -> str:

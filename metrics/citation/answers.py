@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from rapidfuzz import fuzz, process
 
-from basic_control.data.json_reply import objects
+from basic_control.data.json_reply import find_objects
 from basic_control.data.patterns import pattern
 from basic_control.data.reading.thinking import split
 from basic_control.data.sentences import count_words, split_sentences
@@ -74,7 +74,7 @@ class _Group:
 
 def _unwrap(response: str, n_passages: int) -> tuple[str, dict[int, ListedSource]]:
     text, listed = split(response)[0], None
-    for found in objects(text) if _JSON.match(text) else ():
+    for found in find_objects(text) if _JSON.match(text) else ():
         body = next((found[key] for key in _TEXT_KEYS if isinstance(found.get(key), str)), None)
         if body is not None:
             text, listed = body, next((found[key] for key in _LIST_KEYS if key in found), None)

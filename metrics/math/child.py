@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from basic_control.data.errors import InputError
-from basic_control.data.extras import installing
+from basic_control.data.extras import format_install
 
 LIMIT_S = 5.0
 """CPU seconds for one reply."""
@@ -86,7 +86,7 @@ def start() -> "subprocess.Popen[str]":
         InputError: the extra `math` is not installed.
     """
     if importlib.util.find_spec(_PACKAGE) is None:
-        raise InputError(f"metric math: the extra `math` is not installed; run: {installing('math')}")
+        raise InputError(f"metric math: the extra `math` is not installed; run: {format_install('math')}")
     process = subprocess.Popen(  # noqa: S603 - our own interpreter, running our own program
         [sys.executable, "-I", str(Path(__file__).with_name("checker.py")), str(LIMIT_S)],
         stdin=subprocess.PIPE,

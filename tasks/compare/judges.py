@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from basic_control.config.settings import Settings
-from basic_control.data.loading import judged_by
+from basic_control.data.loading import list_judged_metrics
 from basic_control.metrics.analysis.rejudging import JudgesCompared, VerdictChange, compare_judges, compare_verdicts
 from basic_control.tasks.compare.runs import RunComparison, compare_sides
 from basic_control.tasks.compare.sides import side_of
@@ -41,7 +41,7 @@ def compare_rejudged(settings: Settings, before: str, after: str, judge: str) ->
     """
     runs = [find(name, Path(settings.store.runs)) for name in (before, after)]
     names = _name_sides(runs[0], judge)
-    metrics = [(suite.name, name) for suite in settings.suites for name in judged_by(suite)]
+    metrics = [(suite.name, name) for suite in settings.suites for name in list_judged_metrics(suite)]
     old, new = (_side(run, label, settings) for run, label in zip(runs, names, strict=True))
     replies = judged(runs[1], settings.store.root)
     labels = label_rows(replies, Path(settings.store.runs) / LABELS, criteria_of(settings.suites))

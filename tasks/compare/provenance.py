@@ -10,7 +10,7 @@ from basic_control.config.declared import suites_in
 from basic_control.data.deciding import has_one_headline, headlines, list_metrics, weight_of
 from basic_control.data.documents import METHODOLOGY
 from basic_control.data.errors import InputError
-from basic_control.data.loading import judged_by
+from basic_control.data.loading import list_judged_metrics
 from basic_control.data.options import Declared
 from basic_control.data.plugins import metric
 from basic_control.data.suites import Suite
@@ -32,7 +32,7 @@ _SHOWN = 12
 def judge_prompts(suites: Iterable[Suite]) -> dict[str, dict[str, dict[str, str]]]:
     """Return the digests of judges' prompts: by suite and metric, then by template and language."""
     return {
-        suite.name: {name: dict(_digests(name, suite.options(name))) for name in judged_by(suite)}
+        suite.name: {name: dict(_digests(name, suite.options(name))) for name in list_judged_metrics(suite)}
         for suite in suites
     }
 

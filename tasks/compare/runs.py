@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from basic_control.data.deciding import headlines
-from basic_control.data.draw import canonical
+from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
 from basic_control.data.suites import Suite, prompted
 from basic_control.data.tables import SCORES
@@ -298,7 +298,7 @@ def _describe_questions(whole: Sequence[Side]) -> str:
 
 def shorten(value: Any, longest: int = 80) -> str:
     """Return a configuration value as one short line."""
-    text = value if isinstance(value, str) and value else canonical(value)
+    text = value if isinstance(value, str) and value else format_canonical(value)
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 

@@ -13,8 +13,8 @@ import polars as pl
 from basic_control.config.exam import plan_short_exams
 from basic_control.config.prices import Prices
 from basic_control.config.settings import Judge, Model
-from basic_control.data.draw import canonical
-from basic_control.data.loading import RESPONSE, judged_by, needs_of, reply_schema
+from basic_control.data.draw import format_canonical
+from basic_control.data.loading import RESPONSE, list_judged_metrics, needs_of, reply_schema
 from basic_control.data.plugins import metric
 from basic_control.data.reading.ends import split
 from basic_control.data.suites import Suite
@@ -176,7 +176,7 @@ def ask_model(
     identity = memory.identity("model", model)
     tally, seen = JudgeCalls(), set[str]()
     answered: list[tuple[SampleRow, bool]] = []
-    hear, schema = judged_by(suite), reply_schema(suite)
+    hear, schema = list_judged_metrics(suite), reply_schema(suite)
     facts = set(needs_of(suite)).intersection(model.unit.brings(model) if model.unit.brings else ())
     brought = {fact: [RETRIEVED] for fact in facts}
     for batch in items.iter_slices(plan.batch_size):
@@ -230,7 +230,7 @@ def without_equals(samples: Iterable[SampleRow]) -> list[SampleRow]:
     """Return stand-in samples without those that repeat a target's earlier one: their replies will be equal."""
     first: dict[tuple[str, int, str], SampleRow] = {}
     for sample in samples:
-        first.setdefault((sample.model, sample.repeat, canonical(sample.sample)), sample)
+        first.setdefault((sample.model, sample.repeat, format_canonical(sample.sample)), sample)
     return list(first.values())
 
 
@@ -294,7 +294,7 @@ def add_opponents(
 
 def supposed(suite: Suite, item: Mapping[str, Any]) -> str:
     """Return a response for counting judges' calls: a metric's own stand-in, or the expected answer if any."""
-    own = [metric(name).stand_in for name in judged_by(suite)]
+    own = [metric(name).stand_in for name in list_judged_metrics(suite)]
     making = next((one for one in own if one), None)
     return making(named_columns(item, _facts(item))) if making else str(item["answer"]) or SENTENCE
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from basic_control.data.draw import canonical
+from basic_control.data.draw import format_canonical
 from basic_control.data.plugins import metric
 from basic_control.data.reading.ends import split
 from basic_control.metrics.judging import JudgeRequest, Session, advance, begin
@@ -78,9 +78,9 @@ def stand_in(schema: Mapping[str, Any] | None, n: int = 0) -> Any:
 def suppose(ask: JudgeRequest) -> str:
     """Return a reply that fits a request: of a deciding judge all labels alike."""
     if ask.typed is None:
-        return canonical(stand_in(ask.schema))
+        return format_canonical(stand_in(ask.schema))
     labels = ask.typed.labels
-    return canonical({"probabilities": [(label, 1 / len(labels)) for label in labels]})
+    return format_canonical({"probabilities": [(label, 1 / len(labels)) for label in labels]})
 
 
 def count_signs(ask: JudgeRequest) -> int:

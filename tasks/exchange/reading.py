@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from basic_control.data.characters import storable
+from basic_control.data.characters import make_storable
 from basic_control.data.errors import InputError, plural
 from basic_control.tasks.exchange.discovery import readers
 from basic_control.tasks.exchange.records import AggregatesAlone, Log, Recorded
@@ -144,7 +144,7 @@ def _storable(row: Recorded) -> Recorded:
 
     def whole(value: Any) -> Any:
         if isinstance(value, str):
-            return storable(value)
+            return make_storable(value)
         if isinstance(value, Mapping):
             return {whole(name): whole(one) for name, one in value.items()}
         return type(value)(map(whole, value)) if isinstance(value, list | tuple) else value

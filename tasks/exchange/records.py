@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from basic_control.data.characters import storable
+from basic_control.data.characters import make_storable
 from basic_control.data.errors import InputError
 from basic_control.data.filters import is_filtered
 from basic_control.data.records import Status
@@ -138,7 +138,7 @@ def stated(value: object, *, judge: str = "", reason: object = "", error: object
         return Stated(found)
     else:
         status = "scored"
-    return Stated(found, status, *(storable(text_of(one)[:200]) for one in (judge, reason)))
+    return Stated(found, status, *(make_storable(text_of(one)[:200]) for one in (judge, reason)))
 
 
 def share(value: object) -> float | None:
@@ -208,7 +208,7 @@ def expected(value: object) -> str | list[str]:
 def stated_facts(**facts: object) -> dict[str, str]:
     """Return the facts that a file states, without missing ones."""
     return {
-        storable(name.replace("_", " ")): storable(str(value))
+        make_storable(name.replace("_", " ")): make_storable(str(value))
         for name, value in facts.items()
         if value not in (None, "", {}, [])
     }

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from basic_control.data.errors import InputError
-from basic_control.data.files import decoded_size, stream
+from basic_control.data.files import estimate_memory, stream_rows
 
 LARGEST = 512 << 20
 """Bytes of a file, unpacked: the text of a JSON document is kept in memory."""
@@ -38,7 +38,7 @@ class Source:
             raise InputError(f"{self.path}: cannot be read as JSON (nested too deeply).") from error
         except (OSError, ValueError) as error:
             try:
-                next(iter(stream(self.path)))
+                next(iter(stream_rows(self.path)))
             except (InputError, StopIteration):
                 raise InputError(f"{self.path}: cannot be read as JSON ({error}).") from error
             return None
@@ -64,9 +64,9 @@ class Source:
             InputError: it cannot be read.
         """
         if self.whole is None and self.path.suffix.lower() == ".parquet":
-            return self._bound(stream(self.path))
+            return self._bound(stream_rows(self.path))
         if self.whole is None:
-            return stream(self.path, repeated=repeated, halves=True)
+            return stream_rows(self.path, repeated=repeated, halves=True)
         rows = self.whole if isinstance(self.whole, list) else [self.whole]
         return (one for one in rows if isinstance(one, dict))
 
@@ -94,7 +94,7 @@ def open_source(path: Path, columns: Mapping[str, str] | None = None) -> Source:
             while size <= LARGEST and (part := packed.read(_CHUNK)):
                 size += len(part)
     if path.suffix.lower() == ".parquet":
-        size = max(size, decoded_size(path))
+        size = max(size, estimate_memory(path))
     refuse_large(path, size)
     return Source(path, columns or {})
 

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from basic_control.config.settings import Judge
-from basic_control.data.draw import canonical
+from basic_control.data.draw import format_canonical
 from basic_control.data.options import options_of
 from basic_control.data.plugins import metric
 from basic_control.metrics.analysis.judged import Finder, exams_of
@@ -27,7 +27,7 @@ FEWEST_LABELS = 50
 
 def identity_key(identity: Mapping[str, str]) -> str:
     """Return a hash of what identifies a judge, by which its answers to labelled replies are kept."""
-    return hashlib.sha256(canonical(lasting(identity)).encode()).hexdigest()[:16]
+    return hashlib.sha256(format_canonical(lasting(identity)).encode()).hexdigest()[:16]
 
 
 def join_identities(

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from basic_control.data.draw import canonical
+from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
 from basic_control.data.questions import shown_answer, shown_question
 from basic_control.data.suites import Suite
@@ -139,7 +139,7 @@ def criteria_of(suites: Iterable[Suite]) -> dict[tuple[str, str], str]:
         for metric, options in suite.metrics.items():
             criterion = options.get("criteria", "")
             details = {name: options[name] for name in ("baseline", "mode") if name in options}
-            criteria[suite.name, metric] = canonical([criterion, details] if details else criterion)
+            criteria[suite.name, metric] = format_canonical([criterion, details] if details else criterion)
     return criteria
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from basic_control.config.settings import Judge
-from basic_control.data.draw import canonical
+from basic_control.data.draw import format_canonical
 from basic_control.data.exam import edition
 from basic_control.data.labelled_sets import SETS
 from basic_control.data.suites import Suite
@@ -67,7 +67,7 @@ def _identify(
 
 def _path(identity: Mapping[str, Any]) -> str:
     """Return a passport's path in the store."""
-    return f"passports/{hashlib.sha256(canonical(identity).encode()).hexdigest()[:32]}.json"
+    return f"passports/{hashlib.sha256(format_canonical(identity).encode()).hexdigest()[:32]}.json"
 
 
 def exam_results(scores: pl.DataFrame, items: pl.DataFrame) -> Iterator[ExamResult]:

@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import Any
 
 from basic_control.config.settings import Model
-from basic_control.data.characters import visible
+from basic_control.data.characters import make_visible
 from basic_control.data.errors import InputError
-from basic_control.data.extras import installing
+from basic_control.data.extras import format_install
 from basic_control.data.messages import SYSTEM
 from basic_control.data.records import Call, Message, Reply
 from basic_control.data.tools import Tool
@@ -63,7 +63,7 @@ class AnthropicClient:
         try:
             package = import_module("anthropic")
         except ImportError:
-            advice = f"the extra `anthropic` is not installed; run: {installing('anthropic')}"
+            advice = f"the extra `anthropic` is not installed; run: {format_install('anthropic')}"
             raise InputError(f"model {self._model.name!r}: {advice}") from None
         # The server's transport carries the key, and the scheduler tries again.
         client = package.AsyncAnthropic(
@@ -155,7 +155,7 @@ class AnthropicClient:
             if name in body and name in refusal.body:
                 self._left_out.add(name)
                 text = "model %s refuses the parameter %r; continuing without it"
-                _log.warning(text, visible(self._model.name), name)
+                _log.warning(text, make_visible(self._model.name), name)
                 return True
         return False
 

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from basic_control.data import sources
-from basic_control.data.commands import typed
+from basic_control.data.commands import format_command
 from basic_control.data.errors import InputError
 
 NAME = "smollm2"
@@ -32,7 +32,7 @@ def find_file() -> Path | None:
 
 def advise_fetching() -> str:
     """Return what to do if there is no such file."""
-    return f"run: {typed(f'fetch {NAME}')}"
+    return f"run: {format_command(f'fetch {NAME}')}"
 
 
 def fetch_file() -> Path:

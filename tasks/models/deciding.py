@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
 
-from basic_control.data.characters import storable
+from basic_control.data.characters import make_storable
 from basic_control.data.records import Call, Reply
 from basic_control.data.typed import TypedQuestion
 from basic_control.tasks.models.errors import ServerErrors
@@ -41,7 +41,7 @@ class Answered:
 
 def _write(pairs: Pairs) -> str:
     """Return an answer's probabilities as the text of a reply."""
-    labels = [(storable(label) if isinstance(label, str) else label, value) for label, value in pairs]
+    labels = [(make_storable(label) if isinstance(label, str) else label, value) for label, value in pairs]
     return json.dumps({"probabilities": labels})
 
 

@@ -7,8 +7,8 @@ from http import HTTPStatus
 from typing import Any
 
 from basic_control.config.settings import Model
-from basic_control.data.characters import visible
-from basic_control.data.draw import canonical
+from basic_control.data.characters import make_visible
+from basic_control.data.draw import format_canonical
 from basic_control.data.records import Call, Reply
 from basic_control.tasks.models.errors import USED_UP, Refusal, ServerErrors, read_error
 from basic_control.tasks.models.openai_forms import Body, Form
@@ -136,7 +136,7 @@ class Dialect:
         lesson: dict[str, Any] = {"left_out": refused, "renamed": self._renamed, "structured": self._structured}
         if not self._has_system:
             lesson["system"] = False
-        return canonical({self.form.path: lesson})
+        return format_canonical({self.form.path: lesson})
 
     def learn(self, lessons: str) -> None:
         """Adopt what another client of the same model has learned."""
@@ -219,7 +219,7 @@ class Dialect:
             self._warn(f"refuses {refused}")
 
     def _warn(self, text: str) -> None:
-        _log.warning("model %s at %s %s", visible(self._model.name), self._errors.where, text)
+        _log.warning("model %s at %s %s", make_visible(self._model.name), self._errors.where, text)
 
 
 def _status_of(code: str) -> int:

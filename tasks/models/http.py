@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from basic_control.config.settings import Model
-from basic_control.data.draw import canonical
+from basic_control.data.draw import format_canonical
 from basic_control.data.records import Call, Reply
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.proxies import proxy_of
@@ -52,7 +52,7 @@ class HttpClient:
         # All that changes what an answer means, but for the key.
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
         options = {name: value for name, value in self._options.items() if value}
-        digest = hashlib.sha256(canonical([options, query]).encode()).hexdigest()
+        digest = hashlib.sha256(format_canonical([options, query]).encode()).hexdigest()
         return {"provider": "http", "model": self._model.served, "base_url": self._server.where, "asks": digest}
 
     async def ask(self, call: Call) -> Reply:

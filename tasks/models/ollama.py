@@ -13,7 +13,7 @@ import httpx
 import ollama
 
 from basic_control.config.settings import Model
-from basic_control.data.characters import visible
+from basic_control.data.characters import make_visible
 from basic_control.data.records import CONTEXT, Call, Message, Reply
 from basic_control.data.tools import write_tool
 from basic_control.tasks.models.access import find_ollama
@@ -165,7 +165,7 @@ class OllamaClient:
         weaker = "off" if form == "json" or self._structured == "off" else "json"
         if weaker != self._structured:
             text = "model %s at %s refuses the format of its replies; continuing with %r"
-            _log.warning(text, visible(self._model.name), self._errors.where, weaker)
+            _log.warning(text, make_visible(self._model.name), self._errors.where, weaker)
         self._structured = weaker
 
     def _enlarge(self, num_ctx: int | None, n_read: int) -> None:

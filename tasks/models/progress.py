@@ -14,7 +14,7 @@ from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.context import FlowRunContext
 from prefect.settings import get_current_settings
 
-from basic_control.data.characters import inert
+from basic_control.data.characters import make_inert
 from basic_control.tasks.models.scheduler import BatchProgress
 from basic_control.tasks.runtime.logs import event
 
@@ -80,11 +80,13 @@ class _Display:
             return
         tally = self.tally
         percent = 100.0 * tally.done / tally.total if tally.total else 100.0
-        waits = f", waiting for {tally.elsewhere} ({inert(', '.join(tally.holders))})" if tally.elsewhere else ""
+        waits = (
+            f", waiting for {tally.elsewhere} ({make_inert(', '.join(tally.holders))})" if tally.elsewhere else ""
+        )
         count, cause = tally.trouble.commonest
-        trouble = f", {count} tries failing: {inert(cause)}" if count else ""
+        trouble = f", {count} tries failing: {make_inert(cause)}" if count else ""
         said = (
-            f"{inert(self.label)}: {tally.done} of {tally.total} ({tally.cached} from the cache, "
+            f"{make_inert(self.label)}: {tally.done} of {tally.total} ({tally.cached} from the cache, "
             f"{tally.failed} failed, {tally.tokens_in + tally.tokens_out} tokens{waits}{trouble})"
         )
         try:

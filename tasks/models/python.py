@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from basic_control.config.settings import Model
-from basic_control.data.characters import visible
+from basic_control.data.characters import make_visible
 from basic_control.data.errors import InputError
 from basic_control.data.records import Call, Reply
 from basic_control.tasks.models.errors import clean
@@ -57,7 +57,7 @@ def _environment() -> dict[str, str]:
 
 def _raised(message: Message) -> str:
     """Return what an application raised, in one line."""
-    return clean(message["raised"]) + visible(message["at"])
+    return clean(message["raised"]) + make_visible(message["at"])
 
 
 class Process:
@@ -131,7 +131,7 @@ class Process:
 
     def _show(self, printed: IO[bytes]) -> None:
         while line := printed.readline(LINE):
-            text = visible(line.decode("utf-8", "replace").rstrip("\r\n"))
+            text = make_visible(line.decode("utf-8", "replace").rstrip("\r\n"))
             if structured():
                 LOGGER.info("%s", text)
             else:

@@ -11,8 +11,8 @@ from http import HTTPStatus
 import anyio
 
 from basic_control.config.settings import Model
-from basic_control.data.characters import visible
-from basic_control.data.draw import canonical
+from basic_control.data.characters import make_visible
+from basic_control.data.draw import format_canonical
 from basic_control.tasks.models.protocol import FATAL, LOST, NOT_ASKED, CallError
 
 PUT_OFF = 3
@@ -37,7 +37,7 @@ def endpoint_of(model: Model) -> str:
     """Return the key of the server that models share: this machine's cores, or the provider and its address."""
     if model.unit.at_once:
         return f"{model.provider} {model.concurrency}"
-    return f"{model.provider} {model.base_url.rstrip('/') or model.file or canonical(model.options)}"
+    return f"{model.provider} {model.base_url.rstrip('/') or model.file or format_canonical(model.options)}"
 
 
 def entry_of(model: Model) -> str:
@@ -161,7 +161,7 @@ class Endpoint:
             cause = f"the last {count} calls failed, the last of them with: {error.message}"
             self.broken[asker] = CallError(NOT_ASKED, f"not asked: {cause}")
             advice = "The remaining calls are not asked; the next run asks them first."
-            _log.warning("model %s: given up: %s. %s", visible(model.name), cause, advice)
+            _log.warning("model %s: given up: %s. %s", make_visible(model.name), cause, advice)
 
     def failed(self, error: CallError, started: float, model: Model) -> CallError:
         """Record a failed attempt that began at `started` (monotonic s); return the error that it ends with."""
@@ -188,5 +188,7 @@ class Endpoint:
             self.closed_until = until
             cause = f"the last {PUT_OFF} responses said: {refusal.message}"
             self.closed = CallError(NOT_ASKED, f"not sent: {cause}")
-            _log.warning("model %s: endpoint closed: %s. All remaining calls fail.", visible(model.name), cause)
+            _log.warning(
+                "model %s: endpoint closed: %s. All remaining calls fail.", make_visible(model.name), cause
+            )
         return refusal

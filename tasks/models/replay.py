@@ -8,7 +8,7 @@ from typing import Any
 
 from basic_control.config.settings import Model
 from basic_control.data.errors import InputError
-from basic_control.data.files import rows as read_rows
+from basic_control.data.files import read_file_rows as read_rows
 from basic_control.data.records import Call, Reply
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.replies import read_reply

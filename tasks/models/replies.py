@@ -79,7 +79,7 @@ def _bound(count: int | None) -> int | None:
 
 def _storable(text: str) -> str:
     """Return text that UTF-8 and databases can hold."""
-    return characters.storable(text).replace("\x00", "\ufffd")
+    return characters.make_storable(text).replace("\x00", "\ufffd")
 
 
 def offered(call: Call) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import polars as pl
 
 from basic_control.config.settings import Model
 from basic_control.data.batches import Ref
-from basic_control.data.draw import canonical, source
+from basic_control.data.draw import format_canonical, source
 from basic_control.data.examples import Surroundings
 from basic_control.data.messages import SYSTEM, read_messages, write_message
 from basic_control.data.records import Call, Message, Provider
@@ -77,7 +77,7 @@ def request(
         # As text, since the order of the labels is part of the question.
         question = {"kind": typed.kind, "instructions": typed.instructions, "labels": dict(typed.labels)}
         payload["typed"] = json.dumps(question, ensure_ascii=False)
-    text = canonical(payload)
+    text = format_canonical(payload)
     return {
         "request_id": hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(),
         "item_id": item_id,
@@ -98,7 +98,7 @@ def _as_sent(schema: Mapping[str, Any], structured: str) -> dict[str, Any] | str
     `json` sends none of it.
     """
     declared = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
-    return declared if structured == "schema" and declared != canonical(schema) else dict(schema)
+    return declared if structured == "schema" and declared != format_canonical(schema) else dict(schema)
 
 
 def call_of(row: Mapping[str, Any]) -> Call:
@@ -211,7 +211,7 @@ def _stem(payload: str) -> str:
     told = json.loads(payload)
     given = told.get("parameters", {})  # none of a response that came with the data
     parameters = {name: value for name, value in given.items() if name not in NAMES}
-    return canonical({**told, "parameters": parameters, "schema": None})
+    return format_canonical({**told, "parameters": parameters, "schema": None})
 
 
 def uncut(store: Store, manifest: Mapping[str, Any]) -> Ref:

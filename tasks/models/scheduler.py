@@ -15,7 +15,7 @@ from concurrent.futures import wait
 from typing import Any, TypeVar
 
 from basic_control.config.settings import Model
-from basic_control.data.draw import canonical
+from basic_control.data.draw import format_canonical
 from basic_control.data.errors import Stopped
 from basic_control.data.records import Call
 from basic_control.tasks.models.batches import BatchQueue
@@ -105,7 +105,7 @@ def way_of(model: Model) -> str:
     """Return a hash of what decides whether all calls to a model fail: the rest is in their request ids."""
     place = (model.api_key_env, model.api_key_header, model.api_key_query, model.options, model.extra)
     patience = (model.deadline_s, model.max_response_bytes, model.batch == "off")
-    return hashlib.sha256(canonical([*place, *patience]).encode()).hexdigest()
+    return hashlib.sha256(format_canonical([*place, *patience]).encode()).hexdigest()
 
 
 def _forget_doubtful(

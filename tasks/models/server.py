@@ -14,7 +14,7 @@ import httpx
 from yarl import URL
 
 from basic_control.config.settings import Model
-from basic_control.data.extras import installing
+from basic_control.data.extras import format_install
 from basic_control.tasks.models.access import find_key, read_address, strip_secrets
 from basic_control.tasks.models.connections import check_surplus, open_session, tls_context
 from basic_control.tasks.models.errors import ServerErrors
@@ -176,7 +176,7 @@ class Server:
             try:
                 self._sessions[socks] = open_session(socks)
             except ImportError:
-                advice = f"it needs the extra `socks`; install it ({installing('socks')})"
+                advice = f"it needs the extra `socks`; install it ({format_install('socks')})"
                 raise self.errors.refuse_proxy(socks, advice) from None
             except ValueError as error:
                 raise self.errors.refuse_proxy(socks, f"correct it: {error}") from None

@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from basic_control.data.characters import visible
+from basic_control.data.characters import make_visible
 from basic_control.metrics.analysis.pairs import Comparison, Grouping
 from basic_control.tasks.compare.runs import RunComparison, shorten
 from basic_control.tasks.compare.sides import stated_differences
@@ -262,7 +262,7 @@ def marked(before: str, after: str) -> tuple[Markup, Markup]:
     """Return two texts, escaped, with the words marked that the other lacks at that place."""
     from rapidfuzz.distance import Indel
 
-    sides = [_WORD.findall(visible(text)) for text in (before, after)]
+    sides = [_WORD.findall(make_visible(text)) for text in (before, after)]
     if any(len(words) > _WORDS for words in sides):
         return escape("".join(sides[0])), escape("".join(sides[1]))
     done: tuple[list[Markup], list[Markup]] = ([], [])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from basic_control.data.loading import judged_by
+from basic_control.data.loading import list_judged_metrics
 from basic_control.data.records import VALUED
 from basic_control.tasks.report.language import speaking
 from basic_control.tasks.report.probabilities import probability_table
@@ -75,7 +75,7 @@ def write(data: "ReportData", folder: Path) -> list[Path]:
 
 def records(data: "ReportData") -> pl.DataFrame:
     """Return a row for each item, model, repeat and judged metric: the question, the reply and the outcome."""
-    suites = [suite.name for suite in data.plan.declared if judged_by(suite)]
+    suites = [suite.name for suite in data.plan.declared if list_judged_metrics(suite)]
     replies = data.replies.filter(pl.col("suite").is_in(suites)).select(
         *_KEYS, "suite", "language", "prompt", "answer", response="text", error="error"
     )

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from basic_control.data.characters import visible
+from basic_control.data.characters import make_visible
 from basic_control.metrics.analysis.baseline import BaselineComparison
 from basic_control.metrics.analysis.headlines import Headline
 from basic_control.tasks.report.language import say, speaking
@@ -24,7 +24,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 def clean(text: object) -> str:
     """Return text with characters that XML 1.0 forbids written as U+XXXX: it may come from a model."""
-    return visible(_FORBIDDEN.sub(lambda sign: f"<U+{ord(sign[0]):04X}>", str(text)))
+    return make_visible(_FORBIDDEN.sub(lambda sign: f"<U+{ord(sign[0]):04X}>", str(text)))
 
 
 def case_of(name: str, of: str, outcome: str, told: str, *, counts: bool, passes: bool) -> ET.Element:

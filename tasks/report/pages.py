@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, Stric
 from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 
-from basic_control.data.characters import visible
+from basic_control.data.characters import make_visible
 from basic_control.tasks.report.language import current, say
 from basic_control.tasks.report.text import grouped, p_value, percent, points, total_percent
 
@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 
 def _finished(value: Any) -> Any:
     """Return a template value for the page: text with its invisible characters shown."""
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return make_visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _coded(text: str) -> Markup:

@@ -80,7 +80,7 @@ def gather(
         store.read_all(refs, ITEMS).unique("item_id", maintain_order=True)
         for refs in (tables.items, tables.twin_items)
     )
-    answers = answers_of(store, tables.asked)
+    answers = answers_of(store, tables.queries)
     return ReportData(
         plan=plan,
         items=items,

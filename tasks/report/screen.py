@@ -11,7 +11,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from basic_control.data.characters import visible
+from basic_control.data.characters import make_visible
 from basic_control.data.deciding import columns as columns_of
 from basic_control.data.exits import GateOutcome
 from basic_control.data.suites import Suite, prompted
@@ -109,7 +109,7 @@ class Screen:
         tables = (self._table(names, heads, shown, around=around) for shown, (names, heads, around) in ways)
         for made in tables:
             texts = zip([one.name for one in made.columns], *made.rows, strict=True)
-            if sum(max(len(visible(one)) for one in column) + GAP for column in texts) - GAP <= width:
+            if sum(max(len(make_visible(one)) for one in column) + GAP for column in texts) - GAP <= width:
                 break
         return made
 
@@ -185,7 +185,7 @@ def _wrapped(lines: Iterable[str], width: int, most: int) -> list[str]:
     return [
         part
         for line in lines
-        for part in wrap(visible(line), width, max_lines=most, placeholder=" …", break_on_hyphens=False)
+        for part in wrap(make_visible(line), width, max_lines=most, placeholder=" …", break_on_hyphens=False)
     ]
 
 

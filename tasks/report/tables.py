@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from basic_control.data.characters import visible
+from basic_control.data.characters import make_visible
 from basic_control.tasks.report.language import say
 from basic_control.tasks.report.text import plain
 
@@ -66,8 +66,8 @@ class Table:
         from rich.text import Text
 
         shown = RichTable(
-            title=Text(visible(self.title)) if self.title else None,
-            caption=Text(visible(self.caption)) if self.caption else None,
+            title=Text(make_visible(self.title)) if self.title else None,
+            caption=Text(make_visible(self.caption)) if self.caption else None,
             title_justify="left",
             caption_justify="left",
             box=SIMPLE_HEAD,
@@ -77,7 +77,7 @@ class Table:
         )
         for one in self.columns:
             shown.add_column(
-                Text(visible(one.name)),
+                Text(make_visible(one.name)),
                 justify="right" if one.numeric else "left",
                 no_wrap=one.unbroken,
                 overflow="fold",
@@ -111,4 +111,4 @@ def lines(header: Sequence[str], marks: Sequence[str], rows: Iterable[Sequence[s
 
 def _line(text: str) -> str:
     """Return a cell on one line: a name may contain line breaks."""
-    return visible(" ".join(text.split()))
+    return make_visible(" ".join(text.split()))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from basic_control.data.characters import visible
+from basic_control.data.characters import make_visible
 from basic_control.metrics.analysis import summary
 from basic_control.metrics.analysis.summary import rounded
 from basic_control.metrics.stats.power import ALPHA
@@ -31,14 +31,14 @@ def plain(text: object) -> str:
 
 def code(text: str) -> str:
     """Return text as inline code."""
-    return "`" + visible(" ".join(text.replace("`", "'").split())) + "`"
+    return "`" + make_visible(" ".join(text.replace("`", "'").split())) + "`"
 
 
 def fenced(text: str) -> list[str]:
     """Return text as a Markdown code block, whose fence is longer than any in the text."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return [fence, *visible(text).split("\n"), fence]
+    return [fence, *make_visible(text).split("\n"), fence]
 
 
 def written(digits: str) -> str:
@@ -113,10 +113,10 @@ def duration(seconds: float | None) -> str:
 
 def shortened(name: str, most: int = NAME, among: Iterable[str] = ()) -> str:
     """Return a name of at most `most` characters, cut near the middle, and where it differs from those `among`."""
-    name = visible(" ".join(name.split()))
+    name = make_visible(" ".join(name.split()))
     if len(name) <= most:
         return name
-    names, middle = {name, *(visible(" ".join(one.split())) for one in among)}, (most - 1) // 2
+    names, middle = {name, *(make_visible(" ".join(one.split())) for one in among)}, (most - 1) // 2
 
     def cut(text: str, end: int) -> str:
         return text if len(text) <= most else f"{text[: most - 1 - end]}…{text[len(text) - end :]}"

@@ -11,7 +11,7 @@ from typing import Literal
 
 import polars as pl
 
-from basic_control.data.commands import typed
+from basic_control.data.commands import format_command
 from basic_control.data.filters import KIND
 from basic_control.data.reading.refusals import is_refusal
 from basic_control.data.records import HIDDEN_KEYS, NO_CONTEXTS, ONLY_CALLS
@@ -112,7 +112,7 @@ def _of_truncation(headlines: Iterable[Headline], plan: Plan, run: str) -> Itera
         cut[models[target].name] += n
     if cut.total():
         limits = (f"--set models.{n}.max_tokens=N" for n, name in enumerate(plan.configured) if cut[name])
-        command = typed(f"run --run {run} --only-truncated {' '.join(limits)}")
+        command = format_command(f"run --run {run} --only-truncated {' '.join(limits)}")
         yield Note(say("screen.cut", n=cut.total(), command=command))
 
 
@@ -161,7 +161,7 @@ def _of_budget(results: Results, verdict: RunVerdict, plan: Plan) -> Iterator[No
         needed = {"usd": f"{more * _RESERVE:.2g}"}
         yield Note(say("screen.budget_left", n=verdict.waiting, more=money(more, plan.currency)))
     settings = " ".join(f"--set budget.{name}={amount}" for name, amount in needed.items())
-    command = typed(f"run --resume {results.run.get('run', '')} {settings}")
+    command = format_command(f"run --resume {results.run.get('run', '')} {settings}")
     yield Note(say("screen.budget", command=command))
 
 

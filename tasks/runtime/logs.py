@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from basic_control.data.characters import visible
+from basic_control.data.characters import make_visible
 
 VARIABLE = "BASIC_CONTROL_LOG"
 FORMS = ("text", "json")
@@ -34,7 +34,7 @@ def event(name: str, /, *, level: int = logging.INFO, **fields: Any) -> None:
 def _plain(value: Any) -> str:
     if isinstance(value, str) and value.isprintable() and " " not in value:
         return value
-    return visible(json.dumps(value, ensure_ascii=False, default=str))
+    return make_visible(json.dumps(value, ensure_ascii=False, default=str))
 
 
 class JsonFormatter(logging.Formatter):

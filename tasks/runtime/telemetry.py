@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from basic_control.data.batches import Cell, Execution, QueryResult
 from basic_control.data.errors import InputError
-from basic_control.data.extras import installing
+from basic_control.data.extras import format_install
 from basic_control.tasks.runtime.logs import event
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _calls(stages: Sequence[Execution]) -> list[tuple[Execution, list[QueryResul
     works = [replace(one.cell, judge="") for one in stages]
     queries = {work for one, work in zip(stages, works, strict=True) if one.stage == QUERY}
     return [
-        (one, [each for each in one.asked if each.model and (one.stage == QUERY or work not in queries)])
+        (one, [each for each in one.queries if each.model and (one.stage == QUERY or work not in queries)])
         for one, work in zip(stages, works, strict=True)
     ]
 
@@ -162,7 +162,7 @@ def traced(endpoint: str, run: str, stages: Sequence[Execution]) -> Iterator[Exi
     if endpoint and find_spec("opentelemetry.exporter") is None:
         raise InputError(
             "telemetry.endpoint is set, but the extra `otel` is not installed. "
-            f"Install it ({installing('otel')}) or remove the key."
+            f"Install it ({format_install('otel')}) or remove the key."
         )
     began, how, said = time.time(), ExitStatus(), list[str]()
 

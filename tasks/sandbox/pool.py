@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import IO, Any, Self, cast
 
-from basic_control.data.commands import typed
+from basic_control.data.commands import format_command
 from basic_control.data.errors import InputError
 from basic_control.data.records import Outcome, OutcomeKind, Program, ProgramUnderTest
 from basic_control.tasks.runtime import machine
@@ -186,7 +186,7 @@ class WorkerPool:
                 raise InputError(
                     f"sandbox: the worker process did not start ({str(error) or f'exit status {status}'}). Check "
                     f"that wasmtime is installed for this platform and that {MEMORY_MB + 512} MB of memory are "
-                    f"free; try `{typed('sandbox')}`."
+                    f"free; try `{format_command('sandbox')}`."
                 ) from error
             with self._building:
                 if not self._rebuilt:

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 import stamina
 
 from basic_control.data.errors import InputError
-from basic_control.data.extras import installing
+from basic_control.data.extras import format_install
 
 T = TypeVar("T")
 
@@ -142,7 +142,7 @@ def parse(url: str) -> sa.URL:
     """
     expected = (
         "Expected an SQLAlchemy URL: sqlite:///folder/replies.sqlite or postgresql+psycopg://user@host/name "
-        f"(the extra `postgres`: {installing('postgres')})."
+        f"(the extra `postgres`: {format_install('postgres')})."
     )
     try:
         parsed = sa.make_url(url)

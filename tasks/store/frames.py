@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from basic_control.data.errors import InputError
-from basic_control.data.files import decoded_size
+from basic_control.data.files import estimate_memory
 
 KEY = ("item_id", "model", "repeat")
 LARGEST = 4_000_000_000
@@ -18,7 +18,7 @@ _REPLY = ("text", "reasoning", "error", "finish_reason", "tokens_in", "tokens_ou
 def _table(folder: Path, name: str) -> pl.DataFrame:
     path = folder / "tables" / f"{name}.parquet"
     # A run that somebody sent may have been written to fill the memory.
-    size = decoded_size(path)
+    size = estimate_memory(path)
     if size > LARGEST:
         raise InputError(f"{path}: found {size / 1e9:,.0f} GB when read, expected at most {LARGEST / 1e9:,.0f} GB.")
     try:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import TypeAdapter
 
-from basic_control.data.draw import canonical
+from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
-from basic_control.data.exits import worst
+from basic_control.data.exits import find_worst
 from basic_control.tasks.store.owners import has_ended
 from basic_control.tasks.store.runs import MANIFEST, folders, front, names_in, read_results
 from basic_control.tasks.store.tables import write_json
@@ -138,7 +138,7 @@ def _outcome(folder: Path) -> dict[str, Any]:
         cost = Cost(spending.cost_now, spending.currency)
     return {
         "exit_code": int(verdict.exit_code),
-        "verdict": worst((model.verdict for model in verdict.models), verdict.changes),
+        "verdict": find_worst((model.verdict for model in verdict.models), verdict.changes),
         "scores": {name: score for model in verdict.models for name, score in _scores(model)},
         "questions": _questions(results.run.get("items") or {}),
         "cost": cost,
@@ -162,7 +162,7 @@ def _questions(items: Mapping[str, Mapping[str, Any]]) -> str:
     digests = {suite: questions.get("digest") for suite, questions in items.items()}
     if not digests:
         return ""
-    return hashlib.sha256(canonical(digests).encode()).hexdigest()[:7]
+    return hashlib.sha256(format_canonical(digests).encode()).hexdigest()[:7]
 
 
 def _status(manifest: Mapping[str, Any]) -> str:

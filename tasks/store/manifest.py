@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from basic_control.data.errors import InputError, nearest
+from basic_control.data.errors import InputError, propose_name
 from basic_control.tasks.store.tables import write_json
 
 NAME = "manifest.json"
@@ -85,7 +85,7 @@ def read(folder: Path) -> dict[str, Any]:
     except FileNotFoundError as error:
         there = sorted(p.parent.name for p in folder.parent.glob(f"*/{NAME}"))[-5:]
         latest = ", ".join(there) or "none"
-        said = f"{folder}: no such run; the latest are {latest}.{nearest(folder.name, there)}"
+        said = f"{folder}: no such run; the latest are {latest}.{propose_name(folder.name, there)}"
         raise InputError(said) from error
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: cannot be read ({error}).") from error

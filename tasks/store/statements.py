@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from basic_control.data.draw import canonical
+from basic_control.data.draw import format_canonical
 from basic_control.data.records import Reply
 from basic_control.tasks.store.databases import Database
 
@@ -189,7 +189,7 @@ def failure_row(failure: FailedCall, run: str, way: str) -> dict[str, Any]:
 def row_of(entry: Remembered) -> Row:
     """Return an entry as a row of `COLUMNS`."""
     reply = entry.reply
-    extra = _storable(canonical(reply.extra)) if reply.extra else None
+    extra = _storable(format_canonical(reply.extra)) if reply.extra else None
     content = (
         _storable(reply.text),
         _storable(reply.reasoning),
@@ -225,4 +225,4 @@ def _storable(text: str) -> str:
 def _checksum(request_id: str, content: Sequence[Any], extra: str | None) -> str:
     """Return the checksum of a row; without an extra it equals that of earlier versions."""
     whole = (request_id, *content) if extra is None else (request_id, *content, extra)
-    return hashlib.sha256(canonical(whole).encode()).hexdigest()[:16]
+    return hashlib.sha256(format_canonical(whole).encode()).hexdigest()[:16]

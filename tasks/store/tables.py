@@ -27,7 +27,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from basic_control.data.batches import Ref
 from basic_control.data.errors import InputError
-from basic_control.data.extras import installing
+from basic_control.data.extras import format_install
 from basic_control.data.tables import TABLES, TableSchema
 
 RENEWED_S = 3600.0
@@ -109,7 +109,7 @@ class Store:
         except (ImportError, ValueError) as error:
             raise InputError(
                 f"store.root: {self.root}: cannot be used ({error}). Expected a folder or an fsspec URL, such as "
-                f"s3://bucket/folder (the extra `s3`: {installing('s3')})."
+                f"s3://bucket/folder (the extra `s3`: {format_install('s3')})."
             ) from error
         return filesystem, str(path).rstrip("/")
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from basic_control.data.characters import storable
-from basic_control.data.draw import canonical
+from basic_control.data.characters import make_storable
+from basic_control.data.draw import format_canonical
 from basic_control.metrics.citation.citation import parse
 from basic_control.metrics.citation.sources import check_sources, judge_outcome
 from basic_control.metrics.citation.urls import Url
@@ -46,18 +46,18 @@ def _cited(answer: "SampleRow") -> Iterator[tuple[dict[str, Any], Url | None, di
         if number not in claims or not -_LARGEST <= number < _LARGEST:
             continue
         source = parsed.sources[number]
-        text = storable(url.text if url else source.url)
+        text = make_storable(url.text if url else source.url)
         ask = {
-            "quote": storable(source.quote[:_CHARACTERS]),
-            "claims": [storable(claim) for claim in list(claims[number])[:_CLAIMS]],
-            "title": storable(source.title),
+            "quote": make_storable(source.quote[:_CHARACTERS]),
+            "claims": [make_storable(claim) for claim in list(claims[number])[:_CLAIMS]],
+            "title": make_storable(source.title),
         }
         row = {
             "item_id": answer.item_id,
             "model": answer.model,
             "repeat": answer.repeat,
             "number": number,
-            "source_id": hashlib.sha256(canonical([text, ask]).encode()).hexdigest()[:32],
+            "source_id": hashlib.sha256(format_canonical([text, ask]).encode()).hexdigest()[:32],
             "url": text,
             **dict.fromkeys(_NETWORK_COLUMNS),
             **asdict(finding),

@@ -15,7 +15,7 @@ from functools import lru_cache
 from html.parser import HTMLParser
 from typing import Any
 
-from basic_control.data.characters import storable
+from basic_control.data.characters import make_storable
 from basic_control.metrics.citation.sources import judge_outcome, judge_page
 from basic_control.metrics.citation.urls import Finding
 
@@ -116,7 +116,7 @@ def answer(job: Mapping[str, Any], body: bytes) -> list[dict[str, Any]]:
     page = decode(body, job["charset"])
     everything = page if job["kind"] == "text/plain" else Text.of(page)
     findings = [judge(ask, everything, page) for ask in job["asks"]]
-    return [asdict(replace(one, span=storable(one.span))) for one in findings]
+    return [asdict(replace(one, span=make_storable(one.span))) for one in findings]
 
 
 def main() -> None:

@@ -84,7 +84,7 @@ def test_a_message_names_each_extra_and_how_it_is_installed(extra: str) -> None:
         for path in (TOP / room).rglob("*.py")
     ]
     argument = {"dask": "where.name", "ray": "where.name"}.get(extra, extra)
-    call = re.compile(rf"installing\([\"']?{re.escape(argument)}[\"']?\)")
+    call = re.compile(rf"format_install\([\"']?{re.escape(argument)}[\"']?\)")
     texts = [text for text in sources if call.search(text)]
     assert any(f"`{extra}`" in text or f"`{{{argument}}}`" in text for text in texts), extra
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from basic_control.config.reading import read
 from basic_control.config.settings import Settings
-from basic_control.data.loading import offered
+from basic_control.data.loading import offer_items
 from basic_control.data.plugins import family, loader, metric
 from basic_control.data.sentences import split_sentences
 from basic_control.data.tables import ITEMS
@@ -83,7 +83,7 @@ def answer_from(facts: Values, number: int, *, is_wrong: bool) -> str:
 
 def write_replies(suite: SuitePlan, model: str) -> Iterator[tuple[Row, str]]:
     """Yield the items of a suite with a model's reply."""
-    drawn = loader(suite.suite.loader).load(offered(suite.suite), suite.required)
+    drawn = loader(suite.suite.loader).load(offer_items(suite.suite), suite.required)
     rows = ITEMS.frame(items_of(suite.suite, suite.required)).iter_rows(named=True)
     for number, (item, row) in enumerate(zip(drawn, rows, strict=True)):
         is_wrong = is_slip(model, number)

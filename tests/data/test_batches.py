@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from basic_control.data.batches import QueryResult, Ref, spanned_s
+from basic_control.data.batches import QueryResult, Ref, compute_span_s
 
 NOTHING = Ref("requests", "", 0, "")
 
@@ -26,4 +26,4 @@ def asked(began_s: float, span_s: float) -> QueryResult:
     ],
 )
 def test_batches_that_are_asked_side_by_side_count_once(spans: list[tuple[float, float]], together: float) -> None:
-    assert spanned_s(asked(*span) for span in spans) == pytest.approx(together)
+    assert compute_span_s(asked(*span) for span in spans) == pytest.approx(together)

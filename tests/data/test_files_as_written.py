@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from basic_control.data.errors import InputError
-from basic_control.data.files import rows
+from basic_control.data.files import read_file_rows
 from basic_control.data.json_tables import read_rows
 from basic_control.data.loaders.table import read_response
 
@@ -32,13 +32,13 @@ ROWS = [{"question": "a?", "answer": "x, y"}, {"question": "b?", "answer": "z"}]
 def test_csv_is_read_as_it_is_written(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text(text, encoding="utf-8")
-    assert [*rows(path)] == ROWS
+    assert [*read_file_rows(path)] == ROWS
 
 
 def test_white_space_that_a_value_begins_with_stays_where_the_header_has_none(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("question,answer\na?,  x\n")
-    assert [*rows(path)] == [{"question": "a?", "answer": "  x"}]
+    assert [*read_file_rows(path)] == [{"question": "a?", "answer": "  x"}]
 
 
 FRAME = pd.DataFrame(ROWS)
@@ -59,7 +59,7 @@ def test_a_document_is_read_as_its_rows(tmp_path: Path, name: str, ending: str, 
     path = tmp_path / f"a{ending}"
     text = json.dumps(DOCUMENTS[name], indent=indent)
     path.write_bytes(gzip.compress(text.encode()) if ending.endswith("gz") else text.encode())
-    found = [{key: row[key] for key in ("question", "answer")} for row in rows(path)]
+    found = [{key: row[key] for key in ("question", "answer")} for row in read_file_rows(path)]
     assert found == ROWS
 
 
@@ -76,14 +76,14 @@ def test_a_document_is_read_as_its_rows(tmp_path: Path, name: str, ending: str, 
 def test_one_row_is_no_document(tmp_path: Path, row: dict[str, Any]) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps(row) + "\n")
-    assert [*rows(path)] == [row]
+    assert [*read_file_rows(path)] == [row]
     assert read_rows(row) is None
 
 
 def test_rows_with_a_table_in_them_stay_rows(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(2 * (json.dumps({"question": "a?", "data": ROWS}) + "\n"))
-    assert len([*rows(path)]) == 2
+    assert len([*read_file_rows(path)]) == 2
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,14 @@ def test_a_file_that_stands_for_another_is_named(tmp_path: Path, content: bytes,
     path = tmp_path / f"a.{ending}"
     path.write_bytes(content)
     with pytest.raises(InputError, match=message):
-        [*rows(path)]
+        [*read_file_rows(path)]
 
 
 def test_a_broken_row_is_told_by_its_line_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"a": 1}\n\n{"a": 1 "b": 2}\n')
     with pytest.raises(InputError, match=r"a.jsonl, line 3: not JSON \(Expecting ',' delimiter at character 9\)"):
-        [*rows(path)]
+        [*read_file_rows(path)]
 
 
 @pytest.mark.parametrize(

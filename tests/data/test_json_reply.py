@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from basic_control.data.json_reply import DEPTH, objects, read_object
+from basic_control.data.json_reply import DEPTH, find_objects, read_object
 from basic_control.data.records import Unparsable
 from tests.helpers.bounds import bounded
 
@@ -84,12 +84,12 @@ json_values = st.recursive(
 @given(st.dictionaries(texts, json_values, max_size=5), st.booleans())
 def test_every_object_that_json_writes_comes_back_equal(value: dict[str, object], escaped: bool) -> None:  # noqa: FBT001 - drawn
     text = json.dumps(value, ensure_ascii=escaped, indent=1)
-    assert list(objects(f"so: {text} .")) == [value]
+    assert list(find_objects(f"so: {text} .")) == [value]
 
 
 @given(st.text(alphabet='{}[]",:\\ntrue1.e-NaI </think>', max_size=200))
 def test_any_text_gives_objects_or_nothing_but_never_an_error(text: str) -> None:
-    for found in objects(text):
+    for found in find_objects(text):
         assert isinstance(found, dict)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from basic_control.config.exam import examine, plan_short_exams
 from basic_control.config.reading import read
-from basic_control.data.draw import canonical
+from basic_control.data.draw import format_canonical
 from basic_control.data.exam import STEPS, edition
 from basic_control.data.labelled_sets import read_set
 from basic_control.tasks.generate import items_of
@@ -307,7 +307,7 @@ def make_first_edition(path: Path) -> None:
     """Keep a passport as it was kept before: by no edition, and with what it knew of leanings."""
     document = json.loads(path.read_text(encoding="utf-8"))
     del document["of"]["questions"]
-    name = hashlib.sha256(canonical(document["of"]).encode()).hexdigest()[:32]
+    name = hashlib.sha256(format_canonical(document["of"]).encode()).hexdigest()[:32]
     document |= {"leanings": ["strict"], "probes": [], "marks": {}}
     path.unlink()
     path.with_name(f"{name}.json").write_text(json.dumps(document), encoding="utf-8")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from basic_control.data.characters import inert, visible
+from basic_control.data.characters import make_inert, make_visible
 from basic_control.flows.cli import console
 from tests.helpers.hostile_texts import ACTS, HOSTILE, LOADED, acting
 
@@ -14,10 +14,10 @@ def test_the_test_sees_what_acts() -> None:
 
 @pytest.mark.parametrize("text", [HOSTILE, "![a][b]\n\n[b]: http://evil.example/3.png", "<svg/onload=alert(1)>"])
 def test_inert_text_does_nothing(text: str) -> None:
-    assert not acting(inert(text))
-    assert not ACTS.search(inert(text))
-    assert inert("org/model_7b [short]") == "org/model_7b [short]", "what is harmless stays as it is"
-    assert visible("a\tb\nc é 漢 \U0001f600") == "a\tb\nc é 漢 \U0001f600"
+    assert not acting(make_inert(text))
+    assert not ACTS.search(make_inert(text))
+    assert make_inert("org/model_7b [short]") == "org/model_7b [short]", "what is harmless stays as it is"
+    assert make_visible("a\tb\nc é 漢 \U0001f600") == "a\tb\nc é 漢 \U0001f600"
 
 
 def test_the_console_shows_what_it_is_given_and_obeys_none_of_it(

@@ -164,7 +164,7 @@ def test_each_call_is_counted_once_under_the_model_that_was_asked(run: Run, tmp_
 
 
 def stage_of(name: str, cell: Cell, *asked: QueryResult) -> Execution:
-    return Execution(name, cell, cached=False, seconds=1.0, asked=asked)
+    return Execution(name, cell, cached=False, seconds=1.0, queries=asked)
 
 
 def test_calls_of_workers_elsewhere_are_counted_at_the_stage_that_came_back() -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from basic_control.data.draw import canonical, content_id, draw
+from basic_control.data.draw import content_id, draw, format_canonical
 from basic_control.data.errors import InputError
 from basic_control.data.plugins import families
 from basic_control.data.records import Family, Item, Verdict
@@ -90,14 +90,14 @@ def test_items_do_not_depend_on_the_process() -> None:
     """Neither the hash seed nor the order in which families are used may leak into an item."""
     script = (
         "import sys\n"
-        "from basic_control.data.draw import canonical, content_id, draw\n"
+        "from basic_control.data.draw import content_id, draw, format_canonical\n"
         "from basic_control.data.plugins import families\n"
         "found = {}\n"
         "for family in sorted(families().values(), key=lambda f: f.name, reverse=sys.argv[1] == 'reversed'):\n"
         "    for language in family.languages:\n"
         "        for level in family.levels:\n"
         "            for item in draw(family, level=level, language=language, seed=3, count=5):\n"
-        "                found[item.item_id] = canonical([item.prompt, item.answer, dict(item.facts)])\n"
+        "                found[item.item_id] = format_canonical([item.prompt, item.answer, dict(item.facts)])\n"
         "print(content_id(*sorted(found.items())))\n"
     )
     digests = {
@@ -227,7 +227,7 @@ def test_reading_a_program_out_of_a_hostile_text_never_raises(name: str) -> None
 def test_the_items_of_a_version_stay_as_they_are(name: str) -> None:
     family = families()[name]
     items = [
-        (item.item_id, canonical([item.prompt, item.answer, dict(item.facts)]))
+        (item.item_id, format_canonical([item.prompt, item.answer, dict(item.facts)]))
         for language in family.languages
         for level in family.levels
         for item in draw(family, level=level, language=language, seed=42, count=25)

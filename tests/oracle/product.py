@@ -117,7 +117,7 @@ def _tables(run: Run, given: Settings, store: Store) -> dict[str, Tables]:
             scores += own
             n = len(replies)
             asked.append(QueryResult(requests, responses, n, 0, n, 0, tokens_in=n, tokens_out=n, span_s=1.0))
-        tables[suite.name] = Tables(items=[ref], asked=asked, scores=scores)
+        tables[suite.name] = Tables(items=[ref], queries=asked, scores=scores)
     return tables
 
 
@@ -130,13 +130,13 @@ def drive(run: Run, folder: Path) -> Output:
     findings = [find_suite(plan, suite, parts[suite.name], identities, 0) for suite in plan.suites]
     tables = Tables(
         items=[ref for part in parts.values() for ref in part.items],
-        asked=[result for part in parts.values() for result in part.asked],
+        queries=[result for part in parts.values() for result in part.queries],
         scores=[ref for part in parts.values() for ref in part.scores],
     )
     summary = aggregate.function(given.store, tables.items, tables.scores, ())
     facts = {"run": "20261105_140233", "started": "2026-11-05T14:02:33+00:00"}
     found = results.function(plan, tables, summary, findings, run=facts, provenance=provenance(plan, identities))
-    n = sum(result.total for result in tables.asked)
+    n = sum(result.total for result in tables.queries)
     manifest = {
         "schema": 1, **facts, "versions": {}, "sandbox": {}, "wall_s": 1.0, "tables": {},
         "requests": {"asked": n, "cached": 0, "answered": n, "failed": 0},

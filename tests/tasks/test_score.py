@@ -10,7 +10,7 @@ import pytest
 from basic_control.config.settings import StoreSettings
 from basic_control.data import plugins
 from basic_control.data.batches import Batch, Cell, Opponent, Ref
-from basic_control.data.draw import canonical
+from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
 from basic_control.data.options import options_of
 from basic_control.data.plugins import metrics
@@ -112,7 +112,8 @@ def batch_of(store: StoreSettings, replies: Sequence[str | None], **facts: Any) 
     items = [
         {
             "item_id": f"{n}", "suite": "mine", "family": "mine", "version": 1, "level": "", "language": "en",
-            "template": "", "seed": 0, "index": n, "prompt": "Who?", "answer": "Anna", "facts": canonical(facts),
+            "template": "", "seed": 0, "index": n, "prompt": "Who?", "answer": "Anna",
+            "facts": format_canonical(facts),
         }
         for n in range(len(replies))
     ]  # fmt: skip
@@ -225,7 +226,14 @@ def judged(item: str, judge: str, rating: int | None) -> dict[str, Any]:
     found = {} if rating is None else {"rate": {"rating": Judgement(label, float(rating), "so it is")}}
     failure = "" if rating is not None else "no JSON object"
     row = {"item_id": item, "model": "m", "repeat": 0, "metric": "response_groundedness", "judge": judge}
-    return {**row, "found": canonical(encode(found)), "failure": failure, "error": "", "n_calls": 1, "n_repairs": 0}
+    return {
+        **row,
+        "found": format_canonical(encode(found)),
+        "failure": failure,
+        "error": "",
+        "n_calls": 1,
+        "n_repairs": 0,
+    }
 
 
 def test_judges_are_joined_and_one_that_failed_is_left_out_and_never_a_zero(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from basic_control.data import plugins
-from basic_control.data.draw import canonical, draw
+from basic_control.data.draw import draw, format_canonical
 from basic_control.data.errors import InputError
 from basic_control.data.records import Item
 from basic_control.generators.code_gen.code_gen import UNIT, reference
@@ -20,7 +20,7 @@ def without_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def replied(item: Item, text: str | None) -> ReplyToVerify:
-    row = {**asdict(item), "facts": canonical(dict(item.facts))}
+    row = {**asdict(item), "facts": format_canonical(dict(item.facts))}
     return ReplyToVerify(
         row, "m", 0, text, None if text is not None else "refused", None if text is not None else "network"
     )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from basic_control.data.commands import TOP, typed
+from basic_control.data.commands import TOP, format_command
 from basic_control.data.errors import InputError, plural
 from basic_control.data.exits import Exit
 from basic_control.flows.cli.console import complain, say, show, written
@@ -152,7 +152,7 @@ def demo(*, folder: Folder = "basic-control-demo", language: str = "en") -> int:
     from basic_control.prompts.phrases import phrase
 
     show_outcome(outcome, plan)
-    following = phrase("screen.demo_next", language, command=typed("run config/ollama.yaml"))
+    following = phrase("screen.demo_next", language, command=format_command("run config/ollama.yaml"))
     show(phrase("screen.demo", language), following)
     return outcome.exit_code
 
@@ -204,5 +204,5 @@ def init(
     written(files)
     settings, _ = choose("", RunOptions(config=str(files[0])))
     code = show_estimate(settings)
-    show(f"Next: {typed(f'run {files[0]}')}")
+    show(f"Next: {format_command(f'run {files[0]}')}")
     return code

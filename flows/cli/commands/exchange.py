@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from basic_control.data.commands import typed
+from basic_control.data.commands import format_command
 from basic_control.flows.cli.console import show, written
 from basic_control.flows.cli.options import RUN, USUAL, Where
 from basic_control.tasks.exchange.discovery import forms
@@ -45,7 +45,7 @@ def read(
     for remark in found.remarks:
         show(f"Not carried over: {remark}")
     written([str(to / suites.ROWS), str(to / suites.RUN)])
-    show(f"It will be scored by {chosen}. Next: {typed(f'run {to / suites.RUN}')}")
+    show(f"It will be scored by {chosen}. Next: {format_command(f'run {to / suites.RUN}')}")
 
 
 def write(

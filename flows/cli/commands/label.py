@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from basic_control.data.commands import typed
+from basic_control.data.commands import format_command
 from basic_control.flows.cli.console import show, written
 from basic_control.flows.cli.options import RUN, USUAL, File, Where
 
@@ -79,7 +79,7 @@ def label(
     if not is_estimable(found):
         show("Of some replies no judge was asked, since none counts. Run again: that asks them, and the labels "
              "correct what they say.")  # fmt: skip
-    again = typed(f"run --run {run.name} --rerun report --set judges_must_have=labels")
+    again = format_command(f"run --run {run.name} --rerun report --set judges_must_have=labels")
     show(f"Later runs of these replies use the labels. To gate this run on them: {again}")
 
 

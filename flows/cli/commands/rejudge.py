@@ -93,9 +93,9 @@ def replace_judges(settings: "Settings", judges: "list[Judge]", suite: str) -> "
     Raises:
         InputError: no suite of that name is judged.
     """
-    from basic_control.data.loading import judged_by
+    from basic_control.data.loading import list_judged_metrics
 
-    judged = {declared.name: declared for declared in settings.suites if judged_by(declared)}
+    judged = {declared.name: declared for declared in settings.suites if list_judged_metrics(declared)}
     chosen = [judged[suite]] if suite in judged else []
     if not suite:
         chosen = [*judged.values()]

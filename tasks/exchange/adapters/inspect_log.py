@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from basic_control.data.errors import InputError
-from basic_control.data.extras import installing
+from basic_control.data.extras import format_install
 from basic_control.data.truncation import LIMITS
 from basic_control.metrics.stats.missing import UNSTATED
 from basic_control.tasks.exchange.finished import Evaluation, ScoredReply
@@ -229,7 +229,9 @@ def _log(evaluation: Evaluation, folder: Path, run: Mapping[str, Any], taken: se
     taken.add(named.casefold())
     path = folder / f"{named}.eval"
     if importlib.util.find_spec("inspect_ai") is None:
-        raise InputError(f"{path}: to write logs of Inspect, install the extra `inspect`: {installing('inspect')}")
+        raise InputError(
+            f"{path}: to write logs of Inspect, install the extra `inspect`: {format_install('inspect')}"
+        )
     from inspect_ai.log import (
         EvalConfig,
         EvalDataset,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from basic_control.data.errors import InputError
-from basic_control.data.files import opened
+from basic_control.data.files import open_file
 from basic_control.metrics.stats.missing import UNSTATED
 from basic_control.tasks.exchange.records import (
     UNNAMED_JUDGE,
@@ -195,7 +195,7 @@ def _table(source: Source) -> Iterator[Found]:
     """Read the CSV: variables, then for each provider and prompt its output and six columns of the same names."""
     csv.field_size_limit(1 << 27)
     try:
-        with opened(source.path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
+        with open_file(source.path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
             lines = csv.reader(text, strict=True)
             header = next(lines, [])
             at = [n for n in range(len(header)) if header[n + 1 : n + 2] == ["Status"]]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from basic_control.data.errors import InputError
-from basic_control.data.files import rows as rows_of
+from basic_control.data.files import read_file_rows as rows_of
 from basic_control.metrics._patterns import compile_pattern
 from basic_control.prompts import fill
 from basic_control.tasks.exchange.moving.arranging import ANSWER

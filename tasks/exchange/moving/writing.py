@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from basic_control.data.characters import storable
+from basic_control.data.characters import make_storable
 from basic_control.data.errors import InputError
 from basic_control.tasks.exchange.moving import lm_eval, openai_evals, promptfoo
 from basic_control.tasks.exchange.moving.datasets import convert_rows, load_any
@@ -76,8 +76,8 @@ def write_conversion(conversion: Conversion, folder: Path) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         for name, path in files.items():
             lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in conversion.rows[name]]
-            path.write_text(storable("".join(lines)), encoding="utf-8")
-        configuration.write_text(storable(head + text), encoding="utf-8")
+            path.write_text(make_storable("".join(lines)), encoding="utf-8")
+        configuration.write_text(make_storable(head + text), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror}); name another folder.") from error
     return [configuration, *files.values()]

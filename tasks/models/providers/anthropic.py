@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 from typing import Any
 
-from basic_control.data.extras import installing
+from basic_control.data.extras import format_install
 from basic_control.data.records import Provider
 
 
@@ -17,7 +17,7 @@ def _find_lack(model: Any) -> str:
     """Return what keeps an entry from answering: the extra that is not installed."""
     del model
     if find_spec("anthropic") is None:
-        return f"the extra `anthropic` is not installed; run: {installing('anthropic')}"
+        return f"the extra `anthropic` is not installed; run: {format_install('anthropic')}"
     return ""
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from basic_control.config.settings import Judge, Model, Report, Settings
-from basic_control.data.draw import canonical, draw
+from basic_control.data.draw import draw, format_canonical
 from basic_control.data.options import options_of
 from basic_control.data.plugins import families, metrics
 from basic_control.data.records import Item, Score
@@ -95,7 +95,7 @@ def write_page(data: ReportData, folder: Path, *, size: int = chunks.SIZE) -> Pa
 
 def _row(item: Item) -> Row:
     fields = {name: getattr(item, name) for name in ITEMS.columns}
-    return {**fields, "facts": canonical(dict(item.facts))}
+    return {**fields, "facts": format_canonical(dict(item.facts))}
 
 
 @cache
@@ -165,18 +165,18 @@ def judge_says(judge: str, ask: JudgeRequest) -> str | UnansweredRequest:
         return "I think it is fine!"
     reason = f"{judge} looked and found {int(100 * drawn)}."
     if ask.step == "split":
-        return canonical({"claims": ["The first claim is here.", "The second claim is here."]})
+        return format_canonical({"claims": ["The first claim is here.", "The second claim is here."]})
     if ask.step == "entails":
         verdict = "SUPPORTED" if drawn < 0.7 else "NEUTRAL" if drawn < 0.85 else "CONTRADICTED"
         listed = [{"id": c["id"], "reason": reason, "verdict": verdict} for c in ask.question.values["claims"]]
-        return canonical({"verdicts": listed})
+        return format_canonical({"verdicts": listed})
     if ask.step == "support":
         verdict = "ENTAILMENT" if drawn < 0.6 else "NEUTRAL" if drawn < 0.8 else "CONTRADICTION"
     elif ask.step == "correctness":
         verdict = "CORRECT" if drawn < 0.6 else "PARTIALLY_CORRECT" if drawn < 0.8 else "INCORRECT"
     else:
-        return canonical({"reason": reason, "rating": 2 if drawn < 0.5 else 1 if drawn < 0.8 else 0})
-    return canonical({"reason": reason, "verdict": verdict})
+        return format_canonical({"reason": reason, "rating": 2 if drawn < 0.5 else 1 if drawn < 0.8 else 0})
+    return format_canonical({"reason": reason, "verdict": verdict})
 
 
 def _heard(metric: str, reply: SampleRow, log: list[Row]) -> Score:
@@ -376,7 +376,7 @@ def prompts_run(folder: Path, language: str = "en") -> ReportData:
     blank = dict.fromkeys(ITEMS.columns, "") | {"suite": "tickets", "language": "en", "version": 1, "seed": 0}
     listed = [
         {**blank, "item_id": f"t{n}", "question_id": f"q{n}", "index": n, "answer": str(n + 2),
-         "prompt": f"What is {n} + 2?", "facts": canonical({"question": f"What is {n} + 2?"})}
+         "prompt": f"What is {n} + 2?", "facts": format_canonical({"question": f"What is {n} + 2?"})}
         for n in range(30)
     ]  # fmt: skip
     asked, scores = [], []
@@ -408,7 +408,7 @@ def prompts_run(folder: Path, language: str = "en") -> ReportData:
                 scores += [
                     {**key, **exact, "details": "{}"},
                     {**key, "metric": "rubric", "value": rated, "reason": "",
-                     "details": canonical({"aggregate": "mean", "judges": {JUDGES[0]: judge}})},
+                     "details": format_canonical({"aggregate": "mean", "judges": {JUDGES[0]: judge}})},
                 ]  # fmt: skip
     columns = {name: kind for name, kind in {**REQUESTS.columns, **RESPONSES.columns}.items() if name != "payload"}
     return complete(
