@@ -82,9 +82,9 @@ class FinishedRun(ScreenedOutcome):
 
     @cached_property
     def _document(self) -> "tuple[Results, RunVerdict]":
-        from basic_control.tasks.store.runs import opened, results
+        from basic_control.tasks.store.runs import read_run, results
 
-        return results(opened(self.folder), whole=True)
+        return results(read_run(self.folder), whole=True)
 
     @property
     def results(self) -> "Results":

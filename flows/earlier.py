@@ -12,7 +12,7 @@ from basic_control.config.declared import recorded
 from basic_control.config.reading import parse
 from basic_control.config.settings import Settings
 from basic_control.data.errors import InputError
-from basic_control.tasks.store.runs import MANIFEST, Run, named, runs_in
+from basic_control.tasks.store.runs import MANIFEST, Run, find_by_name, runs_in
 
 
 def to_resume(runs: Path) -> str:
@@ -37,12 +37,12 @@ def to_resume(runs: Path) -> str:
 
 def _open(run: Run) -> bool:
     """Return whether a run can be continued; an unreadable manifest raises its own error."""
-    return bool(run.problem) or not run.finished or bool(run.manifest.get("requests", {}).get("submitted"))
+    return bool(run.problem) or not run.is_finished or bool(run.manifest.get("requests", {}).get("submitted"))
 
 
 def ended(runs: str, name: str) -> bool:
     """Return whether a run has ended with no requests waiting in batches."""
-    return not _open(named(name, Path(runs)))
+    return not _open(find_by_name(name, Path(runs)))
 
 
 def interrupted_fresh_run(runs: str, fresh: str) -> str:
@@ -59,6 +59,6 @@ def settings_of(
     Raises:
         InputError: there is no such run, or its configuration is not valid in this version.
     """
-    found = named(run, Path(runs))
+    found = find_by_name(run, Path(runs))
     where = str(found.folder / MANIFEST)
     return parse(recorded(found.configuration), where, {}, sets, only), found.manifest

@@ -34,7 +34,7 @@ from basic_control.tasks.runtime.telemetry import ExitStatus, traced
 from basic_control.tasks.stage import STAGES, Ledger, recording
 from basic_control.tasks.store import manifest as manifests
 from basic_control.tasks.store.owners import owner
-from basic_control.tasks.store.repair import answered
+from basic_control.tasks.store.repair import list_answered_calls
 from basic_control.tasks.store.tables import Damaged
 
 _log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger
@@ -233,7 +233,7 @@ def open_run(plan: Plan, again: Rerun, clock: float | None = None) -> OpenedRun:
     ledger = Ledger(refresh=refresh_rule(again), failed=again.failed, run=folder.name, deployed=deployed())
     if plan.budget:
         ledger.budget = RunBudget(plan.budget, plan.currency)
-    ledger.earlier = cache(partial(manifests.scored_before, Path(plan.store.runs)))
+    ledger.earlier = cache(partial(manifests.read_earlier_units, Path(plan.store.runs)))
     if again.replies:
         ledger.held = HeldReplies(plan.store, settings_of(plan.store.runs, again.replies)[1])
     if again.truncated:  # the requests whose replies were not cut; all replies of that run are cached
@@ -283,7 +283,7 @@ def restore(place: StoreSettings, manifest: Mapping[str, Any]) -> int:
     number = 0
     for ref in (ref for name in ("responses", "judge_responses") for ref in tables.get(name, [])):
         try:
-            found = answered(store.read(Ref.read(ref)))
+            found = list_answered_calls(store.read(Ref.read(ref)))
         except Damaged as error:
             _log.warning("%s; its replies are taken from the reply cache, if they are there.", error)
             continue

@@ -302,7 +302,7 @@ class Stage(Generic[P, R]):
         cached = state.name == "Cached"
         if cached:
             store = _store_in(given)
-            if store and not all(open_store(store).whole(ref) for ref in found_in(result, Ref)):
+            if store and not all(open_store(store).is_intact(ref) for ref in found_in(result, Ref)):
                 note = "a table of its result was missing or damaged"
                 state = self._run(cell, given, refresh=True)
                 result, cached = state.result(), False

@@ -20,7 +20,7 @@ from basic_control.metrics.analysis.scores import THRESHOLD
 from basic_control.metrics.judging import templates
 from basic_control.prompts import digest, languages, read_by, shipped
 from basic_control.tasks.compare.configurations import flatten
-from basic_control.tasks.store.manifest import lasting
+from basic_control.tasks.store.manifest import strip_freshness
 
 _SAMPLING = ("temperature", "seed", "max_tokens", "system", "extra")
 _JUDGING = (*_SAMPLING, "structured")
@@ -117,7 +117,7 @@ def _judges(suite: Suite, name: str, manifest: Mapping[str, Any]) -> Iterator[tu
     identities = manifest.get("judge_identities") or {}
     for one in _entries(manifest, "judges"):
         if not chosen or one["name"] in chosen:
-            identity = lasting(identities.get(one["name"]) or {})
+            identity = strip_freshness(identities.get(one["name"]) or {})
             yield f"judges.{name}.{one['name']}", {**identity, **_set(one, _JUDGING)}
 
 
@@ -132,7 +132,7 @@ def _set(entry: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 def _tested(suites: list[Suite], manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, identity in (manifest.get("identities") or {}).items():
-        yield f"model {name}", lasting(identity)
+        yield f"model {name}", strip_freshness(identity)
     for one in _entries(manifest, "models"):
         yield f"parameters of {one['name']}", _set(one, _SAMPLING)
     repeats = (manifest.get("configuration") or {}).get("repeats", 1)

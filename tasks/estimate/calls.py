@@ -32,7 +32,7 @@ from basic_control.tasks.judges.passports import PassportFinder, find_missing_ex
 from basic_control.tasks.models.requests import for_items
 from basic_control.tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target, expected_lines, resolve
 from basic_control.tasks.runtime.storage import open_store
-from basic_control.tasks.store.samples import SampleRow, named_columns, returned
+from basic_control.tasks.store.samples import SampleRow, merge_columns, select_returned
 from basic_control.tasks.twins.renew import TWIN, twins_of, wanted_of
 
 CHARACTERS_PER_TOKEN: Mapping[str, float] = {"en": 4.0, "ru": 2.5, "zh": 1.3}
@@ -296,7 +296,7 @@ def supposed(suite: Suite, item: Mapping[str, Any]) -> str:
     """Return a response for counting judges' calls: a metric's own stand-in, or the expected answer if any."""
     own = [metric(name).stand_in for name in list_judged_metrics(suite)]
     making = next((one for one in own if one), None)
-    return making(named_columns(item, _facts(item))) if making else str(item["answer"]) or SENTENCE
+    return making(merge_columns(item, _facts(item))) if making else str(item["answer"]) or SENTENCE
 
 
 def _facts(item: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -309,7 +309,7 @@ def _sample(
 ) -> SampleRow:
     facts = _facts(item)
     response = split(text)[0]
-    sample = {**named_columns(item, facts), "response": response, **returned(extra or {}, facts)}
+    sample = {**merge_columns(item, facts), "response": response, **select_returned(extra or {}, facts)}
     return SampleRow(item["item_id"], model, repeat, item["language"], sample, None, None)
 
 

@@ -18,7 +18,7 @@ from basic_control.metrics.cascade import Decider, confidence_in
 from basic_control.metrics.stats.cascade import LabelledAnswer, count_errors, find_rule, fold_rules, is_alone
 from basic_control.tasks.judges.labels import LABELS, criteria_of, files_of
 from basic_control.tasks.plan import MetricPlan, SuitePlan
-from basic_control.tasks.store.manifest import lasting
+from basic_control.tasks.store.manifest import strip_freshness
 
 _ROUNDING = 1e-9
 FEWEST_LABELS = 50
@@ -27,7 +27,7 @@ FEWEST_LABELS = 50
 
 def identity_key(identity: Mapping[str, str]) -> str:
     """Return a hash of what identifies a judge, by which its answers to labelled replies are kept."""
-    return hashlib.sha256(format_canonical(lasting(identity)).encode()).hexdigest()[:16]
+    return hashlib.sha256(format_canonical(strip_freshness(identity)).encode()).hexdigest()[:16]
 
 
 def join_identities(

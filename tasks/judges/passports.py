@@ -23,8 +23,8 @@ from basic_control.tasks.judges.cascades import CascadeFinder
 from basic_control.tasks.models.requests import parameters
 from basic_control.tasks.plan import Plan, SuitePlan
 from basic_control.tasks.runtime.storage import open_store
-from basic_control.tasks.store.manifest import lasting
-from basic_control.tasks.store.runs import load, opened
+from basic_control.tasks.store.manifest import strip_freshness
+from basic_control.tasks.store.runs import load, read_run
 from basic_control.tasks.store.tables import Store
 
 FIRST_EDITION = ""
@@ -51,7 +51,7 @@ def _identify(
         temperature = judge.temperature
     prompts = (prompt_of(step, prompt), "judging/system", "judging/repair")
     parts = {
-        "identity": lasting(identity),
+        "identity": strip_freshness(identity),
         "parameters": parameters(judge, temperature=temperature or 0.0),
         "system": judge.system,
         "structured": judge.structured,
@@ -115,7 +115,7 @@ def keep_passports(
 
 def record_passports(plan: Plan, folder: str) -> list[Passport]:
     """Store the passports that the judges earned in the exam run of a folder, and return them."""
-    run = opened(Path(folder))
+    run = read_run(Path(folder))
     return keep_passports(
         plan.judges,
         run.manifest["judge_identities"],

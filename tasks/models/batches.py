@@ -109,7 +109,7 @@ class BatchQueue:
             left.pop(request_id)
 
     async def _waiting(self, request_ids: Iterable[str]) -> list[Submitted]:
-        return await asyncio.to_thread(self.submissions.waiting, list(request_ids), self.endpoint)
+        return await asyncio.to_thread(self.submissions.find_pending, list(request_ids), self.endpoint)
 
     async def _submit(self, left: dict[str, Call]) -> list[str]:
         """Submit requests that are in no batch yet, and finish batches whose creation was interrupted by a kill.
@@ -132,7 +132,7 @@ class BatchQueue:
                 # Its creation was interrupted; it is forgotten only if it stays unlisted.
                 left_s = min(SOUGHT_S, half.submitted_at + SOUGHT_S - time.time())
                 if batch_id := await self._found(half.token, left_s, len(half.request_ids)):
-                    await asyncio.to_thread(self.submissions.submitted, half.token, batch_id)
+                    await asyncio.to_thread(self.submissions.mark_submitted, half.token, batch_id)
                     event("batch_found", model=self.model.name, batch=batch_id, requests=len(half.request_ids))
                 else:
                     await asyncio.to_thread(self.submissions.end, half.request_ids)
@@ -170,7 +170,7 @@ class BatchQueue:
                 await asyncio.to_thread(self.submissions.end, names)
             none = CallError(error.kind, f"no batch was created: {error.message}")
             return await self._refuse(dict.fromkeys(names, none), left)
-        await asyncio.to_thread(self.submissions.submitted, token, batch_id)
+        await asyncio.to_thread(self.submissions.mark_submitted, token, batch_id)
         event("batch_submitted", model=self.model.name, batch=batch_id, requests=len(portion))
         return None
 
@@ -182,7 +182,7 @@ class BatchQueue:
             nonlocal doubtful
             if doubtful and (found := await self._found(token, SOUGHT_S, n)):
                 return found
-            await asyncio.to_thread(self.submissions.asked, token)
+            await asyncio.to_thread(self.submissions.mark_asked, token)
             doubtful = True
             try:
                 return await self.server.create(file, token)

@@ -17,7 +17,7 @@ from basic_control.tasks.report import chunks, overview, pages
 from basic_control.tasks.report.contents import Contents
 from basic_control.tasks.report.language import say_on_page, say_reason, speaking
 from basic_control.tasks.report.words import asked, bounds, labelled, measure
-from basic_control.tasks.store.tables import replacing
+from basic_control.tasks.store.tables import open_atomically
 
 _SCRIPT = ("page.js", "chunks.js", "samples.js", "sample.js", "matrix.js", "sharing.js", "label.js")
 
@@ -75,7 +75,7 @@ def compose(contents: Contents) -> str:
 
 def write(contents: Contents, path: Path, *, size: int = chunks.SIZE) -> Path:
     """Write the page to a file, at most `size` samples a chunk."""
-    with replacing(path) as file, speaking(contents["facts"].language):
+    with open_atomically(path) as file, speaking(contents["facts"].language):
         for piece in _pieces(contents, size):
             file.write(piece.encode("utf-8", "replace"))
     return path

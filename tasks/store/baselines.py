@@ -21,10 +21,12 @@ _BEGINNING = b'{\n "schema": '
 """The first bytes of a baseline's file."""
 KEPT = ("items", "requests", "responses", "judgements", "evidence")
 """The tables needed to score a run's replies again."""
-_PLACE = ("suite", "family")
+_GROUP = ("suite", "family")
+"""What a file names once for many questions."""
 _IDS = dict.fromkeys(("item_id", *ITEMS.added), pl.String())
 _VALUES = ("item_id", "repeat", "value", "status", "reason")
-_UNKNOWN = {name: pl.lit("") for name in ("level", "language", "template")} | {"facts": pl.lit("{}")}
+_UNKNOWN = dict.fromkeys(("level", "language", "template"), pl.lit("")) | {"facts": pl.lit("{}")}
+"""Columns of items that a baseline does not have."""
 _REPLIES = {"item_id": pl.String(), "repeat": pl.Int64(), "reply": pl.String()}
 
 
@@ -50,7 +52,9 @@ class Baseline:
 
 def path_of(name: str, folder: str = BASELINES) -> Path:
     """Return a baseline's path; a name that ends in .json is a path itself."""
-    return Path(name) if name.endswith(".json") else Path(folder) / f"{name}.json"
+    if name.endswith(".json"):
+        return Path(name)
+    return Path(folder) / f"{name}.json"
 
 
 def is_baseline(path: Path) -> bool:
@@ -69,6 +73,7 @@ def write(baseline: Baseline, path: Path) -> Path:
         name: {"score": suite.score, "headlines": suite.headlines, "rules": suite.rules}
         for name, suite in side.provenance.suites.items()
     }
+    tables = {kind: list(map(Ref.as_dict, refs)) for kind, refs in baseline.tables.items()}
     questions = side.items.unique("item_id").with_columns(pl.col("family").fill_null(""))
     head = {
         "schema": SCHEMA,
@@ -76,34 +81,36 @@ def write(baseline: Baseline, path: Path) -> Path:
         "run": baseline.run,
         "started": baseline.started,
         "facts": {**asdict(side.provenance), "suites": suites},
-        "tables": {kind: [one.as_dict() for one in refs] for kind, refs in baseline.tables.items()},
+        "tables": tables,
     }
+    # What a metric gives as a reason may quote a reply, and texts are not committed.
     reason = (
         pl.when(pl.col("status").is_in(["model_error", "filtered"]))
         .then("reason")
         .otherwise(pl.lit(""))
         .alias("reason")
     )
-    listed = {
-        "questions": _grouped(questions.sort(*_PLACE, "item_id"), _PLACE, (*_IDS,)),
-        "scores": _grouped(
+    sections = {
+        "questions": _group_columns(questions.sort(*_GROUP, "item_id"), _GROUP, (*_IDS,)),
+        "scores": _group_columns(
             side.scores.with_columns(reason).sort("model", "suite", "metric", "item_id", "repeat"),
             ("model", "suite", "metric"),
             _VALUES,
         ),
-        "replies": _grouped(side.digests.sort("model", "item_id", "repeat"), ("model",), (*_REPLIES,)),
+        "replies": _group_columns(side.digests.sort("model", "item_id", "repeat"), ("model",), (*_REPLIES,)),
     }
+    # Without its closing brace, so that the sections follow, each group on one line: commits are compared by lines.
     text = json.dumps(head, ensure_ascii=False, indent=1)[:-2]
-    for name, groups in listed.items():
-        lines = ",\n".join(f"  {json.dumps(one, ensure_ascii=False)}" for one in groups)
+    for name, groups in sections.items():
+        lines = ",\n".join(f"  {json.dumps(group, ensure_ascii=False)}" for group in groups)
         text += f',\n "{name}": [\n{lines}\n ]'
     return write_atomically(path, f"{text}\n}}\n")
 
 
-def _grouped(frame: pl.DataFrame, by: tuple[str, ...], columns: tuple[str, ...]) -> Iterable[dict[str, Any]]:
+def _group_columns(frame: pl.DataFrame, by: tuple[str, ...], columns: tuple[str, ...]) -> Iterable[dict[str, Any]]:
     """Yield an object for each group, with a list for each column."""
-    for key, own in frame.group_by(by, maintain_order=True):
-        yield {**dict(zip(by, key, strict=True)), **{name: own[name].to_list() for name in columns}}
+    for key, group in frame.group_by(by, maintain_order=True):
+        yield {**dict(zip(by, key, strict=True)), **group.select(columns).to_dict(as_series=False)}
 
 
 def read(name: str, folder: str = BASELINES) -> Baseline:
@@ -116,34 +123,39 @@ def read(name: str, folder: str = BASELINES) -> Baseline:
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        there = ", ".join(one.stem for one in files(folder)) or "none"
+        names = ", ".join(path.stem for path in files(folder)) or "none"
         raise InputError(
-            f"baseline {name}: {path} not found; {folder} contains {there}. Set one from a finished run: "
+            f"baseline {name}: {path} not found; {folder} contains {names}. Set one from a finished run: "
             f"basic-control baseline set {name} RUN."
         ) from None
     except (OSError, ValueError) as error:
         raise InputError(f"baseline {name}: {path} cannot be read ({error}). Set it again from a run.") from error
-    found = raw.get("schema") if isinstance(raw, Mapping) else None
-    if found != SCHEMA:
-        run = (found and raw.get("run")) or "RUN"
+    schema = raw.get("schema") if isinstance(raw, Mapping) else None
+    if schema != SCHEMA:
+        # The command that sets it again, with the run that it was made of.
+        run = (schema and raw.get("run")) or "RUN"
         raise InputError(
-            f"baseline {name}: {path} has schema {found!r}, expected {SCHEMA}: earlier ones have no question "
+            f"baseline {name}: {path} has schema {schema!r}, expected {SCHEMA}: earlier ones have no question "
             f"ids. Set it again, from its run or another: basic-control baseline set {name} {run}."
         )
     try:
         facts = raw["facts"]
         suites = {
-            suite: SuiteRules(tuple(one["score"]), dict(one["rules"]), headlines=dict(one.get("headlines", {})))
-            for suite, one in facts["suites"].items()
+            suite: SuiteRules(
+                tuple(rules["score"]), dict(rules["rules"]), headlines=dict(rules.get("headlines", {}))
+            )
+            for suite, rules in facts["suites"].items()
         }
-        families = ({"family": "", **group} for group in raw["questions"])  # earlier ones name none
-        questions = _frame(families, _PLACE, _IDS)
+        # Earlier baselines name no families.
+        families = ({"family": "", **group} for group in raw["questions"])
+        questions = _join_groups(families, _GROUP, _IDS)
+        kinds = {name: SCORES.columns[name] for name in _VALUES}
         side = ComparedSide(
             str(raw["name"]),
             pl.concat([ITEMS.frame([]), questions.with_columns(**_UNKNOWN)], how="diagonal_relaxed"),
-            _frame(raw["scores"], ("model", "suite", "metric"), {name: SCORES.columns[name] for name in _VALUES}),
-            _frame(raw["replies"], ("model",), _REPLIES),
-            Provenance(suites, *(dict(facts[name]) for name in ("rules", "units", "tested"))),
+            _join_groups(raw["scores"], ("model", "suite", "metric"), kinds),
+            _join_groups(raw["replies"], ("model",), _REPLIES),
+            Provenance(suites, dict(facts["rules"]), dict(facts["units"]), dict(facts["tested"])),
         )
         tables = {str(kind): tuple(map(Ref.read, refs)) for kind, refs in raw["tables"].items()}
         return Baseline(side.name, str(raw["run"]), str(raw["started"]), side, tables)
@@ -151,17 +163,15 @@ def read(name: str, folder: str = BASELINES) -> Baseline:
         raise InputError(f"baseline {name}: {path} is damaged ({error!r}). Set it again.") from error
 
 
-def _frame(
-    listed: Iterable[Mapping[str, Any]], by: tuple[str, ...], kinds: Mapping[str, pl.DataType]
+def _join_groups(
+    groups: Iterable[Mapping[str, Any]], by: tuple[str, ...], kinds: Mapping[str, pl.DataType]
 ) -> pl.DataFrame:
-    parts = [
-        pl.DataFrame({name: one[name] for name in kinds}, schema=dict(kinds)).with_columns(
-            **{name: pl.lit(str(one[name])) for name in by}
-        )
-        for one in listed
-    ]
-    empty = {**kinds, **dict.fromkeys(by, pl.String())}
-    return pl.concat([pl.DataFrame(schema=empty), *parts])
+    """Return the rows of all groups, each with what its group has once."""
+    frames = [pl.DataFrame(schema={**kinds, **dict.fromkeys(by, pl.String())})]
+    for group in groups:
+        frame = pl.DataFrame({name: group[name] for name in kinds}, schema=dict(kinds))
+        frames.append(frame.with_columns(**{name: pl.lit(str(group[name])) for name in by}))
+    return pl.concat(frames)
 
 
 def files(folder: str = BASELINES) -> list[Path]:

@@ -40,11 +40,11 @@ DAMAGED = ("malformed", "not a database", "corrupt", "encrypted")
 
 
 class DamagedFile(InputError):  # noqa: N818 - said of a database
-    """An SQLite file that is not, or no longer, an intact database; `found` says what is wrong with it."""
+    """An SQLite file that is not, or no longer, an intact database; `fault` says what is wrong with it."""
 
-    def __init__(self, message: str, found: str = "") -> None:
+    def __init__(self, message: str, fault: str = "") -> None:
         super().__init__(message)
-        self.found = found or message
+        self.fault = fault or message
 
 
 class Database:
@@ -72,12 +72,12 @@ class Database:
         caller = stamina.RetryingCaller(
             attempts=None, timeout=PATIENCE_S, wait_initial=0.05, wait_max=2.0, wait_jitter=0.1
         )
-        self._retrying = caller.on(_passing)
+        self._retrying = caller.on(_is_transient)
         self.engine = _sqlite_engine(parsed, synchronous) if self.is_sqlite else _postgres_engine(parsed)
-        with self._explaining():
+        with self._explain_errors():
             # A missing server is reported at once; what other processes are creating is waited for.
-            opening = self._retrying if self.is_sqlite else caller.on(_locked)
-            opening(self._once, self._create)
+            opening = self._retrying if self.is_sqlite else caller.on(_is_locked)
+            opening(self._run_in_transaction, self._create)
 
     def _create(self, connection: sa.Connection) -> None:
         """Create missing tables, and missing columns of tables of an earlier version."""
@@ -85,25 +85,26 @@ class Database:
             # Concurrent creation of one table would fail for both; concurrent clients wait for each other.
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(7236121)))
         self._tables.create_all(connection)
-        there = sa.inspect(connection)
+        inspector = sa.inspect(connection)
         for table in self._tables.sorted_tables:
-            known = {column["name"] for column in there.get_columns(table.name)}
+            column_names = {column["name"] for column in inspector.get_columns(table.name)}
             for column in table.c:
-                if column.name not in known:
-                    kind = column.type.compile(self.engine.dialect)
-                    connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {column.name} {kind}")
+                if column.name not in column_names:
+                    column_type = column.type.compile(self.engine.dialect)
+                    connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {column.name} {column_type}")
 
-    def _once(self, operation: Callable[[sa.Connection], T]) -> T:
+    def _run_in_transaction(self, operation: Callable[[sa.Connection], T]) -> T:
         with self.engine.begin() as connection:
             return operation(connection)
 
     @contextmanager
-    def _explaining(self) -> Iterator[None]:
+    def _explain_errors(self) -> Iterator[None]:
         try:
             yield
         except sa.exc.SQLAlchemyError as error:
-            explanation = explained(self.url, error, self.if_damaged)
-            if isinstance(explanation, DamagedFile) and (file := file_of(self.url)):
+            explanation = explain_refusal(self.url, error, self.if_damaged)
+            file = file_of(self.url)
+            if file and isinstance(explanation, DamagedFile):
                 with suppress(OSError):
                     mark_of(file).touch()
             raise explanation from error
@@ -115,19 +116,19 @@ class Database:
             DamagedFile: its file is damaged.
             InputError: the database refuses.
         """
-        with self._explaining(), self._writing if writes else nullcontext():
-            return self._retrying(self._once, operation)
+        with self._explain_errors(), self._writing if writes else nullcontext():
+            return self._retrying(self._run_in_transaction, operation)
 
     def insert_into(self, table: sa.Table) -> Any:
         """Return the dialect's own INSERT, which has ON CONFLICT."""
         return self._dialect.insert(table)
 
-    def listed(self, name: str) -> sa.Select[Any]:
+    def select_elements(self, name: str) -> sa.Select[Any]:
         """Return a query of the elements of a list, which is one parameter, however long it is."""
         if self.is_sqlite:
             return sa.select(sa.func.json_each(sa.bindparam(name, type_=sa.JSON())).table_valued("value").c.value)
-        given = sa.bindparam(name, type_=self._dialect.ARRAY(sa.Text()))
-        return sa.select(sa.func.unnest(given).table_valued("value").render_derived().c.value)
+        array = sa.bindparam(name, type_=self._dialect.ARRAY(sa.Text()))
+        return sa.select(sa.func.unnest(array).table_valued("value").render_derived().c.value)
 
     def close(self) -> None:
         """Close the connections."""
@@ -150,9 +151,11 @@ def parse(url: str) -> sa.URL:
             parsed = parsed.set(drivername="postgresql+psycopg")
         parsed.get_dialect().import_dbapi()
     except (sa.exc.ArgumentError, ModuleNotFoundError) as error:
-        raise InputError(f"store.cache: {shown(url)}: cannot be used ({error}). {expected}") from error
+        raise InputError(f"store.cache: {hide_password(url)}: cannot be used ({error}). {expected}") from error
     if parsed.get_backend_name() not in {"sqlite", "postgresql"}:
-        raise InputError(f"store.cache: {shown(url)}: cannot be used (neither SQLite nor Postgres). {expected}")
+        raise InputError(
+            f"store.cache: {hide_password(url)}: cannot be used (neither SQLite nor Postgres). {expected}"
+        )
     return parsed
 
 
@@ -214,7 +217,7 @@ def _postgres_engine(url: sa.URL) -> sa.Engine:
     return engine
 
 
-def shown(url: str) -> str:
+def hide_password(url: str) -> str:
     """Return an SQLAlchemy URL without its password, for messages."""
     try:
         return sa.make_url(url).render_as_string(hide_password=True)
@@ -227,16 +230,16 @@ def is_damage(message: str) -> bool:
     return any(word in message for word in DAMAGED)
 
 
-PASSING = ("08", "40", "57P", "53300", "55P03")
+TRANSIENT = ("08", "40", "57P", "53300", "55P03")
 """Prefixes of transient SQLSTATEs: connection, rollback requested (serialization, deadlock), shutdown, locks."""
 
 
-def _locked(error: Exception) -> bool:
+def _is_locked(error: Exception) -> bool:
     """Return whether a Postgres server waited too long for a lock."""
     return isinstance(error, sa.exc.DBAPIError) and getattr(error.orig, "sqlstate", None) == "55P03"
 
 
-def _passing(error: Exception) -> bool:
+def _is_transient(error: Exception) -> bool:
     """Return whether a retry may help."""
     if isinstance(error, sa.exc.TimeoutError):
         return True
@@ -244,23 +247,26 @@ def _passing(error: Exception) -> bool:
         return False
     if isinstance(error.orig, sqlite3.Error):
         # The latter two: another process has just created it.
-        return any(word in str(error.orig) for word in ("locked", "busy", "already exists", "duplicate column"))
+        return any(
+            symptom in str(error.orig) for symptom in ("locked", "busy", "already exists", "duplicate column")
+        )
     state = getattr(error.orig, "sqlstate", None)
     if state is None:
         return error.connection_invalidated or isinstance(error, sa.exc.OperationalError)
-    return str(state).startswith(PASSING)
+    return str(state).startswith(TRANSIENT)
 
 
-def explained(url: str, error: sa.exc.SQLAlchemyError, if_damaged: str) -> InputError:
+def explain_refusal(url: str, error: sa.exc.SQLAlchemyError, if_damaged: str) -> InputError:
     """Return a database error as a message for the user."""
     original = getattr(error, "orig", None)
-    said = str(original or error).strip()
-    if isinstance(original, sqlite3.Error) and is_damage(said):
-        found = said.splitlines()[0]
-        return DamagedFile(f"{shown(url)} is damaged ({found}). {if_damaged}", found)
-    if "full" in said or "No space left" in said:
+    message = str(original or error).strip()
+    # The lines after the first repeat the statement.
+    summary = (message.splitlines() or [str(error)])[0]
+    if isinstance(original, sqlite3.Error) and is_damage(message):
+        return DamagedFile(f"{hide_password(url)} is damaged ({summary}). {if_damaged}", summary)
+    if "full" in message or "No space left" in message:
         todo = "The disk is full: free some space and run again; everything answered so far is kept."
-    elif "readonly" in said or "unable to open" in said:
+    elif "readonly" in message or "unable to open" in message:
         todo = "No permission to write there: choose another folder with --set store.root=…."
     elif not isinstance(original, sqlite3.Error) and isinstance(error, sa.exc.OperationalError):
         todo = (
@@ -268,4 +274,4 @@ def explained(url: str, error: sa.exc.SQLAlchemyError, if_damaged: str) -> Input
         )
     else:
         todo = "Everything answered so far is kept; fix this and run again."
-    return InputError(f"reply cache {shown(url)}: {said.splitlines()[0] if said else error}. {todo}")
+    return InputError(f"reply cache {hide_password(url)}: {summary}. {todo}")

@@ -13,7 +13,7 @@ from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
 from basic_control.data.exits import find_worst
 from basic_control.tasks.store.owners import has_ended
-from basic_control.tasks.store.runs import MANIFEST, folders, front, names_in, read_results
+from basic_control.tasks.store.runs import MANIFEST, folders, names_in, read_front, read_results
 from basic_control.tasks.store.tables import write_json
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class HistoryEntry:
 
     `questions` is a short digest of what was asked, the same for runs whose scores can be ranked; '' if unknown.
     `status` is running, completed, damaged, or stopped: running no more, since its owner, a process, has ended.
-    `verdict` is the worst of its models (a regression fails it), whatever the gate's result; '' without one.
+    `verdict` is the find_worst of its models (a regression fails it), whatever the gate's result; '' without one.
     `language` is that of its reports; '' if unknown. `title` is the run's name (`report.name`).
     """
 
@@ -95,27 +95,28 @@ def write_note(folder: Path, note: str) -> None:
 
 def history(runs: Path) -> list[HistoryEntry]:
     """Return the runs of a folder, newest first."""
-    entries = [_entry(path) for path in folders(runs).values() if (path / MANIFEST).is_file()]
+    entries = [_read_or_name(path) for path in folders(runs).values() if (path / MANIFEST).is_file()]
     return sorted(entries, key=lambda entry: entry.started, reverse=True)
 
 
-def _entry(folder: Path) -> HistoryEntry:
+def _read_or_name(folder: Path) -> HistoryEntry:
     try:
-        return _read(folder)
+        return _read_entry(folder)
     except (InputError, AttributeError, KeyError, TypeError, ValueError):
-        return HistoryEntry(folder.name)  # one folder must not hide the others
+        # One folder must not hide the others.
+        return HistoryEntry(folder.name)
 
 
-def _read(folder: Path) -> HistoryEntry:
+def _read_entry(folder: Path) -> HistoryEntry:
     """Return the entry of a run; what cannot be read is left blank."""
-    manifest = _json(folder / MANIFEST)
+    manifest = _read_front(folder / MANIFEST)
     configuration = manifest.get("configuration") or {}
     report = configuration.get("report") or {}
     entry = {
         "name": folder.name,
         "title": str(report.get("name") or ""),
         "started": str(manifest.get("started", "")),
-        "status": _status(manifest),
+        "status": _find_status(manifest),
         "models": names_in(configuration.get("models")),
         "suites": names_in(configuration.get("suites")),
         "commit": str(manifest.get("commit") or ""),
@@ -123,10 +124,10 @@ def _read(folder: Path) -> HistoryEntry:
         "baseline": str(configuration.get("baseline") or ""),
         "language": str(report.get("language") or ""),
     }
-    return _ENTRY.validate_python({**entry, **_outcome(folder)})
+    return _ENTRY.validate_python({**entry, **_read_outcome(folder)})
 
 
-def _outcome(folder: Path) -> dict[str, Any]:
+def _read_outcome(folder: Path) -> dict[str, Any]:
     """Return what a run's results say; nothing of one that is going on, or was broken off."""
     try:
         results, verdict = read_results(folder)
@@ -136,16 +137,19 @@ def _outcome(folder: Path) -> dict[str, Any]:
     cost = None
     if spending and spending.cost_now is not None:
         cost = Cost(spending.cost_now, spending.currency)
+    scores: dict[str, TargetScore] = {}
+    for model in verdict.models:
+        scores.update(_list_scores(model))
     return {
         "exit_code": int(verdict.exit_code),
         "verdict": find_worst((model.verdict for model in verdict.models), verdict.changes),
-        "scores": {name: score for model in verdict.models for name, score in _scores(model)},
-        "questions": _questions(results.run.get("items") or {}),
+        "scores": scores,
+        "questions": _digest_questions(results.run.get("items") or {}),
         "cost": cost,
     }
 
 
-def _scores(model: "ModelResult") -> Iterator[tuple[str, TargetScore]]:
+def _list_scores(model: "ModelResult") -> Iterator[tuple[str, TargetScore]]:
     """Yield a model's name and score; of a model without a score for all, each of its headlines."""
     if model.weighing:
         score = model.overall.measured.score
@@ -157,7 +161,7 @@ def _scores(model: "ModelResult") -> Iterator[tuple[str, TargetScore]]:
         yield name, TargetScore(score.mean, score.interval.low, score.interval.high, outcome)
 
 
-def _questions(items: Mapping[str, Mapping[str, Any]]) -> str:
+def _digest_questions(items: Mapping[str, Mapping[str, Any]]) -> str:
     """Return a short digest of the questions of every suite."""
     digests = {suite: questions.get("digest") for suite, questions in items.items()}
     if not digests:
@@ -165,16 +169,17 @@ def _questions(items: Mapping[str, Mapping[str, Any]]) -> str:
     return hashlib.sha256(format_canonical(digests).encode()).hexdigest()[:7]
 
 
-def _status(manifest: Mapping[str, Any]) -> str:
+def _find_status(manifest: Mapping[str, Any]) -> str:
     status = str(manifest.get("status", "completed")) if manifest else "damaged"
     # A killed process changes no file.
-    is_gone = status == "running" and has_ended(str(manifest.get("owner") or ""), here=False)
-    return "stopped" if is_gone else status
+    if status == "running" and has_ended(str(manifest.get("owner") or ""), is_sole_user=False):
+        return "stopped"
+    return status
 
 
-def _json(path: Path) -> Mapping[str, Any]:
+def _read_front(path: Path) -> Mapping[str, Any]:
     try:
-        document = front(path)
+        document = read_front(path)
     except (OSError, ValueError, RecursionError):
         return {}
     return document if isinstance(document, Mapping) else {}

@@ -9,20 +9,23 @@ from pathlib import Path
 from basic_control.tasks.store.runs import Run, runs_in
 from basic_control.tasks.store.tables import Store, TableFile
 
+# The digests in a result, which is JSON or JSON in a JSON string: "digest": "9f86…" and \"digest\": \"9f86…\".
+_DIGESTS = re.compile(r'"digest\\*": ?\\*"([0-9a-f]{64})')
 
-def faults_of_run(run: Run, there: set[str]) -> list[str]:
-    """Return a run's problems, given the digests of the existing tables."""
+
+def faults_of_run(run: Run, existing: set[str]) -> Iterator[str]:
+    """Yield a run's problems, given the digests of the existing tables."""
     if run.problem:
-        return [f"run {run.name}: {run.problem}"] if run.has_manifest else []
-    lost = {kind: digests - there for kind, digests in run.tables.items() if digests - there}
-    found = [
-        f"run {run.name}: {len(digests)} of its {kind} tables missing ({min(digests)[:12]} …)"
-        for kind, digests in lost.items()
-    ]
-    reports = map(str, run.manifest.get("reports", []))
-    return found + [
-        f"run {run.name}: report {one} is missing" for one in reports if not (run.folder / one).is_file()
-    ]
+        if run.has_manifest:
+            yield f"run {run.name}: {run.problem}"
+        return
+    for kind, digests in run.tables.items():
+        lost = digests - existing
+        if lost:
+            yield f"run {run.name}: {len(lost)} of its {kind} tables missing ({min(lost)[:12]} …)"
+    for report in map(str, run.manifest.get("reports", [])):
+        if not (run.folder / report).is_file():
+            yield f"run {run.name}: report {report} is missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Inventory:
     tables: Mapping[str, TableFile]
 
     @property
-    def needed(self) -> set[str]:
+    def digests_in_use(self) -> set[str]:
         """The digests of the tables that some run needs."""
         return set().union(*(run.digests for run in self.runs))
 
@@ -54,4 +57,4 @@ def stage_results(store: Store) -> Iterator[tuple[Path, set[str]]]:
         return
     for path in (store.local / "results").iterdir():
         with suppress(OSError, ValueError):
-            yield path, set(re.findall(r'"digest\\*": ?\\*"([0-9a-f]{64})', path.read_text(encoding="utf-8")))
+            yield path, set(_DIGESTS.findall(path.read_text(encoding="utf-8")))

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from basic_control.tasks.store.tables import write_json
 NAME = "manifest.json"
 SCHEMA = 1
 DIGEST = re.compile(r"[0-9a-f]{64}")
+"""A SHA-256 as `hexdigest` writes it, such as 9f86d081…."""
 LATEST = 10
 """Runs that are searched for earlier scores."""
 PACKAGES = ("basic-control", "prefect", "polars", "pyarrow", "openai", "ollama", "xllamacpp", "wasmtime", "scipy")
@@ -25,13 +27,13 @@ PACKAGES = ("basic-control", "prefect", "polars", "pyarrow", "openai", "ollama",
 @cache
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that a result may depend on."""
-    found = {"python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}"}
+    packages = {"python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}"}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            packages[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return packages
 
 
 def commit() -> str | None:
@@ -55,22 +57,23 @@ def write(folder: Path, manifest: Mapping[str, Any]) -> Path:
     return write_json(folder / NAME, manifest, indent=2)
 
 
-def lasting(identity: Mapping[str, Any]) -> dict[str, Any]:
+def strip_freshness(identity: Mapping[str, Any]) -> dict[str, Any]:
     """Return a model's identity without the mark of a run whose replies were all requested again."""
     return {key: value for key, value in identity.items() if key != "fresh"}
 
 
-def scored_before(runs: Path) -> dict[str, dict[str, str]]:
+def read_earlier_units(runs: Path) -> dict[str, dict[str, str]]:
     """Return the units of the latest runs' executions (name -> version and source), by their inputs."""
-    found: dict[str, dict[str, str]] = {}
+    units: dict[str, dict[str, str]] = {}
     for path in sorted(runs.glob(f"*/{NAME}"), reverse=True)[:LATEST]:
         try:
             stages = read(path.parent).get("stages") or []
-            told = {str(row["subject"]): dict(row["units"]) for row in stages if row.get("subject")}
+            run_units = {str(row["subject"]): dict(row["units"]) for row in stages if row.get("subject")}
         except (InputError, AttributeError, KeyError, TypeError, ValueError):
-            continue  # one damaged manifest hides no other
-        found = told | found
-    return found
+            # One damaged manifest hides no other.
+            continue
+        units = run_units | units
+    return units
 
 
 def read(folder: Path) -> dict[str, Any]:
@@ -81,34 +84,38 @@ def read(folder: Path) -> dict[str, Any]:
     """
     path = folder / NAME
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        manifest = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        there = sorted(p.parent.name for p in folder.parent.glob(f"*/{NAME}"))[-5:]
-        latest = ", ".join(there) or "none"
-        said = f"{folder}: no such run; the latest are {latest}.{propose_name(folder.name, there)}"
-        raise InputError(said) from error
+        names = sorted(path.parent.name for path in folder.parent.glob(f"*/{NAME}"))[-5:]
+        latest = ", ".join(names) or "none"
+        message = f"{folder}: no such run; the latest are {latest}.{propose_name(folder.name, names)}"
+        raise InputError(message) from error
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: cannot be read ({error}).") from error
-    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+    if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
         raise InputError(f"{path}: expected a manifest of schema {SCHEMA}.")
-    configuration, started = found.get("configuration"), found.get("started", "")
+    configuration, started = manifest.get("configuration"), manifest.get("started", "")
     if not isinstance(configuration, dict):
         raise InputError(f"{path}: found no configuration in it. Start the run's own command again.")
     try:
         datetime.fromisoformat(started).astimezone()
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{path}: found started: {started!r}, expected a date and time.") from error
-    if not _sound(configuration, found.get("tables", {}), found.get("reports", [])):
+    if not _is_well_formed(configuration, manifest.get("tables", {}), manifest.get("reports", [])):
         raise InputError(f"{path}: its keys are not those that a run writes.")
-    return found
+    return manifest
 
 
-def _sound(configuration: Mapping[str, Any], tables: Any, reports: Any) -> bool:
+def _is_well_formed(configuration: Mapping[str, Any], tables: Any, reports: Any) -> bool:
     """Return whether a manifest's models, suites, reports and table references are well-formed."""
     if not isinstance(tables, Mapping):
         return False
     lists = (configuration.get("models", []), configuration.get("suites", []), reports, *tables.values())
-    if not all(isinstance(one, list) for one in lists):
+    if not all(isinstance(entries, list) for entries in lists):
         return False
-    digests = [ref.get("digest") if isinstance(ref, Mapping) else None for refs in tables.values() for ref in refs]
-    return all(isinstance(digest, str) and DIGEST.fullmatch(digest) for digest in digests)
+    return all(map(_has_digest, chain.from_iterable(tables.values())))
+
+
+def _has_digest(ref: Any) -> bool:
+    digest = ref.get("digest") if isinstance(ref, Mapping) else None
+    return isinstance(digest, str) and DIGEST.fullmatch(digest) is not None

@@ -26,22 +26,24 @@ def _boot(machine: str) -> str:
 
 def owner() -> str:
     """Return a unique name for this process: machine, process id, and start time."""
-    return f"{_machine()}:{os.getpid()}:{_started(os.getpid())}"
+    return f"{_machine()}:{os.getpid()}:{_find_start_time(os.getpid())}"
 
 
-def _started(pid: int) -> str:
+def _find_start_time(pid: int) -> str:
     """Return a process's start time as the kernel writes it; '' if unavailable.
 
     A zombie, killed but not yet reaped by its parent, counts as no process: `ended`.
     """
     try:
-        told = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
-        return "ended" if told[0] in {"Z", "X"} else told[19]
-    except (OSError, IndexError):
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+        # The fields after the program's name, which may itself have brackets and blanks.
+        state, *fields = stat.rpartition(")")[2].split()
+        return "ended" if state in {"Z", "X"} else fields[18]
+    except (OSError, ValueError, IndexError):
         return ""
 
 
-def described(claimant: str) -> str:
+def describe_owner(claimant: str) -> str:
     """Return a claim's owner in words: this process, or which process of which machine."""
     machine, pid, *_ = [*claimant.split(":"), ""]
     if claimant.startswith(f"{owner()}:") or claimant == owner():
@@ -53,17 +55,17 @@ def described(claimant: str) -> str:
 
 def is_running(claimant: str) -> bool:
     """Return whether an owner is a process of this machine that still runs."""
-    return claimant.partition(":")[0] == _machine() and not has_ended(claimant, here=False)
+    return claimant.partition(":")[0] == _machine() and not has_ended(claimant, is_sole_user=False)
 
 
-def has_ended(claimant: str, *, here: bool) -> bool:
+def has_ended(claimant: str, *, is_sole_user: bool) -> bool:
     """Return whether a claim's owner has ended: a process of this machine, or of an earlier boot of it.
 
-    `here`: only this machine uses the cache, and its clock was reset at boot.
+    `is_sole_user`: only this machine uses the cache, and its clock was reset at boot.
     """
     machine, pid, started, *_ = [*claimant.split(":"), "", "", ""]
     boots = {_boot(machine), _boot(_machine())}
-    if here and "" not in boots and len(boots) > 1:
+    if is_sole_user and "" not in boots and len(boots) > 1:
         return True
     if machine != _machine() or not pid.isdigit():
         return False
@@ -73,4 +75,4 @@ def has_ended(claimant: str, *, here: bool) -> bool:
         return True
     except PermissionError:
         return False
-    return _started(int(pid)) != started
+    return _find_start_time(int(pid)) != started

@@ -1,7 +1,7 @@
 """Prune a store: decide what may be deleted, and delete it.
 
-A table is kept while a kept run needs it, or an unfinished run may: each use of a table marks it (`Store.whole`),
-so all that such a run needs has been written or marked since it began.
+A table is kept while a kept run needs it, or an unfinished run may: each use of a table marks it
+(`Store.is_intact`), so all that such a run needs has been written or marked since it began.
 """
 
 import shutil
@@ -30,7 +30,7 @@ class PruningPlan:
 
 
 def plan(
-    there: Inventory,
+    inventory: Inventory,
     *,
     older_than_s: float | None = None,
     keep: int | None = None,
@@ -46,67 +46,78 @@ def plan(
         InputError: a named run does not exist, or may still be running.
     """
     now = time.time()
-    named = {run.name for run in there.runs}
-    if missing := sorted(set(runs) - named):
-        latest = ", ".join(sorted(named)[-5:]) or "none"
+    names = {run.name for run in inventory.runs}
+    missing = sorted(set(runs) - names)
+    if missing:
+        latest = ", ".join(sorted(names)[-5:]) or "none"
         raise InputError(f"--run {missing[0]}: no such run; the latest are {latest}.")
-    finished = [run for run in there.runs if run.finished]
-    spared = finished[max(0, len(finished) - keep) :] if keep is not None else []
+    finished = [run for run in inventory.runs if run.is_finished]
+    spared = []
+    if keep is not None:
+        spared = finished[max(0, len(finished) - keep) :]
     going = []
-    for run in there.runs:
+    for run in inventory.runs:
         began = run.started.timestamp()
-        alive = is_running(str(run.manifest.get("owner", "")))
-        fresh = not run.finished and (alive or max(began, _touched(run)) > now - grace_s)
-        if run.name in runs and fresh:
+        # A run on another machine is not known to be alive, but changes its folder.
+        is_alive = is_running(str(run.manifest.get("owner", "")))
+        may_run = not run.is_finished and (is_alive or max(began, _find_last_change(run)) > now - grace_s)
+        if run.name in runs and may_run:
             raise InputError(
                 f"--run {run.name}: it has not ended and may still be running. Stop it first; then "
                 "--grace 0h prunes it."
             )
-        old = keep is not None and run.finished if older_than_s is None else now - began > older_than_s
-        if run.name in runs or (old and not fresh and run not in spared):
+        is_old = keep is not None and run.is_finished
+        if older_than_s is not None:
+            is_old = now - began > older_than_s
+        if run.name in runs or (is_old and not may_run and run not in spared):
             going.append(run)
-    return _emptied(there, going, now - grace_s)
+    return _plan_without(going, inventory, now - grace_s)
 
 
-def _emptied(there: Inventory, going: list[Run], cutoff: float) -> PruningPlan:
+def _plan_without(going: list[Run], inventory: Inventory, cutoff: float) -> PruningPlan:
     """Return what to delete with some runs: what no other run needs, and has not been used since `cutoff`."""
-    kept, notes = [run for run in there.runs if run not in going], []
-    for run in kept:
+    remaining_runs, notes = [run for run in inventory.runs if run not in going], []
+    # An unfinished run may need whatever has been used since it began: its manifest does not say yet.
+    for run in remaining_runs:
         began = run.started.timestamp() - RENEWED_S
-        if not run.finished and run.manifest and began < cutoff:
+        if not run.is_finished and run.manifest and began < cutoff:
             cutoff = began
             notes.append(
                 f"{run.name} has not ended: tables used since it started are kept. If it no longer runs, prune it "
                 f"with --run {run.name}."
             )
     tables: set[str] = set()
-    unreadable = [run for run in kept if run.problem and run.has_manifest]
+    unreadable = [run for run in remaining_runs if run.problem and run.has_manifest]
     if unreadable:
         notes.append(
             f"no tables are deleted: the manifest of {', '.join(run.name for run in unreadable)} cannot be read, "
             f"so its tables are unknown ({unreadable[0].problem}). Restore it, or prune the run with --run."
         )
     else:
-        needed = set().union(*(run.digests for run in kept))
-        unused = there.tables.keys() - needed
-        tables = {digest for digest in unused if there.tables[digest].modified < cutoff}
-    left = set(there.tables) - tables
-    results = [
-        path
-        for path, digests in stage_results(there.store)
-        if not digests <= left and path.stat().st_mtime < cutoff
-    ]
+        unused = set(inventory.tables)
+        for run in remaining_runs:
+            unused -= run.digests
+        tables = {digest for digest in unused if inventory.tables[digest].modified < cutoff}
+    # A stage's result without its tables would only make the stage look for them.
+    remaining_tables = set(inventory.tables) - tables
+    results = []
+    for path, digests in stage_results(inventory.store):
+        if not digests <= remaining_tables and path.stat().st_mtime < cutoff:
+            results.append(path)
     return PruningPlan(going, tables, results, cutoff, notes)
 
 
-def _touched(run: Run) -> float:
+def _find_last_change(run: Run) -> float:
+    """Return when a run's folder or a file of it was written last, in seconds since 1970; 0 without a folder."""
     try:
         return max(path.stat().st_mtime for path in (run.folder, *run.folder.iterdir()))
     except OSError:
-        return run.folder.stat().st_mtime if run.folder.exists() else 0.0
+        if not run.folder.exists():
+            return 0.0
+        return run.folder.stat().st_mtime
 
 
-def carry_out(there: Inventory, planned: PruningPlan) -> int:
+def carry_out(inventory: Inventory, planned: PruningPlan) -> int:
     """Delete what was planned, runs first, so that no run is left without its tables; return the deleted tables.
 
     Raises:
@@ -121,4 +132,7 @@ def carry_out(there: Inventory, planned: PruningPlan) -> int:
             raise explain(error, f"cannot delete {run.folder}") from error
     for path in planned.results:
         path.unlink(missing_ok=True)
-    return sum(there.store.remove(digest, unless_used_since=planned.cutoff) for digest in sorted(planned.tables))
+    count = 0
+    for digest in sorted(planned.tables):
+        count += inventory.store.remove(digest, unless_used_since=planned.cutoff)
+    return count

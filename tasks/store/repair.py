@@ -88,39 +88,42 @@ def rows_in(file: Path) -> Iterator[Row]:
     url = f"{file.resolve().as_uri()}?mode=ro"
     with suppress(sqlite3.Error), closing(sqlite3.connect(url, uri=True)) as opened:
         # A file of an earlier version lacks the last column.
-        there = {column[1] for column in opened.execute("PRAGMA table_info(replies)")}
-        names = ", ".join(name if name in there else "NULL" for name in COLUMNS)
-        query = f"SELECT {names} FROM replies NOT INDEXED"  # noqa: S608 - our own words
-        yield from filter(_sound, opened.execute(query))
+        existing = {column[1] for column in opened.execute("PRAGMA table_info(replies)")}
+        sources = dict.fromkeys(COLUMNS, "NULL")
+        sources.update((name, name) for name in COLUMNS if name in existing)
+        query = f"SELECT {', '.join(sources.values())} FROM replies NOT INDEXED"  # noqa: S608 - our own words
+        yield from filter(_is_intact, opened.execute(query))
 
 
-def _sound(row: Row) -> bool:
+def _is_intact(row: Row) -> bool:
     *_, model, answered_at, _, _ = row
     return isinstance(model, str) and isinstance(answered_at, float) and entry_of(row) is not None
 
 
-def responses_in(store: Store, wanted: Collection[str] | None = None) -> Iterator[list[Remembered]]:
+def responses_in(store: Store, request_ids: Collection[str] | None = None) -> Iterator[list[Remembered]]:
     """Yield the answered calls of every intact responses table of a store, the newest table first.
 
-    `wanted` limits them to some request ids.
+    `request_ids` limits them to some.
     """
-    for entry in sorted(store.entries(), key=lambda one: -one.modified):
+    for table in sorted(store.entries(), key=lambda table: -table.modified):
         with suppress(Damaged, pl.exceptions.PolarsError):
-            frame = store.of_kind(entry.digest, RESPONSES)
-            if frame is not None:
-                asked = pl.lit(value=True) if wanted is None else pl.col("request_id").is_in(list(wanted))
-                yield answered(frame.filter(asked))
+            frame = store.read_if_kind(table.digest, RESPONSES)
+            if frame is None:
+                continue
+            if request_ids is not None:
+                frame = frame.filter(pl.col("request_id").is_in(list(request_ids)))
+            yield list_answered_calls(frame)
 
 
-def answered(frame: pl.DataFrame) -> list[Remembered]:
+def list_answered_calls(frame: pl.DataFrame) -> list[Remembered]:
     """Return the answered calls of a responses table, without replies that came with a data set."""
-    asked = frame.filter(
+    answered = frame.filter(
         pl.col("error").is_null() & pl.col("text").is_not_null() & pl.col("latency_s").is_not_null()
     )
-    return [remembered(row) for row in asked.iter_rows(named=True)]
+    return [entry_of_response(row) for row in answered.iter_rows(named=True)]
 
 
-def remembered(row: Mapping[str, Any]) -> Remembered:
+def entry_of_response(row: Mapping[str, Any]) -> Remembered:
     """Return an answered row of a responses table as a cache entry."""
     reply = Reply(
         row["text"] + (row["stop_tokens"] or ""),
@@ -145,8 +148,10 @@ def make_ready(file: Path, tables: Store | None) -> FileLock:
     while fault := fault_of(file, CHECKED):
         if lock.take():
             # Another process may just have repaired it.
-            if (fault := fault_of(file, CHECKED)) and (saved := replace(file, tables)):
-                _log.warning("reply cache %s was made anew (%s): %s.", file, fault, saved)
+            fault = fault_of(file, CHECKED)
+            outcome = fault and replace(file, tables)
+            if outcome:
+                _log.warning("reply cache %s was made anew (%s): %s.", file, fault, outcome)
             lock.share()
             break
         if time.monotonic() >= until:
@@ -160,13 +165,14 @@ def make_ready(file: Path, tables: Store | None) -> FileLock:
     return lock
 
 
-def _beside(file: Path, ending: str) -> Path:
+def _append(file: Path, ending: str) -> Path:
+    """Return the path of a file's companion in the same folder."""
     return file.with_name(file.name + ending)
 
 
 def _complete(file: Path) -> Path:
     """Return where a new file is while the damaged one is moved aside."""
-    return _beside(file, ".mended")
+    return _append(file, ".mended")
 
 
 def fault_of(file: Path, largest: int | None = None) -> str:
@@ -180,7 +186,8 @@ def fault_of(file: Path, largest: int | None = None) -> str:
         "the file is missing": not file.exists(),
         "the file is not a database": not _is_sqlite(file),
     }
-    if fault := next((fault for fault, is_so in faults.items() if is_so), ""):
+    fault = next((fault for fault, is_so in faults.items() if is_so), "")
+    if fault:
         return fault
     if largest is not None and file.stat().st_size > largest and not mark_of(file).exists():
         return ""
@@ -188,8 +195,11 @@ def fault_of(file: Path, largest: int | None = None) -> str:
         with closing(sqlite3.connect(file, timeout=PATIENCE_S)) as opened:
             (result,) = opened.execute("PRAGMA integrity_check(1)").fetchone()
     except sqlite3.Error as error:
-        return str(error) if is_damage(str(error)) else ""
-    return "" if result == "ok" else " ".join(str(result).split())
+        result = str(error)
+        return result if is_damage(result) else ""
+    if result == "ok":
+        return ""
+    return " ".join(str(result).split())
 
 
 def replace(file: Path, tables: Store | None) -> str:
@@ -204,10 +214,11 @@ def replace(file: Path, tables: Store | None) -> str:
         raise InputError(
             f"store.cache: {file} is not an SQLite file. It was left unchanged; choose another file for the cache."
         )
-    workshop = _beside(file, ".mending")
+    workshop = _append(file, ".mending")
     from_file = from_tables = 0
     outcome = "its repair was completed"
     try:
+        # Written aside, and durable, before anything is moved: a kill at any moment loses no reply.
         if not _complete(file).exists():
             shutil.rmtree(workshop, ignore_errors=True)
             workshop.mkdir()
@@ -224,16 +235,18 @@ def replace(file: Path, tables: Store | None) -> str:
         shutil.rmtree(workshop, ignore_errors=True)
     if aside.exists():
         return f"{outcome}; the damaged file is kept as {aside}"
-    return outcome if from_tables else ""
+    if not from_tables:
+        return ""
+    return outcome
 
 
 def _move_aside(file: Path) -> Path:
     """Move a damaged file with its log to a name with the time, and return it."""
-    aside = _beside(file, f".damaged-{datetime.now(UTC).astimezone():%Y%m%d_%H%M%S_%f}")
+    aside = _append(file, f".damaged-{datetime.now(UTC).astimezone():%Y%m%d_%H%M%S_%f}")
     # The log first: it must never be beside a file that it does not belong to.
     for companion in ("-wal", "-shm", ""):
         with suppress(FileNotFoundError):
-            _beside(file, companion).rename(f"{aside}{companion}")
+            _append(file, companion).rename(f"{aside}{companion}")
     return aside
 
 
@@ -250,11 +263,12 @@ def _fill(new: Path, file: Path, tables: Store | None) -> tuple[int, int]:
     # Closing the last connection merges the log into the file.
     with closing(ReplyDatabase(url)) as database:
         rows = rows_in(file)
-        while together := list(islice(rows, TOGETHER)):
-            database.insert(together)
+        while batch := list(islice(rows, TOGETHER)):
+            database.insert(batch)
         from_file = database.count()
-        for entries in responses_in(tables) if tables else ():
-            database.insert([row_of(entry) for entry in entries])
+        if tables:
+            for entries in responses_in(tables):
+                database.insert([row_of(entry) for entry in entries])
         return from_file, database.count() - from_file
 
 
@@ -271,7 +285,8 @@ def faults_of_replies(url: str) -> tuple[int, list[str]]:
     if file is not None and not file.exists() and not _complete(file).exists():
         return 0, []
     with closing(FileLock(file)) if file else nullcontext():
-        if file and (fault := fault_of(file)):
+        fault = file and fault_of(file)
+        if fault:
             return 0, [f"{fault}; {MEND}"]
         number, wrong = 0, 0
         try:
@@ -280,5 +295,7 @@ def faults_of_replies(url: str) -> tuple[int, list[str]]:
                     number += len(rows)
                     wrong += sum(entry_of(row) is None for row in rows)
         except DamagedFile as error:
-            return number, [f"{error.found}; {MEND}"]
-    return number, [f"{plural(wrong, 'reply')} with a wrong checksum; {MEND}"] if wrong else []
+            return number, [f"{error.fault}; {MEND}"]
+    if not wrong:
+        return number, []
+    return number, [f"{plural(wrong, 'reply')} with a wrong checksum; {MEND}"]

@@ -9,15 +9,15 @@ when it is opened, with a warning.
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import sqlalchemy as sa
 
 from basic_control.data.errors import InputError
 from basic_control.tasks.store import repair
-from basic_control.tasks.store.databases import file_of, log_of, shown
-from basic_control.tasks.store.owners import described, has_ended, owner
+from basic_control.tasks.store.databases import file_of, hide_password, log_of
+from basic_control.tasks.store.owners import describe_owner, has_ended, owner
 from basic_control.tasks.store.statements import (
     FailedCall,
     Remembered,
@@ -28,7 +28,7 @@ from basic_control.tasks.store.statements import (
 )
 from basic_control.tasks.store.tables import Store
 
-__all__ = ["FailedCall", "Remembered", "ReplyCache", "batched", "owner", "url_in"]
+__all__ = ["FailedCall", "Remembered", "ReplyCache", "owner", "url_in"]
 
 _log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger
 
@@ -40,12 +40,6 @@ def url_in(store: Store) -> str:
     """Return the URL of a store's reply cache: a file in its folder, local for a remote store."""
     folder = store.local or Path("artifacts/store")
     return sa.URL.create("sqlite", database=str(folder / "replies.sqlite")).render_as_string(hide_password=False)
-
-
-def batched(values: Sequence[str], size: int) -> Iterator[list[str]]:
-    """Yield values in lists of at most `size`."""
-    for start in range(0, len(values), size):
-        yield list(values[start : start + size])
 
 
 class ReplyCache(ReplyDatabase):
@@ -67,8 +61,8 @@ class ReplyCache(ReplyDatabase):
             super().__init__(url)
         except OSError as error:
             raise InputError(
-                f"reply cache {shown(url)}: cannot be opened ({error}). Choose another with --set store.root=… or "
-                "--set store.cache=…."
+                f"reply cache {hide_password(url)}: cannot be opened ({error}). Choose another with --set "
+                "store.root=… or --set store.cache=…."
             ) from error
 
     def lookup(self, request_ids: Sequence[str]) -> dict[str, Remembered]:
@@ -76,29 +70,34 @@ class ReplyCache(ReplyDatabase):
 
         A row that fails its checksum is restored from the store's tables, or removed, to be asked again.
         """
-        found: dict[str, Remembered] = {}
-        wrong: list[str] = []
+        replies: dict[str, Remembered] = {}
+        damaged: list[str] = []
         for row in self.rows("lookup", ids=request_ids):
-            if entry := entry_of(row):
-                found[entry.request_id] = entry
+            entry = entry_of(row)
+            if entry:
+                replies[entry.request_id] = entry
             else:
-                wrong.append(row[0])
-        return found | (self._replace(wrong) if wrong else {})
+                damaged.append(row[0])
+        if damaged:
+            replies |= self._restore(damaged)
+        return replies
 
-    def _replace(self, wrong: list[str]) -> dict[str, Remembered]:
+    def _restore(self, damaged: list[str]) -> dict[str, Remembered]:
         """Remove damaged rows; return those restored from the store's tables."""
         restored: dict[str, Remembered] = {}
-        for entries in repair.responses_in(self._responses, wrong) if self._responses else ():
-            restored = {entry.request_id: entry for entry in entries} | restored
-        self.forget(wrong)
+        if self._responses:
+            # Of several tables with a reply, the newest holds: it comes first.
+            for entries in repair.responses_in(self._responses, damaged):
+                restored = {entry.request_id: entry for entry in entries} | restored
+        self.forget(damaged)
         self.remember(list(restored.values()))
         _log.warning(
             "reply cache %s: %d replies failed their checksums; %d were restored from the store's tables, %d "
             "will be asked again.",
-            self.shown,
-            len(wrong),
+            self.safe_url,
+            len(damaged),
             len(restored),
-            len(wrong) - len(restored),
+            len(damaged) - len(restored),
         )
         return restored
 
@@ -125,9 +124,12 @@ class ReplyCache(ReplyDatabase):
         Look claimed requests up once more before asking: another worker may have answered one in between.
         """
         granted = self._claim(sorted(set(request_ids)), holder, lease_s)
-        if held := sorted(set(request_ids) - granted):
-            gone = [one for one in self._owners(held) if has_ended(one, here=self._file is not None)]
-            granted |= self._claim(held, holder, lease_s, gone) if gone else set()
+        refused = sorted(set(request_ids) - granted)
+        # A cache in a file has no other users than this machine's processes.
+        is_sole_user = self._file is not None
+        gone = [name for name in self._owners(refused) if has_ended(name, is_sole_user=is_sole_user)]
+        if gone:
+            granted |= self._claim(refused, holder, lease_s, gone)
         return granted
 
     def _claim(self, ids: Sequence[str], holder: str, lease_s: float, gone: Sequence[str] = ()) -> set[str]:
@@ -143,7 +145,7 @@ class ReplyCache(ReplyDatabase):
 
     def holders(self, request_ids: Sequence[str]) -> list[str]:
         """Return the holders of claims on these requests, in words for people."""
-        return sorted({described(one) for one in self._owners(request_ids)})
+        return sorted(set(map(describe_owner, self._owners(request_ids))))
 
     def renew(self, *, holder: str, lease_s: float) -> None:
         """Extend all claims of a holder."""
@@ -164,9 +166,9 @@ class ReplyCache(ReplyDatabase):
         return sum(path.stat().st_size for path in (self._file, log_of(self._file)) if path.exists())
 
     @property
-    def shown(self) -> str:
+    def safe_url(self) -> str:
         """The cache's URL without its password."""
-        return shown(self.url)
+        return hide_password(self.url)
 
     def close(self) -> None:
         """Close the connections."""

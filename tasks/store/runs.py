@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,7 @@ import polars as pl
 
 from basic_control.data.batches import Ref
 from basic_control.data.documents import RESULTS_VERSION
-from basic_control.data.errors import InputError
+from basic_control.data.errors import InputError, plural
 from basic_control.data.tables import TABLES
 from basic_control.tasks.store import manifest as manifests
 from basic_control.tasks.store.tables import Damaged, Store
@@ -24,16 +25,20 @@ if TYPE_CHECKING:
 
 MANIFEST, RESULTS = manifests.NAME, "results.json"
 NAME = re.compile(r"(\d{8}_\d{6})(_\d+)?")
-"""The name of a run: its start time."""
+"""The name of a run: its start time, such as 20261128_203433; of a second one in that second, 20261128_203433_2."""
 LAST = "last"
 """The newest finished run, where a run is named."""
 _CELLS = b'\n "cells": '
 """Start of the cells in our results.json. No text can contain it: JSON writes a line break in one as \\n."""
 
 
-def names_in(listed: Iterable[Any] | None) -> list[str]:
+def names_in(entries: Iterable[Any] | None) -> list[str]:
     """Return the names of models or suites in a run's configuration: names, or entries with one."""
-    return [str(one.get("name", "?") if isinstance(one, Mapping) else one) for one in listed or ()]
+    names = []
+    for entry in entries or ():
+        name = entry.get("name", "?") if isinstance(entry, Mapping) else entry
+        names.append(str(name))
+    return names
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,7 @@ class Run:
         return (self.folder / MANIFEST).exists()
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether the run ended, so that its manifest names its tables."""
         return bool(self.manifest.get("tables")) and self.manifest.get("status") != "running"
 
@@ -77,7 +82,10 @@ class Run:
     @property
     def tables(self) -> dict[str, set[str]]:
         """The digests of the tables that the run needs, by their role in it."""
-        return {kind: {ref["digest"] for ref in refs} for kind, refs in self.manifest.get("tables", {}).items()}
+        digests = {}
+        for kind, refs in self.manifest.get("tables", {}).items():
+            digests[kind] = {ref["digest"] for ref in refs}
+        return digests
 
     @property
     def digests(self) -> set[str]:
@@ -85,7 +93,7 @@ class Run:
         return set().union(*self.tables.values())
 
 
-def opened(folder: Path) -> Run:
+def read_run(folder: Path) -> Run:
     """Return the run in a folder, finished or not.
 
     Raises:
@@ -97,37 +105,41 @@ def opened(folder: Path) -> Run:
 
 def folders(runs: Path) -> dict[str, Path]:
     """Return the folders of runs by name, also of those that never began or lost their manifest."""
-    there = sorted(runs.iterdir()) if runs.is_dir() else ()
-    return {path.name: path for path in there if path.is_dir() and not path.name.startswith(".")}
+    if not runs.is_dir():
+        return {}
+    return {path.name: path for path in sorted(runs.iterdir()) if path.is_dir() and not path.name.startswith(".")}
 
 
 def runs_in(folder: Path) -> list[Run]:
     """Return the runs in a folder, oldest first; a folder that has neither a run's name nor a manifest is none."""
     try:
-        places = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
+        paths = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
     except FileNotFoundError:
         return []
     except OSError as error:
         raise InputError(f"{folder}: cannot be read ({error.strerror}). Name the folder of the runs.") from error
-    found = [_run(place) for place in places if NAME.fullmatch(place.name) or (place / MANIFEST).is_file()]
-    return sorted(found, key=lambda run: (run.started.timestamp(), run.name))
+    runs = [_read_or_describe(path) for path in paths if NAME.fullmatch(path.name) or (path / MANIFEST).is_file()]
+    return sorted(runs, key=lambda run: (run.started.timestamp(), run.name))
 
 
-def _run(place: Path) -> Run:
+def _read_or_describe(folder: Path) -> Run:
+    """Return the run in a folder; of one whose manifest cannot be read, what is wrong with it."""
     problem = "it has no manifest"
-    if (place / MANIFEST).exists():
+    if (folder / MANIFEST).exists():
         try:
-            return opened(place)
+            return read_run(folder)
         except InputError as error:
             problem = str(error)
-    started = datetime.fromtimestamp(place.stat().st_mtime).astimezone()
-    if named := NAME.fullmatch(place.name):
+    started = datetime.fromtimestamp(folder.stat().st_mtime).astimezone()
+    # The folder may have been copied: its name says better when the run began.
+    match = NAME.fullmatch(folder.name)
+    if match:
         with suppress(ValueError):
-            started = datetime.strptime(named[1], "%Y%m%d_%H%M%S").astimezone()
-    return Run(place.name, place, started, problem=problem)
+            started = datetime.strptime(match[1], "%Y%m%d_%H%M%S").astimezone()
+    return Run(folder.name, folder, started, problem=problem)
 
 
-def named(name: str, runs: Path) -> Run:
+def find_by_name(name: str, runs: Path) -> Run:
     """Return a run, finished or not, by its name in the folder `runs`.
 
     Raises:
@@ -138,62 +150,72 @@ def named(name: str, runs: Path) -> Run:
             f"run {name}: expected the name of a run in store.runs ({runs}), not a path. For runs elsewhere, use "
             "--set store.runs=FOLDER."
         )
-    return opened(runs / name)
+    return read_run(runs / name)
 
 
-def find(given: str, runs: Path) -> Run:
+def find(name_or_path: str, runs: Path) -> Run:
     """Return a finished run by its id in the folder `runs`, or by the path of its own folder.
 
     Raises:
         InputError: it does not exist, has not finished, or its manifest is invalid.
     """
-    path = Path(given)
-    folder = path if (path / MANIFEST).is_file() or len(path.parts) > 1 else runs / given
-    begun = not folder.is_dir() or (folder / MANIFEST).exists()
-    if not begun or not (run := opened(folder)).finished:
+    path = Path(name_or_path)
+    is_path = (path / MANIFEST).is_file() or len(path.parts) > 1
+    folder = path if is_path else runs / name_or_path
+    run = None
+    # Where there is no folder, reading says so, and which runs there are.
+    if not folder.is_dir() or (folder / MANIFEST).exists():
+        run = read_run(folder)
+    if run is None or not run.is_finished:
         raise InputError(
-            f"run {given}: {folder} contains no finished run. If it was interrupted, run its command again: "
+            f"run {name_or_path}: {folder} contains no finished run. If it was interrupted, run its command again: "
             "answered questions are not asked twice."
         )
     return replace(run, name=str(run.manifest.get("run") or folder.name))
 
 
-def find_last(given: str, runs: Path, *, before: int = 0) -> Run:
+def find_last(name_or_path: str, runs: Path, *, before: int = 0) -> Run:
     """Return a finished run as `find` does; `last` is the newest one, or that so many finished ones `before` it.
 
     Raises:
         InputError: there is none.
     """
-    if given != LAST:
-        return find(given, runs)
-    finished = [run for run in reversed(runs_in(runs)) if run.finished]
+    if name_or_path != LAST:
+        return find(name_or_path, runs)
+    finished = [run for run in reversed(runs_in(runs)) if run.is_finished]
     if len(finished) <= before:
-        found = f"{len(finished)} finished run{'' if len(finished) == 1 else 's'}"
         raise InputError(
-            f"last: found {found} in {runs}; expected {before + 1}. Run an evaluation, or name a folder."
+            f"last: found {plural(len(finished), 'finished run')} in {runs}; expected {before + 1}. Run an "
+            "evaluation, or name a folder."
         )
     return find(finished[before].name, runs)
 
 
-def find_all(listed: Sequence[str], runs: Path) -> list[Run]:
+def find_all(names_or_paths: Sequence[str], runs: Path) -> list[Run]:
     """Return several finished runs, in order, without duplicates, each with a unique name.
 
     Raises:
         InputError: one cannot be found, or one is named twice.
     """
-    found = [find(one, runs) for one in listed]
-    places = [run.folder.resolve() for run in found]
-    for place, one in zip(places, listed, strict=True):
-        if places.count(place) > 1:
-            raise InputError(f"run {one} is named twice; expected different runs.")
-    names = [run.name for run in found]
-    return [run if names.count(run.name) == 1 else replace(run, name=str(run.folder)) for run in found]
+    selection = [find(name, runs) for name in names_or_paths]
+    folders_of_runs = [run.folder.resolve() for run in selection]
+    for folder, name in zip(folders_of_runs, names_or_paths, strict=True):
+        if folders_of_runs.count(folder) > 1:
+            raise InputError(f"run {name} is named twice; expected different runs.")
+    # Runs of two stores may have begun in the same second.
+    counts = Counter(run.name for run in selection)
+    for position, run in enumerate(selection):
+        if counts[run.name] > 1:
+            selection[position] = replace(run, name=str(run.folder))
+    return selection
 
 
-def front(path: Path) -> Any:
+def read_front(path: Path) -> Any:
     """Read a document of a run: results.json up to its cells, which are nine tenths of it and seldom needed."""
     text, cells, _ = path.read_bytes().partition(_CELLS)
-    return json.loads(text.rstrip().removesuffix(b",") + b"}" if cells else text)
+    if cells:
+        text = text.rstrip().removesuffix(b",") + b"}"
+    return json.loads(text)
 
 
 def read_results(folder: Path, *, whole: bool = False) -> "tuple[Results, RunVerdict]":
@@ -208,7 +230,7 @@ def read_results(folder: Path, *, whole: bool = False) -> "tuple[Results, RunVer
     )
 
     path = folder / RESULTS
-    document = json.loads(path.read_bytes()) if whole else front(path)
+    document = json.loads(path.read_bytes()) if whole else read_front(path)
     if not isinstance(document, dict) or document.get("schema_version") != RESULTS_VERSION:
         raise ValueError(f"expected results of schema {RESULTS_VERSION}")
     return read(document)
@@ -238,13 +260,13 @@ def load(run: Run, table: str, root: str = "") -> pl.DataFrame:
     Raises:
         InputError: the manifest does not list it, or the store does not have it intact.
     """
-    place = root or str((run.configuration.get("store") or {}).get("root") or "")
+    store_root = root or str((run.configuration.get("store") or {}).get("root") or "")
     try:
         refs = list(map(Ref.read, run.manifest["tables"][table]))
     except KeyError as error:
         raise InputError(f"run {run.name}: its manifest does not list the table {table!r}.") from error
     try:
-        return Store(place).read_all(refs, TABLES[table.removeprefix("judge_")])
+        return Store(store_root).read_all(refs, TABLES[table.removeprefix("judge_")])
     except Damaged as error:
         raise InputError(
             f"run {run.name}: {error}. Name its store with --set store.root=FOLDER, or run the evaluation again "
@@ -283,5 +305,5 @@ def replies(run: Run, root: str = "") -> pl.DataFrame:
     Raises:
         InputError: the store does not have them intact.
     """
-    told = answers(run, root).select("item_id", "model", "repeat", "text", "error")
-    return told.unique(["item_id", "model", "repeat"], maintain_order=True)
+    frame = answers(run, root).select("item_id", "model", "repeat", "text", "error")
+    return frame.unique(["item_id", "model", "repeat"], maintain_order=True)

@@ -38,28 +38,33 @@ class SampleRow:
 
 
 def answers_of(
-    store: Store, asked: Sequence[QueryResult | Batch | Opponent], *, payload: bool = False
+    store: Store, batches: Sequence[QueryResult | Batch | Opponent], *, payload: bool = False
 ) -> pl.DataFrame:
     """Return requests, each with its response; with their `payload`, which `is_cut` reads, if asked for."""
-    requests = store.read_all([a.requests for a in asked], REQUESTS)
-    requests = requests if payload else requests.drop("payload")
-    responses = store.read_all([a.responses for a in asked], RESPONSES).unique("request_id", maintain_order=True)
+    requests = store.read_all([batch.requests for batch in batches], REQUESTS)
+    if not payload:
+        requests = requests.drop("payload")
+    responses = store.read_all([batch.responses for batch in batches], RESPONSES)
+    # A response is stored for each batch that asked it, and the same question may be in several.
+    responses = responses.unique("request_id", maintain_order=True)
     return requests.join(responses, on="request_id", how="left", maintain_order="left")
 
 
-def _evidence(store: Store, ref: Ref | None) -> dict[tuple[str, str, int], dict[str, Any]]:
+def _read_evidence(store: Store, ref: Ref | None) -> dict[tuple[str, str, int], dict[str, Any]]:
     """Return the findings on cited sources: (item, model, repeat) -> citation number -> finding."""
-    found: dict[tuple[str, str, int], dict[str, Any]] = {}
-    for row in store.read(ref).iter_rows(named=True) if ref else ():
+    if ref is None:
+        return {}
+    findings: dict[tuple[str, str, int], dict[str, Any]] = {}
+    for row in store.read(ref).iter_rows(named=True):
         finding = {name: row[name] for name in ("verdict", "reason", "span")}
-        found.setdefault((row["item_id"], row["model"], row["repeat"]), {})[str(row["number"])] = finding
-    return found
+        findings.setdefault((row["item_id"], row["model"], row["repeat"]), {})[str(row["number"])] = finding
+    return findings
 
 
 _OURS = ("usage", CONTEXT, HIDDEN_KEYS, TOOL_CALLS, MESSAGES)
 
 
-def returned(extra: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+def select_returned(extra: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return what an application returned besides its text, unless the row itself has it."""
     return {name: value for name, value in extra.items() if name not in _OURS and not facts.get(name)}
 
@@ -68,53 +73,62 @@ _OURS_ALONE = frozenset({"item_id", "language", "facts", "question_id", "text_di
 """Columns of the items table that say which item it is, whatever the row's own columns of these names hold."""
 
 
-def named_columns(item: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+def merge_columns(item: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return an item's columns and its row's own, by name: of equal names (`prompt`, `level`) the row's holds."""
     row = {name: value for name, value in facts.items() if name not in _OURS_ALONE}
     return {**item, **row, RENDERED: item["prompt"]}
 
 
-def _opponent_replies(store: Store, opponent: Opponent | None) -> dict[tuple[str, int], dict[str, Any]]:
+def _read_opponent_replies(store: Store, opponent: Opponent | None) -> dict[tuple[str, int], dict[str, Any]]:
     """Return another target's replies to the same items: (item, repeat) -> text, error and its kind."""
     if opponent is None:
         return {}
-    told = answers_of(store, [opponent]).select("item_id", "repeat", "text", "error", "error_kind", "finish_reason")
-    return {(row["item_id"], row["repeat"]): row for row in told.iter_rows(named=True)}
+    replies = answers_of(store, [opponent])
+    replies = replies.select("item_id", "repeat", "text", "error", "error_kind", "finish_reason")
+    return {(row["item_id"], row["repeat"]): row for row in replies.iter_rows(named=True)}
 
 
 def sample_rows(store: Store, batch: Batch) -> Iterator[SampleRow]:
     """Yield a batch's replies in the order of its requests."""
-    rows = {row["item_id"]: row for row in store.read(batch.items).iter_rows(named=True)}
-    facts: dict[str, Mapping[str, Any]] = {item_id: json.loads(row["facts"]) for item_id, row in rows.items()}
-    known = _evidence(store, batch.evidence)
-    others = _opponent_replies(store, batch.opponent)
+    items: dict[str, Mapping[str, Any]] = {}
+    facts: dict[str, Mapping[str, Any]] = {}
+    for item in store.read(batch.items).iter_rows(named=True):
+        items[item["item_id"]] = item
+        facts[item["item_id"]] = json.loads(item["facts"])
+    evidence = _read_evidence(store, batch.evidence)
+    opponent_replies = _read_opponent_replies(store, batch.opponent)
     for reply in answers_of(store, [batch], payload=True).iter_rows(named=True):
-        item = rows[reply["item_id"]]
-        findings = known.get((reply["item_id"], reply["model"], reply["repeat"]), {})
-        other = others.get((reply["item_id"], reply["repeat"])) if batch.opponent else None
-        theirs = {batch.opponent.name: other["text"]} if batch.opponent and other else {}
-        own = facts[reply["item_id"]]
+        item = items[reply["item_id"]]
+        row_facts = facts[reply["item_id"]]
+        findings = evidence.get((reply["item_id"], reply["model"], reply["repeat"]), {})
+        opponent_column: dict[str, Any] = {}
+        opponent_reply = opponent_replies.get((reply["item_id"], reply["repeat"]))
+        if batch.opponent and opponent_reply:
+            opponent_column = {batch.opponent.name: opponent_reply["text"]}
         extra = json.loads(reply["extra"] or "{}")
         loss = find_loss(reply)
         # A column of the opponent's name goes before its reply.
-        if loss is None and other and not own.keys() & theirs:
-            loss = find_loss(other)
+        if loss is None and opponent_reply and not row_facts.keys() & opponent_column:
+            loss = find_loss(opponent_reply)
         error_kind, error = loss or (None, None)
+        # Absent, not empty, where there is nothing to say.
+        filtered = {FILTERED: True} if error_kind == KIND else {}
+        cited = {"evidence": findings} if findings else {}
         yield SampleRow(
             item_id=reply["item_id"],
             model=reply["model"],
             repeat=reply["repeat"],
             language=item["language"],
             sample={
-                **theirs,
-                **named_columns(item, own),
+                **opponent_column,
+                **merge_columns(item, row_facts),
                 "response": reply["text"],
                 CUT: is_cut(reply),
-                **({FILTERED: True} if error_kind == KIND else {}),
+                **filtered,
                 CALLS: extra.get(TOOL_CALLS),
                 TURNS: extra.get(MESSAGES),
-                **returned(extra, own),
-                **({"evidence": findings} if findings else {}),
+                **select_returned(extra, row_facts),
+                **cited,
             },
             error_kind=error_kind,
             error=error,

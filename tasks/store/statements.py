@@ -62,42 +62,42 @@ def statements(database: Database) -> dict[str, Any]:
     else:
         now = sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Float(53))
     expiry = now + sa.bindparam("lease_s", type_=sa.Float(53))
-    ids = database.listed("ids")
-    asked = replies.c.request_id.in_(ids)
-    claimed = claims.c.request_id.in_(ids)
-    mine = claims.c.owner == sa.bindparam("holder")
-    here, way = failures.c.run == sa.bindparam("run"), failures.c.way == sa.bindparam("way")
-    known = sa.select(failures.c.request_id, failures.c.kind, failures.c.message)
-    old = failures.c.failed_at < sa.bindparam("before", type_=sa.Float(53))
-    after = sa.select(replies).where(replies.c.request_id > sa.bindparam("last"))
+    ids = database.select_elements("ids")
+    is_requested = replies.c.request_id.in_(ids)
+    is_claimed = claims.c.request_id.in_(ids)
+    is_holders = claims.c.owner == sa.bindparam("holder")
+    is_in_run, is_asked_so = failures.c.run == sa.bindparam("run"), failures.c.way == sa.bindparam("way")
+    failure_columns = sa.select(failures.c.request_id, failures.c.kind, failures.c.message)
+    is_old = failures.c.failed_at < sa.bindparam("before", type_=sa.Float(53))
+    replies_after = sa.select(replies).where(replies.c.request_id > sa.bindparam("last"))
     # Without a condition, SQLite would parse ON CONFLICT as part of a join.
-    wanted = sa.select(ids.subquery().c.value, sa.bindparam("holder", type_=sa.Text()), expiry).where(sa.true())
-    fresh = database.insert_into(claims).from_select(claims.c.keys(), wanted)
-    taken = {"owner": fresh.excluded.owner, "expires_at": fresh.excluded.expires_at}
-    free = sa.or_(
-        claims.c.owner == fresh.excluded.owner,
+    new_claims = sa.select(ids.subquery().c.value, sa.bindparam("holder", type_=sa.Text()), expiry).where(sa.true())
+    insertion = database.insert_into(claims).from_select(claims.c.keys(), new_claims)
+    new_values = {"owner": insertion.excluded.owner, "expires_at": insertion.excluded.expires_at}
+    is_free = sa.or_(
+        claims.c.owner == insertion.excluded.owner,
         claims.c.expires_at < now,
         claims.c.expires_at > now + LONGEST_S,
-        claims.c.owner.in_(database.listed("gone")),
+        claims.c.owner.in_(database.select_elements("gone")),
     )
-    held = fresh.on_conflict_do_update(index_elements=["request_id"], set_=taken, where=free)
-    every = {
-        "lookup": sa.select(replies).where(asked),
+    claim = insertion.on_conflict_do_update(index_elements=["request_id"], set_=new_values, where=is_free)
+    by_name = {
+        "lookup": sa.select(replies).where(is_requested),
         "insert": database.insert_into(replies).on_conflict_do_nothing(),
-        "delete": sa.delete(replies).where(asked),
+        "delete": sa.delete(replies).where(is_requested),
         "insert failures": database.insert_into(failures).on_conflict_do_nothing(),
-        "failures": known.where(failures.c.request_id.in_(ids), here, way),
-        "forgive": sa.delete(failures).where(sa.or_(here, old)),
-        "claim": held.returning(claims.c.request_id),
-        "owners": sa.select(claims.c.owner).distinct().where(claimed),
-        "renew": sa.update(claims).values(expires_at=expiry).where(mine),
-        "end": sa.delete(claims).where(claimed),
-        "release": sa.delete(claims).where(claimed, mine),
+        "failures": failure_columns.where(failures.c.request_id.in_(ids), is_in_run, is_asked_so),
+        "forgive": sa.delete(failures).where(sa.or_(is_in_run, is_old)),
+        "claim": claim.returning(claims.c.request_id),
+        "owners": sa.select(claims.c.owner).distinct().where(is_claimed),
+        "renew": sa.update(claims).values(expires_at=expiry).where(is_holders),
+        "end": sa.delete(claims).where(is_claimed),
+        "release": sa.delete(claims).where(is_claimed, is_holders),
         "count": sa.select(sa.func.count()).select_from(replies),
-        "walk": after.order_by(replies.c.request_id).limit(sa.bindparam("size")),
+        "walk": replies_after.order_by(replies.c.request_id).limit(sa.bindparam("size")),
     }
     # Compiled once: SQLAlchemy caches no INSERT with ON CONFLICT, and compiling takes longer than executing.
-    return {name: statement.compile(database.engine) for name, statement in every.items()}
+    return {name: statement.compile(database.engine) for name, statement in by_name.items()}
 
 
 class ReplyDatabase(Database):
@@ -181,7 +181,7 @@ def failure_row(failure: FailedCall, run: str, way: str) -> dict[str, Any]:
         "run": run,
         "way": way,
         "kind": failure.kind,
-        "message": _storable(failure.message),
+        "message": _replace_unstorable(failure.message),
         "failed_at": time.time(),
     }
 
@@ -189,10 +189,10 @@ def failure_row(failure: FailedCall, run: str, way: str) -> dict[str, Any]:
 def row_of(entry: Remembered) -> Row:
     """Return an entry as a row of `COLUMNS`."""
     reply = entry.reply
-    extra = _storable(format_canonical(reply.extra)) if reply.extra else None
+    extra = _replace_unstorable(format_canonical(reply.extra)) if reply.extra else None
     content = (
-        _storable(reply.text),
-        _storable(reply.reasoning),
+        _replace_unstorable(reply.text),
+        _replace_unstorable(reply.reasoning),
         reply.finish_reason,
         reply.tokens_in,
         reply.tokens_out,
@@ -212,12 +212,12 @@ def entry_of(row: Row) -> Remembered | None:
     except (TypeError, ValueError):
         # A damaged page may yield bytes instead of text.
         return None
-    beside = json.loads(extra) if extra else {}
-    reply = Reply(text, reasoning, finish_reason, tokens_in, tokens_out, beside)
+    extra_values = json.loads(extra) if extra else {}
+    reply = Reply(text, reasoning, finish_reason, tokens_in, tokens_out, extra_values)
     return Remembered(request_id, reply, latency_s, model)
 
 
-def _storable(text: str) -> str:
+def _replace_unstorable(text: str) -> str:
     """Return text that every database and UTF-8 can hold: no NUL, no lone surrogate."""
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 

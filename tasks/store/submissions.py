@@ -75,50 +75,54 @@ class Submissions:
             url = sa.URL.create("sqlite", database=str(file.with_name(FILE))).render_as_string(hide_password=False)
         # FULL, to survive a power cut too: a lost submission is paid for twice.
         self._database = Database(url, _metadata, synchronous="FULL")
-        self._among_ids = _submissions.c.request_id.in_(self._database.listed("ids"))
+        self._among_ids = _submissions.c.request_id.in_(self._database.select_elements("ids"))
 
-    def waiting(self, request_ids: Sequence[str], endpoint: str) -> list[Submitted]:
+    def find_pending(self, request_ids: Sequence[str], endpoint: str) -> list[Submitted]:
         """Return the batches at an endpoint that contain these requests."""
-        joined = sa.select(*_batches.c, _submissions.c.request_id).join(
+        pending = sa.select(*_batches.c, _submissions.c.request_id).join(
             _submissions, _batches.c.token == _submissions.c.token
         )
-        here = joined.where(self._among_ids, _batches.c.endpoint == endpoint)
-        given = {"ids": list(request_ids)}
-        rows = self._database.work(lambda connection: connection.execute(here, given).all(), writes=False)
+        query = pending.where(self._among_ids, _batches.c.endpoint == endpoint)
+        values = {"ids": list(request_ids)}
+        rows = self._database.work(lambda connection: connection.execute(query, values).all(), writes=False)
+        # A row for each request, with the columns of its batch.
         ids: dict[str, list[str]] = {}
         for row in rows:
             ids.setdefault(row.token, []).append(row.request_id)
+        row_by_token = {row.token: row for row in rows}
         return [
-            Submitted(row.token, row.batch_id, row.submitted_at, row.form or "", tuple(ids[row.token]))
-            for row in {row.token: row for row in rows}.values()
+            Submitted(token, row.batch_id, row.submitted_at, row.form or "", tuple(ids[token]))
+            for token, row in row_by_token.items()
         ]
 
     def begin(self, token: str, endpoint: str, request_ids: Sequence[str], *, form: str = "") -> None:
         """Record that these requests are about to be submitted under a token, and are in no other batch."""
         insert = self._database.insert_into
-        made = insert(_batches).values(token=token, endpoint=endpoint, submitted_at=time.time(), form=form)
-        put = insert(_submissions)
-        put = put.on_conflict_do_update(index_elements=["request_id"], set_={"token": put.excluded.token})
-        rows = [{"request_id": one, "token": token} for one in request_ids]
+        batch = insert(_batches).values(token=token, endpoint=endpoint, submitted_at=time.time(), form=form)
+        submission = insert(_submissions)
+        moved = submission.on_conflict_do_update(
+            index_elements=["request_id"], set_={"token": submission.excluded.token}
+        )
+        rows = [{"request_id": request_id, "token": token} for request_id in request_ids]
 
         def record(connection: sa.Connection) -> None:
-            connection.execute(made.on_conflict_do_nothing())
-            connection.execute(put, rows)
+            connection.execute(batch.on_conflict_do_nothing())
+            connection.execute(moved, rows)
             connection.execute(_WITHOUT_REQUESTS)
 
         self._database.work(record)
 
-    def asked(self, token: str) -> None:
+    def mark_asked(self, token: str) -> None:
         """Record that the server is now asked to create a token's batch."""
         self._change(token, submitted_at=time.time())
 
-    def submitted(self, token: str, batch_id: str) -> None:
+    def mark_submitted(self, token: str, batch_id: str) -> None:
         """Record the batch of a token's requests."""
         self._change(token, batch_id=batch_id)
 
     def _change(self, token: str, **values: Any) -> None:
-        changed = sa.update(_batches).where(_batches.c.token == token).values(**values)
-        self._database.work(lambda connection: connection.execute(changed))
+        statement = sa.update(_batches).where(_batches.c.token == token).values(**values)
+        self._database.work(lambda connection: connection.execute(statement))
 
     def end(self, request_ids: Sequence[str]) -> None:
         """Delete requests whose replies are durable, or that will not be answered in a batch."""
@@ -131,17 +135,17 @@ class Submissions:
 
     def form(self, endpoint: str) -> str:
         """Return the learned request form of a model; '' if it has refused nothing, or long ago."""
-        known = sa.select(_forms.c.form).where(
+        query = sa.select(_forms.c.form).where(
             _forms.c.endpoint == endpoint, _forms.c.learned_at > time.time() - KEPT_S
         )
-        return self._database.work(lambda connection: connection.execute(known).scalar(), writes=False) or ""
+        return self._database.work(lambda connection: connection.execute(query).scalar(), writes=False) or ""
 
     def learn(self, endpoint: str, form: str) -> None:
         """Store the request form of a model for later calls."""
-        put = self._database.insert_into(_forms).values(endpoint=endpoint, form=form, learned_at=time.time())
-        taken = {"form": put.excluded.form, "learned_at": put.excluded.learned_at}
-        learned = put.on_conflict_do_update(index_elements=["endpoint"], set_=taken)
-        self._database.work(lambda connection: connection.execute(learned))
+        row = self._database.insert_into(_forms).values(endpoint=endpoint, form=form, learned_at=time.time())
+        new_values = {"form": row.excluded.form, "learned_at": row.excluded.learned_at}
+        statement = row.on_conflict_do_update(index_elements=["endpoint"], set_=new_values)
+        self._database.work(lambda connection: connection.execute(statement))
 
     def close(self) -> None:
         """Close the connections."""

@@ -50,7 +50,7 @@ def explain(error: OSError, doing: str) -> InputError:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
+def open_atomically(path: Path) -> Iterator[BinaryIO]:
     """Open a local file for atomic replacement: in the end it is complete or unchanged, also after a crash.
 
     Raises:
@@ -77,7 +77,7 @@ def write_atomically(path: Path, content: bytes | str) -> Path:
     Raises:
         InputError: the file system refuses.
     """
-    with replacing(path) as file:
+    with open_atomically(path) as file:
         file.write(content.encode("utf-8", "replace") if isinstance(content, str) else content)
     return path
 
@@ -103,7 +103,7 @@ class Store:
     root: str
 
     @cached_property
-    def _place(self) -> tuple[Any, str]:
+    def _location(self) -> tuple[Any, str]:
         try:
             filesystem, path = fsspec.core.url_to_fs(self.root)
         except (ImportError, ValueError) as error:
@@ -116,12 +116,12 @@ class Store:
     @property
     def local(self) -> Path | None:
         """The root as a local folder, or None for a remote one."""
-        filesystem, path = self._place
+        filesystem, path = self._location
         return Path(path) if isinstance(filesystem, LocalFileSystem) else None
 
     def address(self, digest: str) -> str:
         """Return the path of the table with that digest within the file system."""
-        return f"{self._place[1]}/tables/{digest[:2]}/{digest}.parquet"
+        return f"{self._location[1]}/tables/{digest[:2]}/{digest}.parquet"
 
     def write(self, table: TableSchema, frame: pl.DataFrame) -> Ref:
         """Store a table, once, and return its address.
@@ -135,7 +135,7 @@ class Store:
         content = parquet(frame)
         digest = hashlib.sha256(content).hexdigest()
         ref = Ref(table.name, digest, frame.height, _content(table, frame, digest))
-        if not self.whole(ref):
+        if not self.is_intact(ref):
             self._put(self.address(digest), content)
         return ref
 
@@ -144,9 +144,9 @@ class Store:
             write_atomically(Path(path), content)
             return
         try:
-            self._place[0].pipe_file(path, content)
+            self._location[0].pipe_file(path, content)
         except Exception as error:
-            raise self._unreached(error) from error
+            raise self._explain_unreachable(error) from error
 
     def put_document(self, name: str, content: bytes) -> None:
         """Write a file of the store that is no table, atomically.
@@ -154,16 +154,16 @@ class Store:
         Raises:
             InputError: the store cannot be written.
         """
-        self._put(f"{self._place[1]}/{name}", content)
+        self._put(f"{self._location[1]}/{name}", content)
 
     def document(self, name: str) -> "bytes | None":
         """Return the content of such a file; None if it does not exist."""
-        filesystem, root = self._place
+        filesystem, root = self._location
         with suppress(OSError), self._reading():
             return bytes(filesystem.cat_file(f"{root}/{name}"))
         return None
 
-    def _unreached(self, error: Exception) -> InputError:
+    def _explain_unreachable(self, error: Exception) -> InputError:
         if isinstance(error, FileNotFoundError):
             return InputError(f"store.root: {self.root}: not found ({error}). Create the bucket first.")
         return InputError(
@@ -177,7 +177,7 @@ class Store:
         Raises:
             Damaged: it is missing, truncated or changed.
         """
-        filesystem, _ = self._place
+        filesystem, _ = self._location
         try:
             with self._reading():
                 content = bytes(filesystem.cat_file(self.address(digest)))
@@ -200,7 +200,7 @@ class Store:
         except FileNotFoundError:
             raise
         except Exception as error:  # file systems raise errors of their own, without a common base
-            raise self._unreached(error) from error
+            raise self._explain_unreachable(error) from error
 
     def read(self, ref: Ref) -> pl.DataFrame:
         """Return a table.
@@ -219,7 +219,7 @@ class Store:
         """Return several tables of one kind as one frame."""
         return pl.concat([self.read(ref) for ref in refs]) if refs else table.frame([])
 
-    def whole(self, ref: Ref) -> bool:
+    def is_intact(self, ref: Ref) -> bool:
         """Return whether a table exists and matches its address, and mark it as used."""
         path = self.address(ref.digest)
         if self.local is not None:
@@ -232,38 +232,41 @@ class Store:
             return False
         if self.local is None:
             with self._reading():
-                age = time.time() - _modified(self._place[0], self._place[0].info(path))
+                age = time.time() - _read_modified(self._location[0], self._location[0].info(path))
             if age > RENEWED_S:
                 self._put(path, content)
         return True
 
     def entries(self) -> Iterator[TableFile]:
         """Yield the files in the tables' folder, intact or not."""
-        filesystem, top = self._place
+        filesystem, top = self._location
         try:
             with self._reading():
                 filesystem.invalidate_cache()
-                found = filesystem.find(f"{top}/tables", detail=True)
+                files = filesystem.find(f"{top}/tables", detail=True)
         except FileNotFoundError:
             return
-        for path, about in found.items():
+        for path, about in files.items():
             digest, _, kind = str(path).rpartition("/")[2].partition(".")
             if kind == "parquet" and path.endswith(self.address(digest).removeprefix(top)):
-                yield TableFile(digest, int(about["size"]), _modified(filesystem, about))
+                yield TableFile(digest, int(about["size"]), _read_modified(filesystem, about))
 
-    def of_kind(self, digest: str, table: TableSchema) -> pl.DataFrame | None:
+    def read_if_kind(self, digest: str, table: TableSchema) -> pl.DataFrame | None:
         """Return a table if its file's schema has the columns of a kind, else None.
 
         Raises:
             Damaged: it is missing, truncated or changed.
         """
         try:
-            with self._reading(), self._place[0].open(self.address(digest), "rb") as file:
-                found = dict(pl.read_parquet_schema(file))
+            with self._reading(), self._location[0].open(self.address(digest), "rb") as file:
+                columns = dict(pl.read_parquet_schema(file))
         except (OSError, pl.exceptions.PolarsError) as error:
             raise Damaged(f"table {digest[:12]} cannot be read from {self.root}: {error}") from error
-        wanted = {name: kind for name, kind in table.columns.items() if name in found or name not in table.added}
-        return self._read(digest, table) if found == wanted else None
+        # A table of an earlier version, or without values of it, lacks a column that was added.
+        expected = {
+            name: kind for name, kind in table.columns.items() if name in columns or name not in table.added
+        }
+        return self._read(digest, table) if columns == expected else None
 
     def remove(self, digest: str, *, unless_used_since: float) -> bool:
         """Delete a table, unless it was written or used since (seconds since 1970); return whether it is gone.
@@ -271,13 +274,13 @@ class Store:
         Raises:
             InputError: the store refuses.
         """
-        filesystem, _ = self._place
+        filesystem, _ = self._location
         path = self.address(digest)
         try:
             if self.local is not None:
                 return _remove(Path(path), unless_used_since)
             with self._reading():
-                if _modified(filesystem, filesystem.info(path, refresh=True)) >= unless_used_since:
+                if _read_modified(filesystem, filesystem.info(path, refresh=True)) >= unless_used_since:
                     return False
                 filesystem.rm_file(path)
         except FileNotFoundError:
@@ -300,7 +303,7 @@ def _remove(path: Path, unless_used_since: float) -> bool:
     return True
 
 
-def _modified(filesystem: Any, about: Any) -> float:
+def _read_modified(filesystem: Any, about: Any) -> float:
     """Return a file's modification time, in seconds since 1970, from its file system's metadata."""
     for key in ("mtime", "LastModified", "last_modified", "created"):
         value = about.get(key)

@@ -22,7 +22,7 @@ from basic_control.metrics.judging import advance, begin
 from basic_control.tasks.generate import items_of
 from basic_control.tasks.judge import room_of
 from basic_control.tasks.plan import Plan, SuitePlan, resolve
-from basic_control.tasks.store.samples import named_columns
+from basic_control.tasks.store.samples import merge_columns
 from tests.conftest import TOP
 from tests.helpers.exam import exam_items, perfect, spoken
 
@@ -136,7 +136,7 @@ def judge(step: str, values: Values) -> Row:
 def write_judgements(plan: Plan, suite: SuitePlan, row: Row, reply: str) -> Iterator[tuple[str, str]]:
     """Yield what the judge is asked about a reply, and what it says."""
     (panelist,) = plan.judges
-    sample = {**named_columns(row, json.loads(row["facts"])), "response": reply}
+    sample = {**merge_columns(row, json.loads(row["facts"])), "response": reply}
     for use in suite.judged:
         session = begin(metric(use.name), sample, language="en", options=use.options, room=room_of(panelist))
         while session.asks:

@@ -6,11 +6,11 @@
 import argparse
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 
 from basic_control.data.records import Reply
-from basic_control.tasks.store.replies import Remembered, ReplyCache, batched, owner
+from basic_control.tasks.store.replies import Remembered, ReplyCache, owner
 from tests.servers.postgres import Postgres
 
 
@@ -20,6 +20,12 @@ def timed(label: str, count: int, work: Callable[[], object]) -> None:
     work()
     took = time.perf_counter() - started
     print(f"  {label:<34}{count / took:>12,.0f} /s   {took / count * 1e6:>9.1f} µs each")
+
+
+def split(values: Sequence[str], size: int) -> Iterator[list[str]]:
+    """Yield values in lists of at most `size`."""
+    for start in range(0, len(values), size):
+        yield list(values[start : start + size])
 
 
 def measure(url: str, replies: int, text: int) -> None:
@@ -42,7 +48,7 @@ def measure(url: str, replies: int, text: int) -> None:
     free = [f"{n:064x}" for n in range(replies, 2 * replies)]
 
     def claim(size: int, part: list[str]) -> None:
-        for window in batched(part, size):
+        for window in split(part, size):
             assert len(cache.claim(window, holder=holder, lease_s=60)) == len(window)
 
     timed("claim, 32 at a time", 2 * few, lambda: claim(32, free[: 2 * few]))
@@ -50,18 +56,18 @@ def measure(url: str, replies: int, text: int) -> None:
     other = owner() + ":2"
 
     def refused() -> None:
-        for window in batched(free[:few], 256):
+        for window in split(free[:few], 256):
             assert not cache.claim(window, holder=other, lease_s=60)
 
     timed("claim refused, 256 at a time", few, refused)
     timed("renew all", replies, lambda: cache.renew(holder=holder, lease_s=60))
 
     def release() -> None:
-        for window in batched(free, 256):
+        for window in split(free, 256):
             cache.release(window, holder=holder)
 
     timed("release, 256 at a time", replies, release)
-    timed("look up, 32 at a time", 2 * few, lambda: [cache.lookup(w) for w in batched(ids[: 2 * few], 32)])
+    timed("look up, 32 at a time", 2 * few, lambda: [cache.lookup(w) for w in split(ids[: 2 * few], 32)])
     timed("look up, all known", replies, lambda: cache.lookup(ids))
     timed("look up, none known", replies, lambda: cache.lookup(free))
     cache.close()

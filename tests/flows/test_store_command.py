@@ -172,7 +172,7 @@ def test_what_a_running_run_may_need_stays_however_long_it_runs(
 def test_a_table_that_is_used_again_stays(place: Place) -> None:
     """A run that finds its table in the store, written long ago, marks it."""
     ref = place.table("a", days=100)
-    assert place.store.whole(ref)
+    assert place.store.is_intact(ref)
     assert place.care("prune", "--yes") == 0
     assert place.there() == {ref.digest}
 
@@ -182,7 +182,7 @@ def test_a_table_that_is_used_while_prune_is_at_work_stays(place: Place) -> None
     there = take(place.store, place.runs)
     planned = pruning.plan(there)
     assert planned.tables == {used.digest, idle.digest}
-    assert place.store.whole(used)
+    assert place.store.is_intact(used)
     assert pruning.carry_out(there, planned) == 1
     assert place.there() == {used.digest}
     assert place.store.read(used).height == 1

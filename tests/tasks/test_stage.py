@@ -223,7 +223,7 @@ def test_a_cached_result_whose_table_is_gone_is_made_anew(tmp_path: Path) -> Non
         False,
         "a table of its result was missing or damaged",
     )
-    assert open_store(store).whole(ref)
+    assert open_store(store).is_intact(ref)
 
 
 @pytest.mark.usefixtures("prefect")

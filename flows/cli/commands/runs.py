@@ -59,9 +59,9 @@ def note(run: Annotated[str, RUN], text: str, /, *, at: Where = USUAL) -> None:
         text: the note; an empty text removes it
     """
     from basic_control.tasks.store.history import write_note
-    from basic_control.tasks.store.runs import named
+    from basic_control.tasks.store.runs import find_by_name
 
-    write_note(named(run, at.existing_runs()).folder, text)
+    write_note(find_by_name(run, at.existing_runs()).folder, text)
     show(f"{run}: {text or 'no note'}")
 
 
@@ -72,10 +72,10 @@ def show_(run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
         run: a run's id
     """
     from basic_control.tasks.store.history import history
-    from basic_control.tasks.store.runs import named
+    from basic_control.tasks.store.runs import find_by_name
 
     runs = at.existing_runs()
-    named(run, runs)
+    find_by_name(run, runs)
     entry = next(entry for entry in history(runs) if entry.name == run)
     show(f"Run {entry.name}, {entry.started[:19]}: {entry.status}")
     for line in _scores(entry):

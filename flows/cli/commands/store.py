@@ -57,7 +57,7 @@ def list_(*, where: Where = USUAL) -> None:
     from basic_control.tasks.store.replies import ReplyCache
 
     def state(run: "Run") -> str:
-        return "finished" if run.finished else "no manifest" if run.problem else "unfinished"
+        return "finished" if run.is_finished else "no manifest" if run.problem else "unfinished"
 
     at, store, there = _open(where)
     if there.runs:
@@ -74,7 +74,7 @@ def list_(*, where: Where = USUAL) -> None:
         show(table.terminal(len(there.runs)))
     else:
         show(f"No run in {at.runs}.")
-    every, idle = set(there.tables), set(there.tables) - there.needed
+    every, idle = set(there.tables), set(there.tables) - there.digests_in_use
     show(f"{at.root}: {plural(len(every), 'table')}, {amount(there.size(every))}")
     show(f"  needed by no run: {plural(len(idle), 'table')}, {amount(there.size(idle))}")
     file = file_of(url := cache_url(at))
@@ -87,14 +87,14 @@ def list_(*, where: Where = USUAL) -> None:
         show(str(error))
         return
     size = replies.bytes()
-    show(f"{replies.shown}: {plural(replies.count(), 'reply')}{f', {amount(size)}' if size else ''}")
+    show(f"{replies.safe_url}: {plural(replies.count(), 'reply')}{f', {amount(size)}' if size else ''}")
     replies.close()
 
 
 def verify(*, where: Where = USUAL) -> int:
     """Check every table, every run and every reply; the exit code is 1 if something is damaged."""
     from basic_control.tasks.runtime.storage import cache_url
-    from basic_control.tasks.store.databases import shown
+    from basic_control.tasks.store.databases import hide_password
     from basic_control.tasks.store.inventory import faults_of_run
     from basic_control.tasks.store.repair import faults_of_replies
     from basic_control.tasks.store.tables import Damaged
@@ -115,7 +115,7 @@ def verify(*, where: Where = USUAL) -> int:
         found += faults_of_run(run, set(there.tables))
     url = cache_url(at)
     replies, faults = faults_of_replies(url)
-    found += [f"reply cache {shown(url)}: {fault}" for fault in faults]
+    found += [f"reply cache {hide_password(url)}: {fault}" for fault in faults]
     for line in found:
         show(f"DAMAGED  {line}")
     show(

@@ -16,7 +16,7 @@ from basic_control.tasks.models import scheduler
 from basic_control.tasks.models.scheduler import BatchProgress, event_loop_thread
 from basic_control.tasks.query import ask, identify, watch
 from basic_control.tasks.runtime.storage import cache_url
-from basic_control.tasks.store.repair import remembered
+from basic_control.tasks.store.repair import entry_of_response
 from basic_control.tasks.store.replies import ReplyCache, owner
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
 from tests.servers.running import serve_openai
@@ -55,7 +55,7 @@ def test_leaked_stop_tokens_are_no_part_of_a_reply_and_the_cache_keeps_it_as_it_
     (request_id,) = requests["request_id"]
     kept = ReplyCache(cache_url(store)).lookup([request_id])[request_id].reply
     assert kept.text == "ANSWER: 18<|im_end|>\n"
-    assert remembered(responses.row(0, named=True)).reply.text == kept.text
+    assert entry_of_response(responses.row(0, named=True)).reply.text == kept.text
 
 
 def test_equal_requests_are_asked_once_and_repeats_each(tmp_path: Path) -> None:

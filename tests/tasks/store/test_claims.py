@@ -17,7 +17,7 @@ from basic_control.data.batches import Cell
 from basic_control.tasks.models.rate_limits import REFUSED_IN_A_ROW
 from basic_control.tasks.models.scheduler import BatchProgress
 from basic_control.tasks.query import ask, sharing_failures, watch
-from basic_control.tasks.store.owners import described
+from basic_control.tasks.store.owners import describe_owner
 from basic_control.tasks.store.replies import FailedCall, ReplyCache, owner
 from tests.conftest import TOP
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
@@ -173,9 +173,9 @@ def test_a_holder_on_another_host_is_waited_for_no_longer_than_its_lease(store: 
 
 def test_a_claims_owner_is_told_in_words() -> None:
     machine = owner().split(":")[0]
-    assert described(f"{owner()}:ab") == "another batch of this run"
-    assert described(f"{machine}:1:5:ab") == "process 1"
-    assert described("far.example@12345678+9:77:5:ab") == "process 77 on far.example"
+    assert describe_owner(f"{owner()}:ab") == "another batch of this run"
+    assert describe_owner(f"{machine}:1:5:ab") == "process 1"
+    assert describe_owner("far.example@12345678+9:77:5:ab") == "process 77 on far.example"
 
 
 def test_those_who_ask_first_at_once_share_one_thread() -> None:

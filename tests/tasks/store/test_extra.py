@@ -116,7 +116,7 @@ def test_a_table_without_extras_is_written_as_before_and_brings_replies_back(tmp
     before = tmp_path / "before"
     responses(None).drop("extra", "stop_tokens").write_parquet(before)
     assert digest == hashlib.sha256(before.read_bytes()).hexdigest()
-    found = store.of_kind(digest, RESPONSES)
+    found = store.read_if_kind(digest, RESPONSES)
     assert found is not None
     assert found.equals(responses(None))
     assert [entry.reply for entry in chain(*repair.responses_in(store))] == [Reply("Paris", "", "stop", 5, 1)]

@@ -64,10 +64,10 @@ def test_a_table_comes_back_from_s3_as_it_was(bucket: str) -> None:
     assert Store(f"{bucket}/deep/store").read(ref).equals(verdicts())
     assert store.write(VERDICTS, verdicts()) == ref
     assert [entry.digest for entry in store.entries()] == [ref.digest]
-    found = store.of_kind(ref.digest, VERDICTS)
+    found = store.read_if_kind(ref.digest, VERDICTS)
     assert found is not None
     assert found.equals(verdicts())
-    assert store.of_kind(ref.digest, RESPONSES) is None
+    assert store.read_if_kind(ref.digest, RESPONSES) is None
 
 
 @pytest.mark.parametrize("damage", ["changed", "cut", "deleted"])
@@ -80,7 +80,7 @@ def test_a_damaged_object_is_never_read_and_is_written_anew(bucket: str, damage:
         s3.rm_file(path)
     else:
         s3.pipe_file(path, content[:-5] if damage == "cut" else content[:-1] + b"?")
-    assert not store.whole(ref)
+    assert not store.is_intact(ref)
     with pytest.raises(Damaged, match="missing" if damage == "deleted" else "damaged"):
         store.read(ref)
     assert store.write(VERDICTS, verdicts()) == ref

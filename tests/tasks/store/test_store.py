@@ -57,7 +57,7 @@ def test_a_damaged_table_is_never_read(tmp_path: Path, damage: str) -> None:
         middle = len(content) // 2
         changed = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
         path.write_bytes({"cut": content[:-10], "changed": changed, "emptied": b""}[damage])
-    assert not store.whole(ref)
+    assert not store.is_intact(ref)
     with pytest.raises(Damaged, match="missing" if damage == "deleted" else "damaged"):
         store.read(ref)
     assert store.write(VERDICTS, verdicts()) == ref
