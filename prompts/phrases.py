@@ -28,7 +28,7 @@ _BETWEEN = re.compile(r"; (?![^(]*\))")
 _NUMBER = re.compile(r"[+−-]?\d+\.\d+%?")
 _COUNTED = re.compile(
     r"(?:all )?(?<!of )\{(?P<gap>\w+)\}(?P<more> (?:cached|more|renewed|truncated))? "
-    r"(?P<noun>answer|call|character|change|item|label|model|pair|point|question|rating|repl|request|row|run|sample|"
+    r"(?P<noun>answer|call|character|change|item|label|model|note|pair|point|question|rating|repl|request|row|run|sample|"
     r"template|test|twin|warning)(?P<ending>s|ies)\b(?P<verb> (?:are|have|were)\b)?"
 )
 """A count with its noun in an English phrase, and the words that agree with it."""

@@ -8,11 +8,12 @@ from typing import Any, TypedDict
 from basic_control.data.suites import prompted
 from basic_control.tasks.report import explained, labelling, overview, samples, sections
 from basic_control.tasks.report.conclusion import differences
-from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.language import say, speaking
 from basic_control.tasks.report.passports import ReliabilityCurve, reliability_curves
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.tables import Table
-from basic_control.tasks.report.warnings import Note, notes
+from basic_control.tasks.report.text import date_in_words, listed, shortened
+from basic_control.tasks.report.warnings import Topic, group_notes, notes
 from basic_control.tasks.report.words import cost_lines
 
 _MANIFEST = ("wall_s", "cpu_s", "memory_mb", "commit", "requests", "identities", "versions", "sandbox", "tables")
@@ -31,6 +32,17 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
+class Heading:
+    """What a run is about: its `title` is its name, or its tasks; `tasks` is empty where the title says them."""
+
+    title: str
+    tasks: str
+    date: str
+    models: str
+    n_rows: int
+
+
+@dataclass(frozen=True, slots=True)
 class Browsed:
     """A run's replies, the names by which they are browsed, and the sheet for labelling them, if any was judged."""
 
@@ -43,9 +55,10 @@ class Contents(TypedDict):
     """The page's sections, by their names in its template; None or empty for what does not apply."""
 
     facts: Facts
+    heading: Heading
     verdict: Mapping[str, Any]
     answers: Sequence[str]
-    notes: Sequence[Note]
+    topics: Sequence[Topic]
     models: Sequence[str]
     heat_map: Mapping[str, Any]
     profile: Mapping[str, Any] | None
@@ -56,6 +69,7 @@ class Contents(TypedDict):
     judges: Sequence[Mapping[str, Any]]
     reliability: Sequence[ReliabilityCurve]
     typical: Sequence[Mapping[str, Any]]
+    frequent: Sequence[Mapping[str, Any]]
     browsed: Browsed
     operations: tuple[Table, Sequence[str]]
 
@@ -82,9 +96,10 @@ def _sections(data: ReportData) -> Contents:
             rules=sections.rules(data.manifest),
             configuration=plan.configuration,
         ),
+        "heading": _heading(data, models),
         "verdict": overview.verdict_of_run(verdict, results, titles),
         "answers": [*differences(verdict.models, results.compared, prompted(titles.suites, plan.configured))],
-        "notes": notes(results, verdict, plan, data),
+        "topics": group_notes(notes(results, verdict, plan, data)),
         "models": models,
         "heat_map": heat_map,
         "profile": overview.profile(heat_map, models),
@@ -95,6 +110,22 @@ def _sections(data: ReportData) -> Contents:
         "judges": explained.judges(results.judged.agreement, data.scores, data.items),
         "reliability": reliability_curves(results.judged),
         "typical": overview.typical_errors(data.scores, data.items, titles),
+        "frequent": overview.frequent_replies(data.scores, data.items, data.replies, titles),
         "browsed": Browsed(samples.frames(data), names, labelling.sheet_of(data)),
         "operations": (sections.usage(data), [*cost_lines(results.spending)]),
     }
+
+
+def _heading(data: ReportData, models: Sequence[str]) -> Heading:
+    """Return the head of a run's page."""
+    tasks = listed([data.titles.suite(suite.name) for suite in data.plan.declared])
+    name = data.plan.report.name
+    names = [shortened(model, among=models) for model in models]
+    n_models = say("page.models", n=len(names))
+    return Heading(
+        title=name or tasks,
+        tasks=tasks if name else "",
+        date=date_in_words(data.started),
+        models=names[0] if len(names) == 1 else f"{n_models}: {listed(names)}",
+        n_rows=data.items.height,
+    )

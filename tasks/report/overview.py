@@ -25,8 +25,8 @@ from basic_control.tasks.report.language import say
 from basic_control.tasks.report.samples import primary
 from basic_control.tasks.report.text import percent, shortened
 from basic_control.tasks.report.titles import SuiteTitles, family_title, metric_title
-from basic_control.tasks.report.verdict_table import model_rows, model_values
-from basic_control.tasks.report.words import best_first, headlines_of, metric_name, remarks, why
+from basic_control.tasks.report.verdict_table import model_rows, model_values, verdict_table
+from basic_control.tasks.report.words import best_first, headlines_of, measure, metric_name, remarks, why
 
 HEAT = 10
 BELOW = 5
@@ -35,6 +35,9 @@ WIDE = 1 / 3
 """The width of an interval above which its mean says little."""
 
 SHOWN_ERRORS = 40
+SHOWN_REPLIES = 5
+LONGEST_REPLY = 60
+"""Characters of a reply that can come twice: longer ones differ."""
 SERIES = 8
 """Models that a chart shows: distinguishable colours, --series-1 and so on in the style sheet."""
 _DIMENSIONS = ("level", "language")
@@ -98,11 +101,19 @@ def verdict_of_run(verdict: RunVerdict, results: Results, titles: SuiteTitles) -
         "exit_code": int(verdict.exit_code),
         "models": models,
         "has_overall": any(model.has_overall for model in models),
-        "columns": {(one.suite, one.metric): titles.headline(one) for one in headlines},
+        "columns": {(one.suite, one.metric): _column_of(one, titles) for one in headlines},
+        "overall_threshold": next((model.overall.decided.threshold for model in models if model.has_overall), None),
+        "figures": verdict_table(verdict.models, results.spending),
         "parts": {(headline.model, headline.suite, headline.metric): headline for headline in headlines},
         "values": {row.model.model: model_values(row) for row in model_rows(verdict.models, results.spending)},
         "reasons": [(model.model, reasons) for model in models if (reasons := [*_reasons(model, titles)])],
     }
+
+
+def _column_of(headline: Headline, titles: SuiteTitles) -> tuple[str, float | None]:
+    """Return a column's title, with the measure where it is no mean, and its threshold."""
+    title = " ".join(filter(None, (titles.headline(headline), measure(headline))))
+    return title, headline.decided.threshold
 
 
 def _reasons(model: ModelResult, titles: SuiteTitles) -> Iterator[str]:
@@ -266,6 +277,28 @@ def typical_errors(scores: pl.DataFrame, items: pl.DataFrame, titles: SuiteTitle
         {**row, "category": titles.category(row["suite"], row["family"]), "share": row["n"] / row["asked"]}
         for row in most.iter_rows(named=True)
     ]
+
+
+def frequent_replies(
+    scores: pl.DataFrame, items: pl.DataFrame, replies: pl.DataFrame, titles: SuiteTitles
+) -> list[dict[str, Any]]:
+    """Return short replies that were wrong more than once, the most frequent first: text, count, expected."""
+    outcomes = primary(scores, items, titles.suites).filter(pl.col("outcome").is_in(["wrong", "no_answer"]))
+    text = pl.col("text").fill_null("").str.replace_all(r"\s+", " ").str.strip_chars()
+    texts = replies.select("item_id", "model", "repeat", "answer", text=text)
+    wrong = outcomes.join(texts, on=["item_id", "model", "repeat"])
+    short = wrong.filter(pl.col("text").str.len_chars() <= LONGEST_REPLY)
+    counts = short.group_by("text").agg(
+        n=pl.len(), expected=pl.col("answer").drop_nulls().unique(maintain_order=True)
+    )
+    frequent = counts.filter(pl.col("n") > 1).sort(-pl.col("n").cast(pl.Int64), "text").head(SHOWN_REPLIES)
+    return [{**row, "expected": _expected_of(row["expected"])} for row in frequent.iter_rows(named=True)]
+
+
+def _expected_of(answers: Sequence[str]) -> str:
+    """Return the only answer expected, if it is short; '' for several."""
+    is_short = len(answers) == 1 and len(answers[0]) <= LONGEST_REPLY
+    return answers[0] if is_short else ""
 
 
 def names(items: pl.DataFrame, titles: SuiteTitles) -> dict[str, str]:

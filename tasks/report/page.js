@@ -109,6 +109,14 @@ let printed = [];
 addEventListener("beforeprint", () => { printed = folded().filter((one) => !one.open); for (const one of printed) one.open = true; });
 addEventListener("afterprint", () => { for (const one of printed) one.open = false; });
 
+// ---- what goes on to the right says so, until its end is reached ----
+const edge = (box) => box.classList.toggle("on", box.scrollWidth - box.clientWidth - Math.abs(box.scrollLeft) > 4);
+const edges = new ResizeObserver((entries) => { for (const entry of entries) edge(entry.target); });
+for (const box of document.querySelectorAll(".scroll, .side ul")) {
+  edges.observe(box);
+  box.addEventListener("scroll", () => edge(box), { passive: true });
+}
+
 // ---- where we are ----
 const links = new Map([...document.querySelectorAll(".side a")].map((link) => [link.getAttribute("href").slice(1), link]));
 const seen = new Set();

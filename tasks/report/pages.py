@@ -19,6 +19,8 @@ from basic_control.tasks.report.language import current, say
 from basic_control.tasks.report.text import grouped, p_value, percent, points, total_percent
 
 HERE = Path(__file__).parent
+STYLES = "page.css"
+"""The one style sheet of all pages."""
 
 
 def _finished(value: Any) -> Any:
@@ -78,7 +80,6 @@ def policy(style: str, script: str = "", form: str = "'none'") -> str:
 
 def still(
     template: str,
-    styles: tuple[str, ...] = ("comparison.css",),
     *,
     section: str,
     form: bool = False,
@@ -93,7 +94,7 @@ def still(
     def t(name: str, /, **gaps: object) -> str:
         return say(f"{section}.{name}", **gaps)
 
-    style, digest = inlined("".join(map(read, styles)))
+    style, digest = inlined(read(STYLES))
     run, hashed = inlined(read(script)) if script else (Markup(), "")
     allowed = policy(digest, hashed, "'self'" if form else "'none'")
     own = {"t": t, "language": current(), "style": style, "policy": allowed, "script": run}

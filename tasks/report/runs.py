@@ -2,23 +2,24 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from basic_control.data.exits import OUTCOMES
-from basic_control.metrics.stats.intervals import Interval, MeanEstimate
+from basic_control.metrics.stats.intervals import Interval
 from basic_control.prompts.phrases import section
 from basic_control.tasks.report.language import current, say
 from basic_control.tasks.report.pages import still
-from basic_control.tasks.report.text import estimated
+from basic_control.tasks.report.text import around, date_in_words, listed, percent
+from basic_control.tasks.report.titles import suite_title
 from basic_control.tasks.report.words import money
 from basic_control.tasks.store.history import HistoryEntry
 
 EACH = 200
 """Runs per page."""
 PAGE_NUMBER = re.compile("[0-9]{1,6}")  # such as 12
-
-STYLES = ("comparison.css", "runs.css")
 
 
 def outcome_of(run: HistoryEntry) -> str:
@@ -86,7 +87,7 @@ def index(
     page = max(int(number), 1) if PAGE_NUMBER.fullmatch(number) else 1
     runs = sort(select(entries, words), order)
     start = (page - 1) * EACH
-    rows = [_row(run, address(run.name), path(run.name)) for run in runs[start : start + EACH]]
+    cards = [_card(run, address(run.name), path(run.name)) for run in runs[start : start + EACH]]
 
     def link(**changes: object) -> str:
         values = {"words": words, "sort": order, "page": "", **changes}
@@ -104,7 +105,6 @@ def index(
 
     return still(
         "runs.html.j2",
-        STYLES,
         form=True,
         script="runs.js",
         section="view",
@@ -112,7 +112,7 @@ def index(
         order=order,
         sorts=sorts,
         link=link,
-        rows=rows,
+        cards=cards,
         n=len(runs),
         total=len(entries),
         first=start + 1,
@@ -121,26 +121,77 @@ def index(
     )
 
 
-def _row(run: HistoryEntry, address: str, path: str) -> dict[str, Any]:
-    return {
-        "run": run,
-        "address": address,
-        "path": path,
-        "cost": money(*run.cost) if run.cost else "–",
-        "verdict": outcome_of(run),
-        "said": _outcome_name(outcome_of(run)),
-        "scores": [*_scores(run)],
-    }
+@dataclass(frozen=True, slots=True)
+class TargetLine:
+    """A target of a card: its score in words and as numbers in [0, 1], its verdict, and the verdict in words."""
+
+    name: str
+    score: str
+    around: str
+    low: float | None
+    mean: float | None
+    high: float | None
+    verdict: str
+    outcome: str
 
 
-def _scores(run: HistoryEntry) -> Iterator[tuple[str, str, str, str]]:
-    """Yield for each target its name, score with interval, verdict, and the verdict in words."""
+@dataclass(frozen=True, slots=True)
+class RunCard:
+    """A run as a card: `name` is its id, `heading` its name or its tasks, `about` when, of what, at what cost."""
+
+    name: str
+    heading: str
+    address: str
+    path: str
+    verdict: str
+    outcome: str
+    about: Sequence[str]
+    questions: str
+    targets: Sequence[TargetLine]
+    note: str
+    is_comparable: bool
+
+
+def _card(run: HistoryEntry, address: str, path: str) -> RunCard:
+    tasks = listed([suite_title(suite) for suite in run.suites]) if run.suites else ""
+    about = [_date_of(run.started), tasks if run.title else "", money(*run.cost) if run.cost else ""]
+    return RunCard(
+        name=run.name,
+        heading=run.title or tasks or run.name,
+        address=address,
+        path=path,
+        verdict=outcome_of(run),
+        outcome=_outcome_name(outcome_of(run)),
+        about=[part for part in about if part],
+        questions=run.questions,
+        targets=[*_targets_of(run)],
+        note=run.note,
+        is_comparable=run.status == "completed",
+    )
+
+
+def _date_of(started: str) -> str:
+    """Return a start in words; as it is written where it is no date."""
+    try:
+        return date_in_words(datetime.fromisoformat(started))
+    except ValueError:
+        return started
+
+
+def _targets_of(run: HistoryEntry) -> Iterator[TargetLine]:
     for name, target in run.targets.items():
-        verdict = target.verdict and _outcome_name(target.verdict)
-        score = MeanEstimate(target.score, Interval(target.low, target.high))
-        yield name, estimated(score), target.verdict, verdict
+        yield TargetLine(
+            name=name,
+            score=percent(target.score),
+            around=around(Interval(target.low, target.high)),
+            low=target.low,
+            mean=target.score,
+            high=target.high,
+            verdict=target.verdict,
+            outcome=target.verdict and _outcome_name(target.verdict),
+        )
 
 
 def message(text: str) -> str:
     """Return a page with one message, such as an error, and a link back."""
-    return still("message.html.j2", STYLES, section="view", text=text)
+    return still("message.html.j2", section="view", text=text)

@@ -75,20 +75,22 @@ function reasonsIn(value, where = "") {
 
 function details(metric, place) {
   const text = metric.details?.[place];
-  if (!text) return null;
+  if (!text) return [];
   const found = parsed(text);
   const name = make("summary", {}, fill(words.details, { metric: plain(metric.name) }));
   const box = make("details", {}, name);
-  if (!metric.name.includes(".")) box.open = true;
   if (found && typeof found === "object" && found.judges && typeof found.judges === "object") {
+    box.open = !metric.name.includes(".");
     for (const [judge, own] of Object.entries(found.judges)) {
       const { value, status, ...said } = own ?? {};
       box.append(make("h4", {}, fill(words.judge_of, { judge: plain(judge) }), ` · ${shares(value)} · ${plain(words[status] ?? String(status ?? ""))}`));
       for (const [what, reason] of reasonsIn(said)) box.append(make("p", { class: "said", dir: "auto" }, what ? make("b", {}, plain(`${what}: `)) : "", show(make("span"), reason, S.pattern)));
     }
     box.append(make("details", {}, make("summary", {}, words.counted), tree(found)));
-  } else box.append(...firstError(found), tree(found));
-  return box;
+    return [box];
+  }
+  box.append(tree(found));
+  return [...firstError(found), box];
 }
 
 function scoresOf(i) {
@@ -101,8 +103,7 @@ function scoresOf(i) {
     const status = metric.status.of[metric.status.at[place]];
     const reason = metric.reason.of[metric.reason.at[place]];
     body.append(make("tr", {}, make("th", { scope: "row" }, plain(metric.name)), make("td", { class: "num" }, metric.value[place] === null ? "–" : decimal(metric.value[place], { maximumFractionDigits: 4 })), make("td", {}, words[status] ?? status), show(make("td", { dir: "auto" }), reason, S.pattern)));
-    const box = details(metric, place);
-    if (box) more.push(box);
+    more.push(...details(metric, place));
   }
   if (!body.rows.length) return [];
   const head = make("thead", {}, make("tr", {}, ...[words.metric, words.score, words.status, words.reason].map((name, at) => make("th", { scope: "col", class: at === 1 ? "num" : "" }, name))));

@@ -259,8 +259,12 @@ async function keysOf(name, ticket) {
   return await eachChunk("items", [...first.keys()], (at) => found.set(at, key(first.get(at))), go) ? (i) => found.get(item[i]) : null;
 }
 
+// What went wrong is what a reader looks for; within both parts the order is that of asking.
+const failed = (i) => !["right", "not_applicable"].includes(S.outcome(i));
+const failuresFirst = (list) => { const first = list.filter(failed); const then = list.filter((i) => !failed(i)); list.set(first); list.set(then, first.length); return list; };
+
 async function order(ticket) {
-  if (!S.sort) { S.list.sort(); return true; }
+  if (!S.sort) { S.list.sort(); S.list = failuresFirst(S.list); return true; }
   const [name, sign] = S.sort;
   const of = await keysOf(name, ticket);
   if (!of || ticket !== S.ticket) return false;

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from basic_control.data.characters import make_visible
@@ -109,6 +110,12 @@ def duration(seconds: float | None) -> str:
     if seconds < _HOUR:
         return say("common.minutes", n=f"{seconds / _MINUTE:.0f}")
     return say("common.hours", n=written(f"{seconds / _HOUR:.1f}"))
+
+
+def date_in_words(moment: datetime) -> str:
+    """Return a moment as `5 November 2026, 14:02`."""
+    month = say("common.months").split()[moment.month - 1]
+    return say("common.date_in_words", day=moment.day, month=month, year=moment.year, time=f"{moment:%H:%M}")
 
 
 def shortened(name: str, most: int = NAME, among: Iterable[str] = ()) -> str:

@@ -5,8 +5,8 @@ say, notes that are no warnings, and those that need a run's tables.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import polars as pl
@@ -43,11 +43,29 @@ _TOKENS = 5
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A sentence; `kind` is how a page shows it, `judge`: it is about a judge."""
+    """A sentence; `kind` is how a page shows it, `judge`: it is about a judge, `topic` groups it with its like."""
 
     text: str
     kind: Literal["warn", "info"] = "warn"
     judge: bool = False
+    topic: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """Notes of one kind: the first, and the further ones, which a page folds."""
+
+    first: Note
+    further: Sequence[str]
+
+
+def group_notes(notes: Iterable[Note]) -> list[Topic]:
+    """Return notes by their topic, the warnings first; a note without one stands by itself."""
+    by_topic: dict[str, list[Note]] = {}
+    for note in notes:
+        by_topic.setdefault(note.topic or note.text, []).append(note)
+    topics = [Topic(first, [note.text for note in further]) for first, *further in by_topic.values()]
+    return sorted(topics, key=lambda topic: topic.first.kind != "warn")
 
 
 def notes(results: Results, verdict: RunVerdict, plan: Plan, data: ReportData | None = None) -> list[Note]:
@@ -61,12 +79,15 @@ def notes(results: Results, verdict: RunVerdict, plan: Plan, data: ReportData | 
         *_of_packages(headlines),
         *_of_silence(headlines),
         *_of_budget(results, verdict, plan),
-        *(Note(warning.text, judge=True) for warning in passports.warnings(headlines, results.judged)),
-        *(Note(text) for text in cascade_warnings(results.judged.cascades)),
+        *(
+            Note(warning.text, judge=True, topic="judges")
+            for warning in passports.warnings(headlines, results.judged)
+        ),
+        *(Note(text, topic="cascades") for text in cascade_warnings(results.judged.cascades)),
         *_of_tables(data),
         *_prices(results.spending),
         *_of_small_counts(headlines),
-        *(Note(line, "info") for line in (*expected_lines(plan), *apart_lines(plan, results.run))),
+        *(Note(line, "info", topic="rows") for line in (*expected_lines(plan), *apart_lines(plan, results.run))),
     ]
     return list({note.text: note for note in sentences}.values())
 
@@ -74,9 +95,9 @@ def notes(results: Results, verdict: RunVerdict, plan: Plan, data: ReportData | 
 def _against(baseline: BaselineComparison | None) -> Iterator[Note]:
     """Yield changes from the baseline."""
     if baseline:
-        yield from map(Note, apart(baseline))
+        yield from (Note(line, topic="baseline") for line in apart(baseline))
         for change in baseline.headlines:
-            yield from map(Note, moved_lines(change.moved))
+            yield from (Note(line, topic="moved") for line in moved_lines(change.moved))
 
 
 def _of_run(results: Results, verdict: RunVerdict) -> Iterator[Note]:
@@ -84,7 +105,7 @@ def _of_run(results: Results, verdict: RunVerdict) -> Iterator[Note]:
     if verdict.gate != "off" and not verdict.changes and {model.verdict for model in verdict.models} == {"none"}:
         yield Note(say("common.nothing_decides"))
     for suite in results.doubled:
-        yield Note(say("common.doubled", suite=suite.suite, k=suite.n_repeating, n=suite.n_rows))
+        yield Note(say("common.doubled", suite=suite.suite, k=suite.n_repeating, n=suite.n_rows), topic="doubled")
     if results.few_templates:
         yield Note(say("common.few_templates", suite=", ".join(results.few_templates)))
 
@@ -95,7 +116,7 @@ def _of_templates(headlines: Iterable[Headline], plan: Plan) -> Iterator[Note]:
     for headline in headlines:
         is_followed = headline.measured.stopping or not headline.measured.n_scored
         if headline.suite in stopping and not is_followed and headline.measured.gate_on == "mean":
-            yield Note(say("common.not_stopping", suite=headline.suite))
+            yield Note(say("common.not_stopping", suite=headline.suite), topic="not_stopping")
 
 
 def _of_truncation(headlines: Iterable[Headline], plan: Plan, run: str) -> Iterator[Note]:
@@ -122,7 +143,7 @@ def _of_packages(headlines: Iterable[Headline]) -> Iterator[Note]:
         lacking = [cause for cause in headline.missing.failures if cause.status == "unsupported"]
         if lacking:
             causes = ", ".join(f"{cause.n} × {say_reason(cause.cause)}" for cause in lacking)
-            yield Note(say("screen.packages", model=headline.model, causes=causes))
+            yield Note(say("screen.packages", model=headline.model, causes=causes), topic="packages")
 
 
 def _of_silence(headlines: Iterable[Headline]) -> Iterator[Note]:
@@ -143,7 +164,9 @@ def _of_silence(headlines: Iterable[Headline]) -> Iterator[Note]:
             # Several scores of one suite lack the same replies.
             by_suite[headline.suite] = max(n_replies, by_suite.get(headline.suite, 0))
         totals = {model: sum(by_suite.values()) for model, by_suite in counts.items()}
-        yield from (Note(say(f"screen.{phrase}", model=model, n=n)) for model, n in totals.items() if n)
+        yield from (
+            Note(say(f"screen.{phrase}", model=model, n=n), topic=phrase) for model, n in totals.items() if n
+        )
 
 
 def _of_budget(results: Results, verdict: RunVerdict, plan: Plan) -> Iterator[Note]:
@@ -183,20 +206,24 @@ def _of_replies(replies: pl.DataFrame) -> Iterator[Note]:
         )
         if failed.height:
             kinds = map(say_reason, failed["error_kind"].drop_nulls().unique().sort())
-            yield Note(say("page.note_errors", **counts, k=failed.height, kinds=", ".join(kinds) or "–"))
+            yield Note(
+                say("page.note_errors", **counts, k=failed.height, kinds=", ".join(kinds) or "–"), topic="errors"
+            )
         leaked = rows["stop_tokens"].drop_nulls().to_list()
         if leaked:
             # A token, or the label of a new question: what follows it would only repeat the reply.
             beginnings = dict.fromkeys(text.split()[0] for text in leaked)
             tokens = ", ".join([*beginnings][:_TOKENS])
-            yield Note(say("page.note_stop_tokens", **counts, k=len(leaked), tokens=tokens), "info")
+            yield Note(
+                say("page.note_stop_tokens", **counts, k=len(leaked), tokens=tokens), "info", topic="stop_tokens"
+            )
         declined = sum(map(is_refusal, rows["text"].drop_nulls().to_list()))
         if declined:
-            yield Note(say("page.note_refusals", **counts, k=declined), "info")
+            yield Note(say("page.note_refusals", **counts, k=declined), "info", topic="refusals")
         has_key = pl.col("extra").fill_null("").str.contains(f'"{HIDDEN_KEYS}"', literal=True)
         hidden = rows.filter(has_key).height
         if hidden:
-            yield Note(say("page.note_keys", **counts, k=hidden))
+            yield Note(say("page.note_keys", **counts, k=hidden), topic="keys")
 
 
 def _of_judges(summary: pl.DataFrame) -> Iterator[Note]:
@@ -205,7 +232,7 @@ def _of_judges(summary: pl.DataFrame) -> Iterator[Note]:
     for cell in cells(summary.filter(OF_SUITES & whole_metrics & (pl.col("n_judge_failed") > 0))):
         counts = {"k": cell.counts.n_judge_failed, "n": cell.counts.n_asked}
         text = say("page.note_judges", model=cell.model, metric=metric_title(cell.metric), **counts)
-        yield Note(text, judge=True)
+        yield Note(text, judge=True, topic="judges_failed")
 
 
 def _prices(spending: Spending | None) -> Iterator[Note]:
@@ -224,4 +251,4 @@ def _of_small_counts(headlines: Iterable[Headline]) -> Iterator[Note]:
         if 0 < headline.measured.n_scored < FEW:
             few.setdefault(headline.suite, []).append(f"{headline.model} {headline.measured.n_scored}")
     for suite, models in few.items():
-        yield Note(say("page.note_few", name=suite, models=", ".join(dict.fromkeys(models))), "info")
+        yield Note(say("page.note_few", name=suite, models=", ".join(dict.fromkeys(models))), "info", topic="few")

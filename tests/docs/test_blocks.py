@@ -15,7 +15,7 @@ ELSEWHERE = {
     ("docs/baselines.md", "image: python"): "tests/flows/test_builds.py",
     ("docs/exchange.md", "WRITES"): "tests/flows/test_exchange.py",
     ("docs/observability.md", "cot: query"): "tests/flows/test_progress.py",
-    ("docs/report.md", "page_title:"): "tests/prompts/test_phrases.py",
+    ("docs/report.md", "heat:"): "tests/prompts/test_phrases.py",
     ("docs/servers.md", "stale_after_days:"): "tests/config/test_prices.py",
 }
 """What is neither a configuration nor a command, and the test that runs it: page, a text of the block -> file."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 ALL, SIZE = 240, 40
 """Samples of the run here and of its chunks: six of samples, two of its 60 questions."""
+_RIGHT = {"value": 1.0, "status": "scored"}
 NEEDLE = "() => document.querySelector('.sample').innerText.includes('the needle in the')"
 
 
@@ -36,7 +37,14 @@ def run() -> ReportData:
     data = many(ALL, words=12)
     last = pl.int_range(pl.len()) == pl.len() - 1
     said = pl.when(last).then(pl.lit("the needle in the last chunk")).otherwise("text").alias("text")
-    return replace(data, replies=data.replies.with_columns(said))
+    # Right ones: those that are wrong come first in the list.
+    key = ["item_id", "model", "repeat"]
+    scores = data.scores.join(
+        data.replies.tail(2).select(*key, is_last=True), on=key, how="left", maintain_order="left"
+    )
+    right = [pl.when("is_last").then(pl.lit(value)).otherwise(name).alias(name) for name, value in _RIGHT.items()]
+    scores = scores.with_columns(right).drop("is_last")
+    return replace(data, replies=data.replies.with_columns(said), scores=scores)
 
 
 @pytest.fixture(scope="module")

@@ -175,7 +175,7 @@ def test_it_opens_in_a_browser_with_every_reply_and_nothing_cut_off(shown: tuple
     (report,) = (run / "reports").glob("*.html")
     assert f"Report: {report.as_uri()}\n" in said
     page = visit(report)
-    assert page.locator("h1").inner_text() == "Evaluation report"
+    assert page.locator("h1").inner_text() == "Basic tasks, Chain of thought, Citations and RAG"
     page.evaluate(UNFOLD)
     for model in MISTAKES:
         assert page.locator(".standings").get_by_text(model, exact=True).is_visible()

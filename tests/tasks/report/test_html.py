@@ -251,8 +251,8 @@ def test_models_are_compared_as_configured_the_later_minus_the_earlier(tmp_path:
     page = write_page(build(4, models=listed), tmp_path).read_text(encoding="utf-8")
     shown = page[page.index('<section id="comparison"') :]
     assert "B − A, points" in shown
-    side = r'<td>([^<]+) <span class="sub">([\d.]+)%</span></td>'
-    found = re.findall(rf'{side}{side}\s*<td class="num" data-v="([-\d.e]+)"', shown)
+    side = r'<td role="cell" data-label="[AB]">([^<]+) <span class="sub">([\d.]+)%</span></td>'
+    found = re.findall(rf'{side}{side}\s*<td [^>]*class="num" data-v="([-\d.e]+)"', shown)
     assert {(a, b) for a, _, b, _, _ in found} == {(a, b) for n, a in enumerate(names) for b in names[n + 1 :]}
     for _, before, _, after, difference in found:
         assert 100 * float(difference) == pytest.approx(float(after) - float(before), abs=0.11)

@@ -67,5 +67,5 @@ def test_a_column_takes_its_cells_and_stands_in_every_rendering() -> None:
     assert table.markdown()[0] == "| model | score | cost |"
     assert table.markdown()[2] == "| a | 80% | 0.008 &lt;USD&gt; |"
     assert table.records()[1]["cost"] == "0.001 <USD>"
-    assert '<th scope="col" class="num">cost</th>' in on_a_page(table)
-    assert '<td class="num">0.008 &lt;USD&gt;</td>' in on_a_page(table)
+    assert '<th scope="col" role="columnheader" class="num">cost</th>' in on_a_page(table)
+    assert '<td role="cell" data-label="cost" class="num">0.008 &lt;USD&gt;</td>' in on_a_page(table)

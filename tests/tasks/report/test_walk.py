@@ -191,7 +191,7 @@ def test_the_pages_beside_the_report_are_read_at_every_width(
     assert first, "the answer is seen first"
     assert first["y"] < height / 2
     assert page.locator("details").count() == 8, "what changed is listed once, by the score"
-    sides = page.locator("details[open] .sides").first.locator("> div")
+    sides = page.locator("details[open] .contrast").first.locator("> div")
     (left, right) = (sides.nth(n).bounding_box() for n in range(2))
     assert left
     assert right
@@ -202,9 +202,9 @@ def test_the_pages_beside_the_report_are_read_at_every_width(
     assert paper == ("rgb(20, 23, 26)" if scheme == "dark" else "rgb(251, 251, 250)")
     page = visit(still_pages["index"], **look)
     assert page.evaluate(WHOLE)
-    assert all("a name that is as long as names are" in row for row in page.locator("tbody tr").all_inner_texts())
+    assert all("a name that is as long as names are" in row for row in page.locator(".run").all_inner_texts())
     for side, name in (("before", "20260101_before"), ("after", "20260102_after")):
         page.check(f"input[name={side}][value='{name}']")
-    button = page.locator("form:not(.search) button").first.bounding_box()
+    button = page.locator(".comparing button").first.bounding_box()
     assert button, "the button is on the page, whatever its width"
     assert button["x"] + button["width"] <= width
