@@ -11,6 +11,7 @@ import polars as pl
 from basic_control.data.draw import content_id
 from basic_control.data.errors import InputError
 from basic_control.metrics.analysis.pairs import (
+    LEAST_COMMON,
     Comparison,
     DraftedComparison,
     conclude,
@@ -18,7 +19,8 @@ from basic_control.metrics.analysis.pairs import (
     draft_nothing,
     score_of_suite,
 )
-from basic_control.metrics.analysis.questions import QuestionChanges, pair_questions
+from basic_control.metrics.analysis.questions import QuestionChanges, pair_questions, with_templates
+from basic_control.metrics.analysis.rounds import may_stop
 from basic_control.metrics.analysis.rules import (
     Provenance,
     RuleDifference,
@@ -31,8 +33,6 @@ from basic_control.metrics.analysis.values import KEY, observations, question_va
 from basic_control.metrics.stats.regression import Change, Regression, regressions
 
 SHOWN = 10
-LEAST_COMMON = 0.95
-"""Minimum share of the baseline's questions that a run must ask to be comparable."""
 NOTHING = 1e-12
 _RUN, _BASELINE = "run", "baseline"
 _SCORED = ("item_id", "model", "repeat", "metric", "value", "status", "reason")
@@ -254,6 +254,9 @@ def _paired(
         """Give a baseline's rows the run's item ids."""
         return rows.join(ids, left_on="item_id", right_on="before").drop("item_id").rename({"after": "item_id"})
 
+    # What the run states of a question's template counts, else what the baseline did.
+    former = with_templates(rename(baseline.items.filter(suite=suite)), items)
+    items = with_templates(items, former)
     before = rename(before)
     after = after.join(ids, left_on="item_id", right_on="after", how="semi")
     both = pl.concat(
@@ -262,7 +265,9 @@ def _paired(
     )
     once = observations(both, items)
     strata = bool(run.provenance.suites[suite].rules.get("strata"))
-    line = score_of_suite(suite, metrics, strata=strata)
+    rules = [side.provenance.suites[suite] for side in (baseline, run)]
+    is_followed = any(rule.in_rounds for rule in rules) and (strata or may_stop(items))
+    line = replace(score_of_suite(suite, metrics, strata=strata), in_rounds=is_followed)
     drafts = draft_comparisons(question_values(once.scores, once.items), [line], [(_RUN, _BASELINE)])
     draft = drafts[0] if drafts else draft_nothing(line, _RUN, _BASELINE)
     sample = draft.sample.seen

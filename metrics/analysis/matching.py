@@ -22,8 +22,8 @@ from basic_control.metrics.analysis.pairs import (
     pairs_in,
     scores_to_compare,
 )
+from basic_control.metrics.analysis.rounds import may_stop
 from basic_control.metrics.analysis.values import KEY, question_values, values_of
-from basic_control.metrics.stats.margins import PairedSample
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +73,11 @@ def compare_fields(
     earlier-given (`model_a` is the later). Holm's correction covers all headlines and pairs of all fields; pairs
     without a common question are left out. Groups are computed for fields of three or more.
 
-    For a suite with interim looks (`stop`) a pair has its difference, but neither interval nor test.
+    A suite that was asked in rounds (`stop`) is tested by a sequence; its TOTAL has a difference alone.
     """
-    followed = {suite.name for suite in suites if suite.stop}
+    followed = {
+        suite.name for suite in suites if suite.stop and (suite.strata or may_stop(items.filter(suite=suite.name)))
+    }
     drafts: list[DraftedComparison] = []
     for field in compared:
         order = [model.label for model in field]
@@ -85,16 +87,13 @@ def compare_fields(
             lines = metrics_to_compare(values, suites)
         else:
             lines = scores_to_compare(suites, values["metric"].unique().to_list())
+        lines = [replace(line, in_rounds=line.suite in followed) for line in lines]
         drafts += draft_comparisons(values, lines, pairs_in(values, order, crossed))
-    common = [draft for draft in drafts if draft.comparison.n]
-    tested = [
-        replace(draft, sample=PairedSample()) if draft.comparison.suite in followed else draft for draft in common
-    ]
-    pairs = conclude(tested)
+    pairs = conclude([draft for draft in drafts if draft.comparison.n])
     grouped: list[Grouping] = []
     for field in compared:
         labels = {model.label for model in field}
-        own = [pair for pair in pairs if pair.suite not in followed and {pair.model_a, pair.model_b} <= labels]
+        own = [pair for pair in pairs if pair.test.p_value is not None and {pair.model_a, pair.model_b} <= labels]
         # Of two models the pair says it all.
         grouped += groups(own) if len(labels) > 2 else ()  # noqa: PLR2004 - see above
     return pairs, grouped

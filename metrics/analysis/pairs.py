@@ -37,6 +37,8 @@ from basic_control.metrics.stats.power import ALPHA, HolmStep, detectable, holm
 Scope = Literal["metric", "suite", "total", "overall"]
 """What is compared: a metric, the mean of a suite's metrics, a TOTAL over families, or the overall score."""
 
+LEAST_COMMON = 0.95
+"""Minimum share of the earlier side's questions in common, for these to stand for all of them."""
 _PAIR = 2
 _QUESTION = ("suite", "item_id")
 
@@ -64,14 +66,17 @@ class PairedTest:
 class MissingPairs:
     """What is missing from a paired difference, in both sides' answers, and the difference at its bounds.
 
-    `n_lost` answers failed, `n_cut` were truncated: `low` and `high` bound the difference, with their p-values.
-    `hangs`: the conclusion is not the same at both bounds and between. `n_alike` questions are missing on both
-    sides for the same cause and count as equal.
+    `n_before` questions have the earlier side's answer, of which `n_unasked` have none of the later side. `n_lost`
+    answers failed, `n_cut` were truncated: `low` and `high` bound the difference, with their p-values. `hangs`: the
+    conclusion is not the same at both bounds and between. `n_alike` questions are missing on both sides for the
+    same cause and count as equal.
     """
 
     n_cut: int = 0
     n_lost: int = 0
     n_alike: int = 0
+    n_before: int = 0
+    n_unasked: int = 0
     low: float | None = None
     high: float | None = None
     p_low: float | None = None
@@ -110,6 +115,17 @@ class Comparison:
         p_adjusted = self.test.p_adjusted
         return p_adjusted is not None and p_adjusted < ALPHA and not self.missing.hangs
 
+    @property
+    def n_units(self) -> int:
+        """The number of independent units among the questions; that of the questions where nothing was tested."""
+        return self.test.interval.units or self.n
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether fewer than 95 % of the earlier side's questions are in common: they do not stand for all."""
+        missing = self.missing
+        return missing.n_before - missing.n_unasked < LEAST_COMMON * missing.n_before
+
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
@@ -135,12 +151,16 @@ class SuitePart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ComparedScore:
-    """What is compared: one suite's metrics, or several suites by their weights."""
+    """What is compared: one suite's metrics, or several suites by their weights.
+
+    `in_rounds`: a side was asked until decided, so its number of questions hangs on the replies.
+    """
 
     scope: Scope
     suite: str
     metric: str
     parts: tuple[SuitePart, ...]
+    in_rounds: bool = False
 
 
 def score_of_metric(suite: str, metric: str, *, strata: bool = False) -> ComparedScore:
@@ -290,13 +310,14 @@ def _draft(a: pl.DataFrame, b: pl.DataFrame, model_a: str, model_b: str, line: C
     n_left_out = questions.height - scored.height
     if scored["suite"].n_unique() < len(line.parts):
         scored = scored.clear()  # a mean over suites needs each of them
+    n_unasked = b.join(a, on=_QUESTION, how="anti").height
     n_cut, n_lost = (int((questions[name] + questions[f"{name}_before"]).sum()) for name in ("n_cut", "n_lost"))
-    missing = MissingPairs(n_cut, n_lost, questions.select(ALIKE.sum()).item())
+    missing = MissingPairs(n_cut, n_lost, questions.select(ALIKE.sum()).item(), b.height, n_unasked)
     draft = draft_nothing(line, model_a, model_b)
     if scored.is_empty():
         comparison = replace(draft.comparison, n_left_out=n_left_out, missing=missing)
         return replace(draft, comparison=comparison)
-    difference = _sample(scored, "value", "value_before")
+    difference = _sample(scored, "value", "value_before", line)
     mean_a, mean_b = difference.means or (None, None)
     comparison = replace(
         draft.comparison,
@@ -313,13 +334,17 @@ def _draft(a: pl.DataFrame, b: pl.DataFrame, model_a: str, model_b: str, line: C
     ends = (difference, difference)
     if n_cut or n_lost:  # a's worst and best over all questions that both were asked
         rows = equated(questions)
-        ends = (_sample(rows, "lower", "upper_before"), _sample(rows, "upper", "lower_before"))
-    return DraftedComparison(comparison, PairedSample(difference, *ends), scored["item_id"])
+        worst, best = _sample(rows, "lower", "upper_before", line), _sample(rows, "upper", "lower_before", line)
+        ends = (worst, best)
+    # A TOTAL in rounds has rounds for units, which two runs need not have in common.
+    sample = PairedSample() if line.in_rounds and line.scope == "total" else PairedSample(difference, *ends)
+    return DraftedComparison(comparison, sample, scored["item_id"])
 
 
-def _sample(rows: pl.DataFrame, a: str, b: str) -> Differences:
+def _sample(rows: pl.DataFrame, a: str, b: str, line: ComparedScore) -> Differences:
     after, before = (rows[name].to_numpy().astype(np.float64) for name in (a, b))
-    return paired(after, before, weights=_weights(rows), clusters=rows["cluster"].to_numpy())
+    sample = paired(after, before, weights=_weights(rows), clusters=rows["cluster"].to_numpy())
+    return replace(sample, in_rounds=line.in_rounds)
 
 
 def _weights(rows: pl.DataFrame) -> Floats:

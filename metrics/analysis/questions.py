@@ -41,7 +41,8 @@ class QuestionChanges:
     """Changes in a suite's questions; `before` is the earlier run, or the baseline.
 
     All numbers count distinct questions. `relabelled` have another expected answer, `reworded` another text under
-    the same declared id (not counted as common), `only_before` and `only_after` are on one side only.
+    the same declared id (not counted as common), `only_before` and `only_after` are on one side only. `regrouped`
+    are of another template, or of none on one side.
     """
 
     suite: str
@@ -52,6 +53,7 @@ class QuestionChanges:
     reworded: MovedQuestions = MovedQuestions()
     only_before: MovedQuestions = MovedQuestions()
     only_after: MovedQuestions = MovedQuestions()
+    regrouped: MovedQuestions = MovedQuestions()
 
     @property
     def share(self) -> float:
@@ -83,7 +85,10 @@ def pair_questions(suite: str, before: pl.DataFrame, after: pl.DataFrame) -> tup
 
 def _keyed(before: pl.DataFrame, after: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Add the question key to the rows of both sides."""
-    sides = [side.select(_COLUMNS).unique("item_id", keep="first", maintain_order=True) for side in (before, after)]
+    sides = [
+        _with_template(side).select(*_COLUMNS, "template").unique("item_id", keep="first", maintain_order=True)
+        for side in (before, after)
+    ]
     declared = all((side["question_id"] != side["text_digest"]).any() for side in sides)
     key = pl.col("question_id" if declared else "text_digest")
     old, new = (side.with_columns(key=key, answer_digest=pl.col("answer_digest").fill_null("")) for side in sides)
@@ -94,19 +99,36 @@ def _moved(suite: str, old: pl.DataFrame, new: pl.DataFrame, both: pl.DataFrame)
     common = both.select("key").unique()
     left, right = (side.join(common, on="key", how="anti", maintain_order="left") for side in (old, new))
     relabelled = both.filter(pl.col("answer_digest") != pl.col("answer_digest_right"))
+    later = {"question_id": "question_id_right", "prompt": "prompt_right"}
     answers = {"before": "answer", "after": "answer_right"}
     return QuestionChanges(
         suite,
         n_before=old["key"].n_unique(),
         n_after=new["key"].n_unique(),
         n_common=common.height,
-        relabelled=_listed(
-            relabelled.with_columns(question_id="question_id_right", prompt="prompt_right"), **answers
-        ),
+        relabelled=_listed(relabelled.with_columns(**later), **answers),
         reworded=_listed(right.join(left, on="key", how="semi", maintain_order="left")),
         only_before=_listed(left.join(right, on="key", how="anti", maintain_order="left")),
         only_after=_listed(right.join(left, on="key", how="anti", maintain_order="left")),
+        regrouped=_listed(both.filter(pl.col("template") != pl.col("template_right")).with_columns(**later)),
     )
+
+
+def _with_template(items: pl.DataFrame) -> pl.DataFrame:
+    """Return items with their templates; null where nothing says whether they have one."""
+    return items if "template" in items.columns else items.with_columns(template=pl.lit(None, pl.String))
+
+
+def with_templates(items: pl.DataFrame, partners: pl.DataFrame) -> pl.DataFrame:
+    """Return items with the templates of their partners where these state any: those of one question are one fact.
+
+    A row of `partners` is an item with its `item_id` among `items`, and its template.
+    """
+    stated = partners.filter(pl.col("template").fill_null("") != "").unique("item_id", keep="first")
+    joined = _with_template(items).join(
+        stated.select("item_id", _stated="template"), on="item_id", how="left", maintain_order="left"
+    )
+    return joined.with_columns(template=pl.coalesce("_stated", "template")).drop("_stated")
 
 
 def _listed(rows: pl.DataFrame, **answers: str) -> MovedQuestions:
@@ -147,7 +169,9 @@ def align(runs: Mapping[str, pl.DataFrame]) -> AlignedItems:
             partner = dict(rows.select("after", "before").iter_rows())
             ids[run] |= {one: partner.get(one, one) for one in own["item_id"]}
             told.append(changes if known[suite] is first[suite] else pair_questions(suite, first[suite], own)[1])
-            known[suite] = pl.concat([known[suite], own.filter(~pl.col("item_id").is_in([*partner]))])
+            later = _with_template(own).with_columns(pl.col("item_id").replace(partner))
+            former = with_templates(known[suite], later)
+            known[suite] = pl.concat([former, _with_template(own).filter(~pl.col("item_id").is_in([*partner]))])
         moved[run] = tuple(told)
     empty = next(iter(runs.values())).clear() if runs else pl.DataFrame()
     return AlignedItems(ids, pl.concat([empty, *known.values()]), moved)

@@ -42,6 +42,11 @@ def count_shared(items: pl.DataFrame) -> int:
     return int(_sizes(items.with_columns(unit_of()))["is_shared"].sum())
 
 
+def may_stop(items: pl.DataFrame) -> bool:
+    """Return whether a suite of these items may stop early: no templates are shared, or enough of them."""
+    return not 0 < count_shared(items) < MIN_TEMPLATES
+
+
 def cut_into_templates(drawn: pl.DataFrame, seed: int, stop: Stop) -> list[pl.DataFrame]:
     """Split items that share templates into rounds of whole templates, in an order drawn from the seed.
 

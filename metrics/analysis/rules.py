@@ -29,7 +29,8 @@ class SuiteRules:
     """The rules that decide a suite: the metrics of its scores, its headlines, and every rule by path.
 
     `headlines` are the metrics of each headline by their weights ('' names a mean of several); empty for a file,
-    and for a baseline of an earlier version, whose only one was the mean of its metrics. Paths are `threshold`,
+    and for a baseline of an earlier version, whose only one was the mean of its metrics. `in_rounds`: it was asked
+    until decided. Paths are `threshold`,
     `metrics.<metric>.<option>`, `judges.<metric>.<judge>`, `judge_prompts.<metric>.<prompt>` and so on; values are
     JSON. `defaults` are the metric options' defaults, used where a baseline predates an option; a baseline has
     none.
@@ -39,6 +40,7 @@ class SuiteRules:
     rules: Mapping[str, Any] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
     headlines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    in_rounds: bool = False
 
     @property
     def lines(self) -> Mapping[str, Mapping[str, float]]:

@@ -8,6 +8,8 @@
 - `StudentT` (`student`): five to nine clusters, too few to flip. Student's t over their sums.
 - `SignFlips` (`sign-flip`): everything else. Random signs on the units' weighted sums: exact for differences
   symmetric about the margin, whatever their weights.
+- `BetOnUnits` (`sequence`): what was asked until decided. A test for one look says too much where the replies chose
+  the number of units; a capital from betting on the units' means, whatever their order, may be looked at any time.
 - `EqualPairs` (`equal`): pairs that are all equal. A share q of further units might differ; the limit is the
   largest q that so many equal units do not reject.
 
@@ -27,8 +29,9 @@ import numpy as np
 import numpy.typing as npt
 
 from basic_control.metrics.stats.intervals import Codes, Floats, Interval, summed, units_of
+from basic_control.metrics.stats.sequential import capital, lower
 
-Test = Literal["tango", "student", "sign-flip", "equal", "none"]
+Test = Literal["tango", "student", "sign-flip", "sequence", "equal", "none"]
 
 FEWEST_FLIPPED = 10
 """Minimum number of clusters for sign flips: fewer have too few patterns for small levels."""
@@ -51,7 +54,7 @@ class Differences:
     of weights, which add up to 1. Of `n` questions the first side is better on `won`, the second on `lost`.
     `counts`: yes/no pairs without clusters and with equal weights. `squares`: the sum of the questions' squared
     weights. `fixed_templates`: so few templates are shared that results hold for these only. `means` are those of
-    the two sides, where known.
+    the two sides, where known. `in_rounds`: the number of units was chosen by what was replied.
     """
 
     totals: Floats
@@ -66,6 +69,7 @@ class Differences:
     squares: float
     fixed_templates: bool = False
     means: tuple[float, float] | None = None
+    in_rounds: bool = False
 
     @property
     def variance(self) -> float:
@@ -132,6 +136,8 @@ def _even(weights: Floats) -> bool:
 
 def method_of(sample: Differences, *, level: float = 0.025) -> "MarginTest":
     """Choose the test of a sample; `level` is the smallest one-sided level at which it will be used."""
+    if sample.in_rounds:
+        return BetOnUnits(sample)
     if sample.counts:
         return PairCounts(sample.won, sample.lost, sample.n, fixed_templates=sample.fixed_templates)
     if not sample.won + sample.lost:
@@ -168,8 +174,12 @@ def few_clusters(sample: Differences) -> bool:
 
 
 def least_p(sample: Differences) -> float:
-    """Compute the smallest possible one-sided p-value for this number of units."""
-    return 0.0 if few_clusters(sample) else 0.5 ** (sample.n if sample.counts else len(sample.totals))
+    """Compute the smallest possible one-sided p-value for this number of units; 0 where it is not computed."""
+    return (
+        0.0
+        if few_clusters(sample) or sample.in_rounds
+        else 0.5 ** (sample.n if sample.counts else len(sample.totals))
+    )
 
 
 def two_sided(test: "MarginTest") -> float:
@@ -275,6 +285,42 @@ class StudentT:
         return Interval(max(mean + low, -1.0), min(mean - high, 1.0), "student", len(self._sample.totals))
 
 
+class BetOnUnits:
+    """A confidence sequence for the mean of the units' differences, after the last of them.
+
+    The bets are fixed, so the capital does not depend on the order of the units.
+
+    Source: SPEC 12; Waudby-Smith and Ramdas 2024.
+    """
+
+    name: Test = "sequence"
+
+    def __init__(self, sample: Differences) -> None:
+        self._units, self._fixed = len(sample.totals), sample.fixed_templates
+        shares = (np.clip(sample.totals / sample.sizes, -1.0, 1.0) + 1) / 2
+        self._values, counts = np.unique(np.round(shares, _DECIMALS), return_counts=True)
+        self._counts = counts.astype(np.float64)
+
+    def below(self, margin: float) -> float:
+        """Return the p-value against a true difference of `margin` or more."""
+        return self._p_value(1 - self._values, (1 - margin) / 2)
+
+    def above(self, margin: float) -> float:
+        """Return the p-value against a true difference of `margin` or less."""
+        return self._p_value(self._values, (1 + margin) / 2)
+
+    def _p_value(self, values: Floats, share: float) -> float:
+        return math.exp(-max(capital(values, self._counts, max(share, _NOTHING)), 0.0))
+
+    def limits(self, levels: tuple[float, float]) -> Interval:
+        """Return lower and upper limit, each one-sided at its own level."""
+        low, high = (
+            lower(values, self._counts, level)
+            for values, level in zip((self._values, 1 - self._values), levels, strict=True)
+        )
+        return Interval(2 * low - 1, 1 - 2 * high, "sequence", self._units, self._fixed)
+
+
 class EqualPairs:
     """Pairs that are all equal: bounds on the mean from the share of further units that may differ."""
 
@@ -358,7 +404,7 @@ class SignFlips:
         return (b + side * math.sqrt(max(b * b - a * c, 0.0))) / a
 
 
-MarginTest = PairCounts | StudentT | EqualPairs | SignFlips
+MarginTest = PairCounts | StudentT | EqualPairs | SignFlips | BetOnUnits
 """A test of a sample of differences against any margin, and its limits."""
 
 

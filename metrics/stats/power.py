@@ -175,9 +175,9 @@ def detectable(sample: Differences, room: float, *, level: float, max_drop: floa
     turn: to make a side worse, those that are right. The spread is that without the observed difference; for yes/no
     pairs a greater difference turns such responses at random; grades spread wider by two fifths of it. Counts:
     exact. Other samples: by the normal approximation. None if no difference would do, or if so few units could not
-    reach the level at all.
+    reach the level at all, or were asked in rounds: how many there are hangs on the difference.
     """
-    if least_p(sample) >= level or room <= 0:
+    if least_p(sample) >= level or room <= 0 or sample.in_rounds:
         return None
     beyond_chance = math.sqrt(max(sample.mean**2 - sample.variance, 0.0))
     moved = min(beyond_chance, 0.999 * room)
@@ -234,7 +234,7 @@ def _flipped(sample: Differences, level: float) -> Callable[[float, float], floa
 
 
 def needed_units(sample: Differences, *, max_drop: float, level: float) -> int | None:
-    """Compute the number of similar questions that distinguish no change from a drop of `max_drop` with power 0.8.
+    """Compute the number of similar units that distinguish no change from a drop of `max_drop` with power 0.8.
 
     One-sided at `level`; None as in `needed_pairs`, or for a single unit.
     """
@@ -246,7 +246,7 @@ def needed_units(sample: Differences, *, max_drop: float, level: float) -> int |
     factor = max(reach**2 * sample.variance / max_drop**2, math.log2(1 / level) / units)
     if not sample.won + sample.lost:  # `margins.EqualPairs`
         factor = math.log(level) / math.log1p(-max_drop) / units if max_drop < 1 else 1 / units
-    needed = math.ceil(sample.n * factor)
+    needed = math.ceil(units * factor)
     return needed if needed <= _MOST_PAIRS else None
 
 

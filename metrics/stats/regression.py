@@ -16,7 +16,7 @@ from basic_control.metrics.stats.margins import Differences, MarginTest, PairedS
 from basic_control.metrics.stats.power import ALPHA, HolmStep, detectable, holm, needed_units
 
 Change = Literal["regressed", "held", "undecided"]
-Test = Literal["binomial", "tango", "student", "sign-flip", "equal", "none"]
+Test = Literal["binomial", "tango", "student", "sign-flip", "sequence", "equal", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,10 @@ class Regression:
     is significantly less, the `lower` bound lies above; also if all pairs are equal and nothing is tolerated, or
     all responses are identical; else `undecided`. The bounds are one-sided, at the levels of Holm's steps.
     `improved`: it held, and the lower bound lies above 0. The p-values are one-sided, before Holm. If undecided,
-    `detectable` is the smallest true drop that so many questions would have shown to be more than `max_drop`, and
-    `n_needed` the number that would tell no change from a drop of `max_drop`, both with power 0.8 at these levels
-    (None: no such number). `hangs`: it is undecided because the outcome differs at the bounds of missing and
-    truncated responses.
+    `detectable` is the smallest true drop that so many units would have shown to be more than `max_drop`, and
+    `n_needed` the number of units that would tell no change from a drop of `max_drop`, both with power 0.8 at these
+    levels (None: no such number, or asked in rounds). `hangs`: it is undecided because the outcome differs at the
+    bounds of missing and truncated responses.
     """
 
     outcome: Change
@@ -68,7 +68,7 @@ def regressions(
 
 
 def _add_outlook(decision: Regression, sample: PairedSample) -> Regression:
-    if decision.outcome != "undecided" or sample.seen is None:
+    if decision.outcome != "undecided" or sample.seen is None or sample.seen.in_rounds:
         return decision
     max_drop, right = decision.max_drop, max(sample.seen.means or (0.0,))
     return replace(

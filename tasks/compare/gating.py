@@ -139,7 +139,8 @@ def _narrow(side: Side, chosen: Mapping[str, str], *, opposite: Side) -> Side:
         rules = provenance.suites.get(suite, SuiteRules(()))
         stated = {name: value for name, value in rules.rules.items() if name == "strata" and value}
         stated |= _judges(side, opposite, metric)
-        suites[suite] = SuiteRules((metric,), rules.rules if is_whole else stated, rules.defaults)
+        kept = rules.rules if is_whole else stated
+        suites[suite] = SuiteRules((metric,), kept, rules.defaults, in_rounds=rules.in_rounds)
     return replace(side, provenance=replace(provenance, suites=suites))
 
 

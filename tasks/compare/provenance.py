@@ -57,6 +57,7 @@ def provenance_of(manifest: Mapping[str, Any]) -> Provenance:
                 dict(_rules(suite, manifest)),
                 dict(_defaults(suite)),
                 {} if METHODOLOGY not in manifest else {one.headline: one.shares for one in headlines(suite)},
+                in_rounds=suite.stop is not None,
             )
             for suite in suites
         },

@@ -12,7 +12,7 @@ import polars as pl
 from basic_control.data.deciding import headlines
 from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
-from basic_control.data.suites import Suite, prompted
+from basic_control.data.suites import Stop, Suite, prompted
 from basic_control.data.tables import SCORES
 from basic_control.metrics.analysis.matching import (
     ComparedModel,
@@ -220,6 +220,10 @@ def _suites(whole: Sequence[Side]) -> dict[str, Suite]:
     for suite in (suite for side in whole for suite in side.suites):
         stop = suite.stop or (suites[suite.name].stop if suite.name in suites else None)
         suites[suite.name] = suite.model_copy(update={"stop": stop})
+    # A pinned baseline says no more of its suites than what decides them.
+    for name, rules in (entry for side in whole for entry in side.provenance.suites.items()):
+        if rules.in_rounds and name in suites and not suites[name].stop:
+            suites[name] = suites[name].model_copy(update={"stop": Stop()})
     return suites
 
 

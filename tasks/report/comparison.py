@@ -21,7 +21,8 @@ from basic_control.tasks.report.regressions import size
 from basic_control.tasks.report.remarks import notes
 from basic_control.tasks.report.tables import Column, Table, column_maker
 from basic_control.tasks.report.text import fenced, grouped, p_value, percent, plain, points
-from basic_control.tasks.report.words import remarks
+from basic_control.tasks.report.words import counted
+from basic_control.tasks.report.words import remarks as conditions
 
 LONGEST, SHORTEST = 20_000, 200
 """Maximum characters shown of a text; and the minimum if there are many texts."""
@@ -40,15 +41,25 @@ _WORDS = 2_000
 def verdict(pair: Comparison) -> str:
     """Return the outcome of a comparison: better, worse, same; undecided if missing or truncated replies decide it.
 
-    Untested if results were inspected in between.
+    Undecided too, unless it shows a difference, on too few of the earlier side's questions. Untested: a TOTAL that
+    was asked in rounds.
     """
     if pair.difference is not None and pair.test.p_value is None:
         return "untested"
     if pair.missing.hangs:
         return "undecided"
     if pair.difference is None or not pair.significant:
-        return "same"
+        return "undecided" if pair.is_partial else "same"
     return "better" if pair.difference > 0 else "worse"
+
+
+def remarks(pair: Comparison) -> list[str]:
+    """Return the qualifications of a comparison, and on how few of the earlier side's questions it rests."""
+    listed = conditions(pair)
+    if pair.is_partial:
+        total = pair.missing.n_before
+        listed.append(say("compare.partial", n=total - pair.missing.n_unasked, total=total))
+    return listed
 
 
 def conclusion(pair: Comparison) -> str:
@@ -79,6 +90,7 @@ def _answer(pair: Comparison) -> str:
         by=size(pair),
         p=p_value(pair.test.p_adjusted),
         n=pair.n,
+        questions=counted(pair),
     )
     more = remarks(pair)
     if outcome in {"same", "equal"} and pair.test.detectable is not None:
@@ -88,7 +100,7 @@ def _answer(pair: Comparison) -> str:
 
 def outcome_of(pair: Comparison) -> str:
     """Return the outcome of a comparison, or equal if no question tells the two apart."""
-    alike = pair.n and not (pair.only_a or pair.only_b or pair.missing.hangs)
+    alike = pair.n and not (pair.only_a or pair.only_b or pair.missing.hangs or pair.is_partial)
     return "equal" if alike and not pair.difference else verdict(pair)
 
 
@@ -126,7 +138,7 @@ def table(found: RunComparison) -> Table:
         found.pairs,
         column("what", headline),
         column("before_after", lambda pair: f"{pair.model_b} → {pair.model_a}"),
-        column("n", lambda pair: str(pair.n), numeric=True),
+        column("n", _count, numeric=True),
         column("before", lambda pair: percent(pair.mean_b), numeric=True),
         column("after", lambda pair: percent(pair.mean_a), numeric=True),
         column("difference", interval, numeric=True),
@@ -136,6 +148,10 @@ def table(found: RunComparison) -> Table:
         column("verdict", conclusion),
     )
     return replace(made, tones=tones)
+
+
+def _count(pair: Comparison) -> str:
+    return f"{pair.n} ({pair.n_units})" if pair.n_units < pair.n else str(pair.n)
 
 
 def title(found: RunComparison) -> str:

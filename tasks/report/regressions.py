@@ -45,7 +45,10 @@ def regression(change: HeadlineChange) -> str:
     if pair.difference is None:
         return say("regression.nothing") + few
     tolerated = written(f"{100 * decision.max_drop:g}")
-    counts = {"n": pair.n, "outcome": say(f"regression.{'improved' if decision.improved else decision.outcome}")}
+    is_clustered = pair.n_units < pair.n
+    pairs = say("regression.n_independent" if is_clustered else "regression.n_pairs", n=pair.n, units=pair.n_units)
+    outcome = say(f"regression.{'improved' if decision.improved else decision.outcome}")
+    counts = {"n": pair.n, "pairs": pairs, "outcome": outcome}
     is_test_decided = decision.lower is not None and decision.lower > -decision.max_drop
     if decision.outcome == "held" and not pair.difference and not is_test_decided:
         told = say("regression.equal", **counts)
@@ -55,17 +58,30 @@ def regression(change: HeadlineChange) -> str:
     if few:
         return told + few
     missing = pair.missing
+    if pair.test.interval.fixed_templates:
+        told += f"; {say('compare.fixed_templates')}"
     if missing.n_alike:
         told += f"; {say('compare.alike', n=missing.n_alike)}"
     if decision.hangs:
         what = lacking(missing.n_lost, missing.n_cut)
         return f"{told}; {say('regression.hangs', what=what, low=points(missing.low), high=points(missing.high))}"
-    if decision.outcome != "undecided":
+    if decision.outcome != "undecided" or decision.test == "sequence":
         return told
-    drop, needed = decision.detectable, decision.n_needed
-    shown = "regression.blind" if drop is None else "regression.shown"
-    told += f"; {say(shown, n=pair.n, drop=points(drop).lstrip('+'))}"
-    return told if needed is None else f"{told}; {say('regression.needed', n=needed, tolerated=tolerated)}"
+    return f"{told}; {_describe_outlook(pair, decision)}"
+
+
+def _describe_outlook(pair: Comparison, decision: Regression) -> str:
+    """Return what so many units can show, and how many would show more."""
+    if decision.test == pair.test.method == "none":
+        return say("compare.untested")
+    shown = "regression.blind" if decision.detectable is None else "regression.shown"
+    unit = "regression.n_units" if pair.n_units < pair.n else "regression.n_pairs"
+    drop = points(decision.detectable).lstrip("+")
+    parts = [say(shown, pairs=say(unit, n=pair.n_units), drop=drop)]
+    if decision.n_needed is not None:
+        tolerated = written(f"{100 * decision.max_drop:g}")
+        parts.append(say("regression.needed", pairs=say(unit, n=decision.n_needed), tolerated=tolerated))
+    return "; ".join(parts)
 
 
 def lines(comparison: BaselineComparison | None) -> Iterator[str]:
@@ -141,6 +157,7 @@ def moved_lines(moved: QuestionChanges) -> Iterator[str]:
         "reworded": (moved.reworded, moved.n_before),
         "only_before": (moved.only_before, moved.n_before),
         "only_after": (moved.only_after, moved.n_after),
+        "regrouped": (moved.regrouped, moved.n_common),
     }
     for kind, (questions, total) in kinds.items():
         if questions.n:

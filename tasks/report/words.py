@@ -136,6 +136,12 @@ def remarks(pair: "Comparison") -> list[str]:
     return found
 
 
+def counted(pair: "Comparison") -> str:
+    """Return how many questions were compared, and how many independent ones these are."""
+    is_clustered = pair.n_units < pair.n
+    return say("compare.n_independent" if is_clustered else "compare.n_questions", n=pair.n, units=pair.n_units)
+
+
 def money(value: float | None, currency: str) -> str:
     """Format a sum of money with enough significant decimals; without a price it says so."""
     if value is None:

@@ -1,6 +1,7 @@
 """Baselines: a run's scores by question, in one small file without texts, for a team to commit."""
 
 import json
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,7 +26,7 @@ _GROUP = ("suite", "family")
 """What a file names once for many questions."""
 _IDS = dict.fromkeys(("item_id", *ITEMS.added), pl.String())
 _VALUES = ("item_id", "repeat", "value", "status", "reason")
-_UNKNOWN = dict.fromkeys(("level", "language", "template"), pl.lit("")) | {"facts": pl.lit("{}")}
+_UNKNOWN = dict.fromkeys(("level", "language"), pl.lit("")) | {"facts": pl.lit("{}")}
 """Columns of items that a baseline does not have."""
 _REPLIES = {"item_id": pl.String(), "repeat": pl.Int64(), "reply": pl.String()}
 
@@ -70,7 +71,12 @@ def write(baseline: Baseline, path: Path) -> Path:
     """
     side = baseline.side
     suites = {
-        name: {"score": suite.score, "headlines": suite.headlines, "rules": suite.rules}
+        name: {
+            "score": suite.score,
+            "headlines": suite.headlines,
+            "rules": suite.rules,
+            "in_rounds": suite.in_rounds,
+        }
         for name, suite in side.provenance.suites.items()
     }
     tables = {kind: list(map(Ref.as_dict, refs)) for kind, refs in baseline.tables.items()}
@@ -91,7 +97,7 @@ def write(baseline: Baseline, path: Path) -> Path:
         .alias("reason")
     )
     sections = {
-        "questions": _group_columns(questions.sort(*_GROUP, "item_id"), _GROUP, (*_IDS,)),
+        "questions": _group_columns(questions.sort(*_GROUP, "item_id"), _GROUP, (*_IDS, "template")),
         "scores": _group_columns(
             side.scores.with_columns(reason).sort("model", "suite", "metric", "item_id", "repeat"),
             ("model", "suite", "metric"),
@@ -142,13 +148,18 @@ def read(name: str, folder: str = BASELINES) -> Baseline:
         facts = raw["facts"]
         suites = {
             suite: SuiteRules(
-                tuple(rules["score"]), dict(rules["rules"]), headlines=dict(rules.get("headlines", {}))
+                tuple(rules["score"]),
+                dict(rules["rules"]),
+                headlines=dict(rules.get("headlines", {})),
+                in_rounds=bool(rules.get("in_rounds")),
             )
             for suite, rules in facts["suites"].items()
         }
-        # Earlier baselines name no families.
-        families = ({"family": "", **group} for group in raw["questions"])
-        questions = _join_groups(families, _GROUP, _IDS)
+        # Earlier baselines name neither families nor templates.
+        earlier = {"family": ""}
+        blanks = (dict(earlier, template=[None] * len(group["item_id"])) for group in raw["questions"])
+        stated = map(operator.or_, blanks, raw["questions"])
+        questions = _join_groups(stated, _GROUP, {**_IDS, "template": pl.String()})
         kinds = {name: SCORES.columns[name] for name in _VALUES}
         side = ComparedSide(
             str(raw["name"]),

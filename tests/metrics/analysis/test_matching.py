@@ -91,7 +91,7 @@ def test_what_cannot_be_told_apart_is_grouped() -> None:
     assert grouping.groups == (("a", "b"), ("c",))
 
 
-def test_of_a_suite_that_was_looked_at_in_between_no_test_is_made_and_none_is_grouped() -> None:
+def test_a_suite_that_was_looked_at_in_between_is_tested_by_a_sequence_and_its_total_not_at_all() -> None:
     names = ["a", "b", "c"]
     scores, items = rows(names, right=lambda model, n: float(n % 10 < {"a": 9, "b": 9, "c": 1}[model]))
     (name,) = items["suite"].unique()
@@ -102,7 +102,11 @@ def test_of_a_suite_that_was_looked_at_in_between_no_test_is_made_and_none_is_gr
         tested, grouped = compare_fields(scores, items, listed, [once], metrics)
         assert [pair.test.p_value is None for pair in tested] == [False] * 3
         assert len(grouped) == 1
-        pairs, none = compare_fields(scores, items, listed, [once.model_copy(update={"stop": Stop()})], metrics)
+        stopped = once.model_copy(update={"stop": Stop()})
+        pairs, _ = compare_fields(scores, items, listed, [stopped], metrics)
+        assert {pair.test.method for pair in pairs} == {"sequence"}
+        total = stopped.model_copy(update={"strata": "family"})
+        pairs, none = compare_fields(scores, items, listed, [total], metrics)
         assert [(pair.test.p_value, pair.test.p_adjusted, pair.test.interval.low) for pair in pairs] == [
             (None, None, None)
         ] * 3
