@@ -118,7 +118,7 @@ def _of_file(one: str) -> Declaration:
 
 
 def _registered() -> Iterator[Declaration]:
-    for point in plugins.registered("suites"):
+    for point in plugins.list_entry_points("suites"):
         text = plugins.load(point)
         if not isinstance(text, str):
             raise InputError(f"entry point {point.name} = {point.value}: expected a suite's YAML as text.")

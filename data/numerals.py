@@ -31,7 +31,7 @@ class Number(NamedTuple):
     percent: bool = False
     joined: bool = False
 
-    def moved(self, by: int) -> "Number":
+    def shift(self, by: int) -> "Number":
         """Return the same number shifted by this many characters."""
         return self._replace(start=self.start + by, end=self.end + by)
 
@@ -45,17 +45,21 @@ _WIDE = {
 }
 
 
-def narrow(text: str) -> str:
+def narrow_digits(text: str) -> str:
     """Return the text with every script's digits (Unicode Nd) and full-width signs as ASCII, same length."""
     return text if text.isascii() else text.translate(_WIDE)
 
 
+# Between the digits of one number: 1,080; 1 234; LaTeX's 1{,}080 and 1\,080.
 _SEPARATOR = r"(?:[.,'’ \u00a0\u2007\u2009\u202f]|\{,\}|,?\\[,;! ])"
 _UP = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+# A power of ten, as digits or superscripts: ×10^3, \cdot 10^{-2}, ·10³.
 _TEN = rf"\s?(?:×|x|\*|·|\\times|\\cdot)\s?10(?:\s?\^\s?\{{?(?P<p>-?[0-9]++)\}}?|(?P<s>⁻?[{_UP}]++))"
+# Any power: e-3, ×10^3, ^3, ³.
 _POWER = rf"(?:[eE](?P<e>[+-]?[0-9]++)(?!\w)|{_TEN}|\s?\^\s?\{{?(?P<x>-?[0-9]++)\}}?|(?P<u>⁻?[{_UP}]++))"
 _INSIDE = r"\s*-?[0-9][0-9.,]{0,40}\s*"
 _DIGITS = rf"[0-9]++(?:{_SEPARATOR}[0-9]++)*+"
+# \frac{3}{4}; \frac34; ¾; 1,080.5×10^3
 _WRITTEN = pattern(
     rf"\\[dtc]?frac\s?\{{(?P<over>{_INSIDE})\}}\s?\{{(?P<under>{_INSIDE})\}}"
     r"|\\[dtc]?frac\s?(?P<short>[0-9]{2})(?![0-9])"
@@ -74,13 +78,16 @@ _SCALES = {
     "m": 6, "mn": 6, "mln": 6, "b": 9, "bn": 9, "bln": 9, "tn": 12, "trn": 12,
 }  # fmt: skip
 _MARKS = r"(?:(?:\\\)|[$*_}]){1,3})?"  # `$3$ million`, `**3** million`
+# ` million`, ` тыс`, `万`, but not the 千 of 千克.
 _SCALE = pattern(
     rf"{_MARKS}[ \u00a0]?(?:(hundred|thousand|million|billion|trillion)\b"
     r"|(тыс(?:яч(?:а|и|у)?)?|млн|млрд|миллион(?:а|ов)?|миллиард(?:а|ов)?)(?!\w)"
     r"|([十百千]?[万萬]|[亿億]|百(?!分)|千(?![克米瓦升卡])))",
     re.IGNORECASE,
 )
+# The k of 5k, the M of 3M.
 _SHORT_SCALE = pattern(rf"{_MARKS}([kK])(?!\w)|([MB])(?![\w-])")
+# The m of $3m, the bn of €2 bn.
 _MONEY_SCALE = pattern(r"(m|b)(?![\w-])|[ \u00a0]?(k|mn|mln|bn|bln|tn|trn)(?!\w)", re.IGNORECASE)
 """`3M` is three million, `3 m` a length, `3 K` a temperature; for money (`$3m`, `$3 K`, `€2 bn`) all are scales."""
 _PERCENT = pattern(r"[ \u00a0]?\\?[%٪]")
@@ -88,12 +95,14 @@ _SCALE_INITIALS = frozenset("htmbkHTMBKтмТМ十百千万萬亿億$*_}\\")
 _PERCENT_INITIALS = frozenset("%٪\\")
 CURRENCIES = "$€£¥₽₹₩₴₪฿"
 """Signs that belong to the adjacent number."""
+# 45^\circ
 _DEGREES = pattern(r"\^\s?\{?\s?\\circ")
 _RAISED = frozenset(f"^{_UP}")
 _LOWERED = str.maketrans(f"{_UP}⁻", "0123456789-")
 MINUS = "-−–‐‑﹣"
 """Signs that may be a minus."""
 _SAID_MINUS = ("minus", "минус", "negative", "负", "負")
+# What stands before a number: `it is minus `, `negative `, `负`.
 _SAID_NEGATIVE = pattern(
     r"(?:(?:(?:^|[:=≈,;.!?(—–\n])[^0-9:=≈,;.!?(—–\n]{0,60}?|\b(?:is|be|equals?|gives|makes|leaves|это|равн[оа]|"
     r"равен|будет) )(?<![^\W_])(?P<minus>minus|минус)|(?<![\w-])(?P<negative>negative)|(?P<han>[负負]))"
@@ -105,11 +114,13 @@ _HAN = "⺀"
 """Letters from here on are Chinese, which has no space between a word and a number."""
 _COUNTED = pattern(rf"[0-9][{_HAN}-\uffff]{{1,4}}$")
 
+# Digits after these letters are an amount, not part of a name: USD5, Rs5.
 _CODE = pattern(r"(?:USD|EUR|GBP|RMB|CNY|RUB|JPY|INR|Rs|US|US\$)$")
+# The x of 3x5.
 _TIMES = pattern(r"[0-9)\s][xX]$")
 
 
-def numbers(text: str) -> list[Number]:
+def find_numbers(text: str) -> list[Number]:
     r"""Find every number written with digits, in order.
 
     Reads thousands (`1,080`, `1 234`, `1'234`, `1.234.567`, `1,00,000`, LaTeX `1{,}080`), a decimal point or
@@ -123,47 +134,60 @@ def numbers(text: str) -> list[Number]:
 
     Source: ours.
     """
-    text = narrow(text)
-    found = [_dress(text, value, start, end) for value, start, end in _plain(text) if not _in_name(text, start)]
-    return _combine(text, found) if len(found) > 1 else found
+    text = narrow_digits(text)
+    bare = _find_bare(text)
+    pieces = [_dress_number(text, value, start, end) for value, start, end in bare if not _is_in_name(text, start)]
+    if len(pieces) > 1:
+        return _combine_numbers(text, pieces)
+    return pieces
 
 
-def _plain(text: str) -> Iterator[tuple[Fraction | None, int, int]]:
-    pattern = _WRITTEN_ASCII if "\\" not in text and text.isascii() else _WRITTEN
+def _find_bare(text: str) -> Iterator[tuple[Fraction | None, int, int]]:
+    is_plain = "\\" not in text and text.isascii()
+    pattern = _WRITTEN_ASCII if is_plain else _WRITTEN
     for match in pattern.finditer(text):
         start, end = match.span()
         kind = match.lastgroup
         if kind == "run" and match[0].isdigit() and text[start - 1 : start] != ".":  # fast path for the usual case
-            yield _decimal(match[0], ""), start, end
+            yield _make_decimal(match[0], ""), start, end
         elif kind not in {"vulgar", "short", "under"}:
-            yield from _run(text, match)
+            yield from _read_run(text, match)
         elif kind == "vulgar":
             yield Fraction(unicodedata.numeric(match["vulgar"])).limit_denominator(10), start, end
         elif kind == "short":
-            over, under = map(int, match["short"])
-            yield (Fraction(over, under) if under else None), start, end
+            over, under = (Fraction(int(digit)) for digit in match["short"])
+            yield _divide(over, under), start, end
         else:
-            above, below = exact(match["over"]), exact(match["under"])
-            yield (above / below if above is not None and below else None), start, end
+            yield _divide(parse_number(match["over"]), parse_number(match["under"])), start, end
 
 
-def _run(text: str, match: re.Match[str]) -> Iterator[tuple[Fraction | None, int, int]]:
+def _divide(over: Fraction | None, under: Fraction | None) -> Fraction | None:
+    if over is None or not under:
+        return None
+    return over / under
+
+
+def _read_run(text: str, match: re.Match[str]) -> Iterator[tuple[Fraction | None, int, int]]:
     """Yield the numbers of a run of digits; a power of ten belongs to the last, a bare point to the first."""
     run, start = match["run"], match.start()
-    before = text[start - 2 : start - 1] if start > 1 else ""
-    point = text[start - 1 : start] == "." and not (before and (before.isalnum() or before in ".,"))
-    power = next((group for group in match.group("e", "p", "s", "x", "u") if group), "")
-    if not (point or power) and run.isdigit():
-        yield _decimal(run, ""), start, match.end()
+    has_point = start > 0 and text[start - 1] == "."
+    # `.5` is a number, but not the 5 of `3.a.5`, `v.5` or `...5`.
+    if has_point and start > 1:
+        before = text[start - 2]
+        has_point = not (before.isalnum() or before in ".,")
+    power = next(filter(None, match.group("e", "p", "s", "x", "u")), "")
+    if not (has_point or power) and run.isdigit():
+        yield _make_decimal(run, ""), start, match.end()
         return
-    read = list(_split(run, start, point=point))
+    pieces = list(_split_run(run, start, has_point=has_point))
     if power:
-        value, begin, _ = read[-1]
-        read[-1] = (_raised(value, power.translate(_LOWERED), str(match.lastgroup)), begin, match.end())
-    yield from read
+        value, begin, _ = pieces[-1]
+        value = _raise_value(value, power.translate(_LOWERED), str(match.lastgroup))
+        pieces[-1] = (value, begin, match.end())
+    yield from pieces
 
 
-def _raised(value: Fraction | None, power: str, kind: str) -> Fraction | None:
+def _raise_value(value: Fraction | None, power: str, kind: str) -> Fraction | None:
     """Return a value times a power of ten, or (`x`, `u`) raised itself; None if it is not a readable number.
 
     A superscript is read only as a power of ten: elsewhere it may be a note's (`45²`).
@@ -174,81 +198,103 @@ def _raised(value: Fraction | None, power: str, kind: str) -> Fraction | None:
         return value * Fraction(10) ** int(power)
     if kind == "u" and value != 10:
         return None
-    digits = len(str(value.numerator)) * abs(int(power))
-    return value ** int(power) if value and value.denominator == 1 and digits <= MOST_DIGITS else None
+    n_digits = len(str(value.numerator)) * abs(int(power))
+    if not value or value.denominator != 1 or n_digits > MOST_DIGITS:
+        return None
+    return value ** int(power)
 
 
-def exact(text: str) -> Fraction | None:
+def parse_number(text: str) -> Fraction | None:
     """Return the value of a text that is one plain number, such as `-1,080.50`; None if it is not."""
-    stripped = narrow(text).strip()
-    sign, body = (-1, stripped[1:]) if stripped[:1] and stripped[0] in MINUS else (1, stripped)
-    point = len(body) - len(body.removeprefix("."))
-    match = _WRITTEN_ASCII.fullmatch(body, point)
+    body = narrow_digits(text).strip()
+    sign = 1
+    if body and body[0] in MINUS:
+        sign, body = -1, body[1:]
+    match = _WRITTEN_ASCII.fullmatch(body, int(body.startswith(".")))
     if match is None:
         return None
-    read = list(_run(body, match))
-    return sign * read[0][0] if len(read) == 1 and read[0][0] is not None else None
+    pieces = list(_read_run(body, match))
+    value = pieces[0][0]
+    if len(pieces) > 1 or value is None:
+        return None
+    return sign * value
 
 
-def _split(run: str, offset: int, *, point: bool) -> Iterator[tuple[Fraction | None, int, int]]:
+def _split_run(run: str, offset: int, *, has_point: bool) -> Iterator[tuple[Fraction | None, int, int]]:
     """Split a run of digits and separators into numbers by the conventions for thousands and decimals."""
     spans = [match.span() for match in _PIECE.finditer(run)]
-    digits = [run[a:b] for a, b in spans]
-    marks = [*(_MARKS_OF.get(run[b:a], ",") for (_, b), (a, _) in pairwise(spans)), ""]
+    digits = [run[begin:end] for begin, end in spans]
+    # The mark after each piece; nothing follows the last.
+    marks = [_MARKS_OF.get(run[end:begin], ",") for (_, end), (begin, _) in pairwise(spans)]
+    marks.append("")
     at = 0
-    if point:  # .5
-        yield _decimal("0", digits[0]), offset - 1, offset + spans[0][1]
+    if has_point:  # .5
+        yield _make_decimal("0", digits[0]), offset - 1, offset + spans[0][1]
         at = 1
     while at < len(digits):
         start = spans[at][0]
-        stop, whole, part = _extent(digits, marks, at)
-        value = None if part is None else _decimal(whole, part)
+        stop, whole, part = _find_extent(digits, marks, at)
+        value = None
+        if part is not None:
+            value = _make_decimal(whole, part)
         yield value, offset + start, offset + spans[stop - 1][1]
         at = stop
 
 
-def _extent(digits: Sequence[str], marks: Sequence[str], at: int) -> tuple[int, str, str | None]:
+def _find_extent(digits: Sequence[str], marks: Sequence[str], at: int) -> tuple[int, str, str | None]:
     """Return where the number starting at a piece ends, its whole digits, and its decimals (None: no number)."""
     mark, stop = marks[at], at + 1
+    # Thousands: a short first group, and groups of three digits behind the same mark.
     if mark and len(digits[at]) <= 3 and digits[at][0] != "0":
         while stop < len(digits) and marks[stop - 1] == mark and len(digits[stop]) == 3:
             stop += 1
         if mark == "," and stop == at + 1:
-            stop = _indian(digits, marks, at)
+            stop = _find_indian_end(digits, marks, at)
         decimals = {".": ",", ",": "."}.get(mark, ".,")
         follows = stop < len(digits) and marks[stop - 1] in decimals and marks[stop] != marks[stop - 1]
-        if stop - at > (1 if mark != "." or follows else 2):
+        # One point before three digits is a decimal point: 1.234.
+        fewest = 2 if mark == "." and not follows else 1
+        if stop - at > fewest:
             whole = "".join(digits[at:stop])
-            return (stop + 1, whole, digits[stop]) if follows else (stop, whole, "")
+            if follows:
+                return stop + 1, whole, digits[stop]
+            return stop, whole, ""
         stop = at + 1
-    listed = mark == "," and at > 0 and marks[at - 1] == ","
-    if mark not in {".", ","} or listed or stop >= len(digits):
+    is_listed = mark == "," and at > 0 and marks[at - 1] == ","
+    if mark not in {".", ","} or is_listed or stop >= len(digits):
         return stop, digits[at], ""
+    # A decimal point or comma, unless more pieces follow it: 1.2.3 is a version, 1,2,3 a list.
     chain = stop
     while marks[chain] == mark:
         chain += 1
     if chain == stop:
         return stop + 1, digits[at], digits[stop]
-    return (chain + 1, "", None) if mark == "." else (stop, digits[at], "")
+    if mark == ".":
+        return chain + 1, "", None
+    return stop, digits[at], ""
 
 
-def _indian(digits: Sequence[str], marks: Sequence[str], at: int) -> int:
+def _find_indian_end(digits: Sequence[str], marks: Sequence[str], at: int) -> int:
     """Return where a number in lakhs and crores (`1,00,000`) ends; the piece after `at` if it is none."""
     stop = at + 1
     while stop < min(len(digits), at + 10) and marks[stop - 1] == "," and len(digits[stop]) == 2:
         stop += 1
-    whole = stop > at + 1 and len(digits[at]) <= 2 and stop < len(digits) and marks[stop - 1] == ","
-    return stop + 1 if whole and len(digits[stop]) == 3 else at + 1
+    has_lakhs = stop > at + 1 and len(digits[at]) <= 2
+    if has_lakhs and stop < len(digits) and marks[stop - 1] == "," and len(digits[stop]) == 3:
+        return stop + 1
+    return at + 1
 
 
 @lru_cache(maxsize=4096)  # most numbers are small, and making a fraction takes longer than finding it
-def _decimal(whole: str, part: str) -> Fraction | None:
+def _make_decimal(whole: str, part: str) -> Fraction | None:
     if len(whole) + len(part) > MOST_DIGITS:
         return None
-    return Fraction(int(whole + part), 10 ** len(part)) if part else Fraction(int(whole))
+    if not part:
+        return Fraction(int(whole))
+    return Fraction(int(whole + part), 10 ** len(part))
 
 
-def _in_name(text: str, start: int) -> bool:
+def _is_in_name(text: str, start: int) -> bool:
     """Return whether digits belong to a name, an exponent or an index: `x2`, `cm^2`, `a_{1}`."""
     if start == 0:
         return False
@@ -265,30 +311,45 @@ def _in_name(text: str, start: int) -> bool:
     return not (_CODE.search(text, max(0, start - 4), start) or _TIMES.search(text, max(0, start - 2), start))
 
 
-def _dress(text: str, value: Fraction | None, start: int, end: int) -> Number:
+def _dress_number(text: str, value: Fraction | None, start: int, end: int) -> Number:
     """Add sign, currency, percent sign and scale to a bare number."""
+    # Most numbers have neither scale nor sign, which their next character tells in less time than a pattern.
     follows = text[end : end + 2].lstrip(" \u00a0")[:1]
     if value is not None and follows in _SCALE_INITIALS:
         scale = _SCALE.match(text, end) or _SHORT_SCALE.match(text, end)
         if not scale and text[start - 1 : start] in {*CURRENCIES}:
             scale = _MONEY_SCALE.match(text, end)
         if scale:
-            value *= 10 ** _SCALES[scale[scale.lastindex or 0].lower().replace("萬", "万").replace("億", "亿")]
+            word = scale[scale.lastindex or 0].lower().replace("萬", "万").replace("億", "亿")
+            value *= 10 ** _SCALES[word]
             end = scale.end()
     percent = follows in _PERCENT_INITIALS and _PERCENT.match(text, end)
     if percent:
         end = percent.end()
     if follows in _RAISED and text[end : end + 1] in _RAISED and not _DEGREES.match(text, end):
         value = None
-    at = start
+    begin = start
+    if start and text[start - 1] in CURRENCIES:
+        begin = _skip_currencies(text, start)
+    negative = _find_minus(text, begin)
+    if negative is None:
+        negative = find_negative_word(text, begin)
+    if negative is not None:
+        begin = negative
+        value = None if value is None else -value
+    return Number(value, begin, end, bool(percent))
+
+
+def _skip_currencies(text: str, at: int) -> int:
+    """Return where the signs of currency before a position begin; TeX escapes them."""
     while at and text[at - 1] in CURRENCIES:
-        at -= 2 if at > 1 and text[at - 2] == "\\" else 1
-    if (negative := _negative(text, at)) is not None or (negative := said_negative(text, at)) is not None:
-        value, at = (None if value is None else -value), negative
-    return Number(value, at, end, bool(percent))
+        at -= 1
+        if at and text[at - 1] == "\\":
+            at -= 1
+    return at
 
 
-def _negative(text: str, at: int) -> int | None:
+def _find_minus(text: str, at: int) -> int | None:
     """Return the position of the minus sign of the number at `at`, if it has one."""
     gap = at
     while gap and at - gap < 2 and text[gap - 1] in " \u00a0":
@@ -298,55 +359,73 @@ def _negative(text: str, at: int) -> int | None:
     before = gap - 1
     while before and before > gap - 4 and text[before - 1] in " \u00a0":
         before -= 1
-    last = text[before - 1] if before else ""
+    # At the start of a text nothing stands before the sign, as after a line's end.
+    last = text[before - 1 : before] or "\n"
     if gap < at:  # a dash and a space: a sign only where nothing else can stand
-        return gap - 1 if last and last in "=:#" else None
-    if before < gap - 1:  # a space before the sign
-        return gap - 1 if not (last and (last.isdigit() or last in ")]%")) else None
-    if last.isalnum() and last >= _HAN:  # 答案是-5, but 3天-5天 is a range
-        return None if _COUNTED.search(text, max(0, before - 5), before) else gap - 1
-    return gap - 1 if not (last and (last.isalnum() or last in ")]%-−–—")) else None
+        is_sign = last in "=:#"
+    elif before < gap - 1:  # a space before the sign
+        is_sign = not (last.isdigit() or last in ")]%")
+    elif last.isalnum() and last >= _HAN:  # 答案是-5, but 3天-5天 is a range
+        is_sign = not _COUNTED.search(text, max(0, before - 5), before)
+    else:
+        is_sign = not (last.isalnum() or last in ")]%-−–—")
+    return gap - 1 if is_sign else None
 
 
-def said_negative(text: str, at: int) -> int | None:
+def find_negative_word(text: str, at: int) -> int | None:
     """Return the position of the word that makes the number at `at` negative: `negative 5`, `is minus 5`, `负5`."""
     near = text[max(0, at - 12) : at].lower()
-    found = any(word in near for word in _SAID_MINUS) and _SAID_NEGATIVE.search(text, max(0, at - 80), at)
-    return found.start(found.lastgroup or 0) if found else None
+    if not any(word in near for word in _SAID_MINUS):
+        return None
+    match = _SAID_NEGATIVE.search(text, max(0, at - 80), at)
+    return match.start(match.lastgroup or 0) if match else None
 
 
-def _combine(text: str, found: Sequence[Number]) -> list[Number]:
+def _combine_numbers(text: str, pieces: Sequence[Number]) -> list[Number]:
     """Join the pieces of one number: `3/4`, `1 3/4`, `1½`; reject `12/05/2024` and `3:30`."""
-    joined: list[Number] = []
+    numbers: list[Number] = []
     at = 0
-    while at < len(found):
-        number = found[at]
-        at += 1
-        slashes = 0
-        while at < len(found) and (gap := text[number.end : found[at].start].strip(" ")) in {"/", "⁄", ":"}:
-            right = found[at]
-            clock = gap == ":"
-            if clock and (text[number.end] != ":" or text[right.start - 1] != ":"):
-                break
-            slashes += 1
-            value = None
-            if slashes == 1 and not clock and number.value is not None and right.value:
-                value = number.value / right.value
-            elif slashes == 1 and clock and text[right.start : right.end] == "00" and _is_hour(number):
-                value = number.value  # 2:00 pm
-            number = Number(value, number.start, right.end, right.percent)
-            at += 1
-        if joined and _is_mixed(text, joined[-1], number):
-            whole = joined.pop()
+    while at < len(pieces):
+        number, at = _combine_divided(text, pieces, at)
+        # A number before this one may be its whole part, or its part of a larger scale.
+        whole = numbers[-1] if numbers else None
+        if whole and _is_mixed(text, whole, number):
             part = number.value or Fraction(0)
-            total = (whole.value or 0) + (-part if text[whole.start] in MINUS else part)
-            number = Number(total, whole.start, number.end, number.percent)
-        elif joined and _is_compound(text, joined[-1], number):
-            whole = joined.pop()
+            if text[whole.start] in MINUS:
+                part = -part
+            numbers[-1] = Number((whole.value or 0) + part, whole.start, number.end, number.percent)
+        elif whole and _is_compound(text, whole, number):
             total = (whole.value or Fraction(0)) + (number.value or 0)
-            number = Number(total, whole.start, number.end)
-        joined.append(number)
-    return joined
+            numbers[-1] = Number(total, whole.start, number.end)
+        else:
+            numbers.append(number)
+    return numbers
+
+
+def _combine_divided(text: str, pieces: Sequence[Number], at: int) -> tuple[Number, int]:
+    """Join the piece at a position with those behind slashes and colons; return also the next position."""
+    number = pieces[at]
+    at += 1
+    n_divided = 0
+    while at < len(pieces):
+        right = pieces[at]
+        gap = text[number.end : right.start].strip(" ")
+        is_clock = gap == ":"
+        if is_clock:
+            # A time has no spaces around its colon.
+            if text[number.end] != ":" or text[right.start - 1] != ":":
+                break
+        elif gap not in {"/", "⁄"}:
+            break
+        n_divided += 1
+        value = None
+        if n_divided == 1 and not is_clock and number.value is not None and right.value:
+            value = number.value / right.value
+        elif n_divided == 1 and is_clock and text[right.start : right.end] == "00" and _is_hour(number):
+            value = number.value  # 2:00 pm
+        number = Number(value, number.start, right.end, right.percent)
+        at += 1
+    return number, at
 
 
 _SCALE_WORD = pattern(r"[^\W\d_]+$")  # the million of `3 million`
@@ -356,10 +435,13 @@ def _is_compound(text: str, whole: Number, part: Number) -> bool:
     """Return whether a number goes on with a smaller scale: `3 million 500 thousand`, `1万2千`, `1万2345`."""
     if whole.value is None or part.value is None or text[whole.end : part.start].strip(" \u00a0"):
         return False
-    scales = [_SCALE_WORD.search(text, number.start, number.end) for number in (whole, part)]
-    unit = _SCALES.get(scales[0][0].lower(), 0) if scales[0] else 0
-    is_chinese = bool(scales[0]) and text[whole.end - 1] >= _HAN and whole.end == part.start
-    return bool(unit and (scales[1] or is_chinese)) and 0 < part.value < 10**unit
+    scale = _SCALE_WORD.search(text, whole.start, whole.end)
+    power = _SCALES.get(scale[0].lower(), 0) if scale else 0
+    if not power:
+        return False
+    is_chinese = text[whole.end - 1] >= _HAN and whole.end == part.start
+    has_scale = is_chinese or _SCALE_WORD.search(text, part.start, part.end) is not None
+    return has_scale and 0 < part.value < 10**power
 
 
 def _is_hour(number: Number) -> bool:

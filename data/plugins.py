@@ -33,8 +33,9 @@ FOLDERS: Mapping[type, str] = {
 VARIABLE = "BASIC_CONTROL_PLUGINS"
 """Files and folders of plug-ins, inherited by the run's worker processes."""
 Unit = TypeVar("Unit", Family, Metric, Loader, Provider)
-Given = ParamSpec("Given")
+Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
+# A module that defines its units: UNIT = Family(…
 _NAMED = re.compile(rb"^UNITS?\b", re.MULTILINE)
 _REMEMBERED: list[Callable[[], None]] = []
 _DECLARED: dict[str, list[Any]] = {}
@@ -53,13 +54,13 @@ class Plugin:
 class UnitOrigin:
     """Where a unit comes from, for messages; its module and file, and the plug-in that these belong to."""
 
-    named: str
+    description: str
     module: str
     path: Path
     home: Plugin | None = None
 
 
-Found = tuple[UnitOrigin, Any]
+Located = tuple[UnitOrigin, Any]
 """A unit (or an invalid object), and where it comes from."""
 
 
@@ -69,25 +70,25 @@ def use(paths: Iterable[str | Path]) -> None:
     Raises:
         InputError: one is not there, or a file of it cannot be loaded.
     """
-    there = [Path(path).expanduser().resolve() for path in paths]
-    for path in there:
+    resolved = [Path(path).expanduser().resolve() for path in paths]
+    for path in resolved:
         if not path.exists():
             raise InputError(
                 f"plugins: {path}: no such file or folder; expected a Python file or a folder of them."
             )
-    if there:
-        known = os.environ.get(VARIABLE, "").split(os.pathsep)
-        os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*filter(None, known), *map(str, there)]))
+    if resolved:
+        previous = os.environ.get(VARIABLE, "").split(os.pathsep)
+        os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*filter(None, previous), *map(str, resolved)]))
         forget()
         for path in files():
-            _loaded(path)
+            _load_file(path)
 
 
-def remembered(told: Callable[Given, Answer]) -> Callable[Given, Answer]:
+def cache_until_forgotten(function: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
     """Cache facts about units until the next discovery."""
-    kept: Any = cache(told)
-    _REMEMBERED.append(kept.cache_clear)
-    return kept
+    cached: Any = cache(function)
+    _REMEMBERED.append(cached.cache_clear)
+    return cached
 
 
 def forget() -> None:
@@ -98,33 +99,38 @@ def forget() -> None:
 
 def paths() -> list[Path]:
     """Return the files and folders of plug-ins."""
-    return [Path(one) for one in os.environ.get(VARIABLE, "").split(os.pathsep) if one]
+    return [Path(path) for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]
 
 
 def folders() -> list[Path]:
     """Return the folders of plug-ins' modules."""
-    return [path if path.is_dir() else path.parent for path in paths()]
+    return [*map(_find_folder, paths())]
+
+
+def _find_folder(path: Path) -> Path:
+    return path if path.is_dir() else path.parent
 
 
 def files(ending: str = ".py") -> Iterator[Path]:
     """Yield the plug-ins' files of one kind, each once; in a folder those that do not begin with an underscore."""
-    found: dict[Path, None] = {}
+    found_files: dict[Path, None] = {}
     for path in paths():
         if path.is_dir():
             inside = sorted(file for file in path.glob(f"*{ending}") if not file.name.startswith("_"))
-            found |= dict.fromkeys(inside)
+            found_files |= dict.fromkeys(inside)
         elif path.suffix == ending:
-            found[path] = None
-    yield from found
+            found_files[path] = None
+    yield from found_files
 
 
-@remembered
-def _loaded(path: Path) -> ModuleType:
+@cache_until_forgotten
+def _load_file(path: Path) -> ModuleType:
     """Import a plug-in's file under a unique name; it can import the other files of its folder."""
     name = f"basic_control_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InputError(f"plug-in {path}: expected a Python file.")
+    # A plug-in's modules import each other by their plain names, and ours by the names of earlier versions.
     aliases.install(folders)
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))
@@ -135,13 +141,13 @@ def _loaded(path: Path) -> ModuleType:
     except Exception as error:
         del sys.modules[name]
         raise InputError(
-            f"plug-in {path}{line_in(str(path), error)}: cannot be loaded ({type(error).__name__}: {error}). Fix "
-            "or remove it."
+            f"plug-in {path}{format_line(str(path), error)}: cannot be loaded ({type(error).__name__}: {error}). "
+            "Fix or remove it."
         ) from error
     return module
 
 
-def line_in(path: str, error: BaseException) -> str:
+def format_line(path: str, error: BaseException) -> str:
     """Return the last line of a file in an exception's traceback, as `, line 7`; '' if there is none."""
     at = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     return f", line {at[-1]}" if at else ""
@@ -153,56 +159,62 @@ def declare(unit: Unit, module: str) -> Unit:
     return unit
 
 
-def _units(module: ModuleType, there: UnitOrigin) -> Iterator[Found]:
+def _list_units(module: ModuleType, origin: UnitOrigin) -> Iterator[Located]:
     """Yield the units that a module holds: its `UNIT` or `UNITS`, then those that its decorators made."""
     units = [module.UNIT] if hasattr(module, "UNIT") else [*getattr(module, "UNITS", ())]
-    decorated = [unit for unit in _DECLARED.get(module.__name__, ()) if not any(unit is held for held in units)]
-    yield from ((there, unit) for unit in (*units, *decorated))
+    # A decorated function may also be the module's UNIT: it is the same object then.
+    identities = [*map(id, units)]
+    units += [unit for unit in _DECLARED.get(module.__name__, ()) if id(unit) not in identities]
+    for unit in units:
+        yield origin, unit
 
 
-def _ours(module: str, path: Path) -> UnitOrigin:
+def _locate_own(module: str, path: Path) -> UnitOrigin:
     return UnitOrigin(f"{module.removeprefix('basic_control.').replace('.', '/')}.py", module, path)
 
 
-def _own(kind: type) -> Iterator[Found]:
+def _find_own(kind: type) -> Iterator[Located]:
     """Yield the units below a kind's folder; files that define no unit are not imported."""
     package = FOLDERS[kind]
     for folder in importlib.import_module(package).__path__:
         for path in sorted(Path(folder).rglob("[!_]*.py")):
             if _NAMED.search(path.read_bytes()):
                 module = ".".join([package, *path.relative_to(folder).with_suffix("").parts])
-                yield from _units(importlib.import_module(module), _ours(module, path))
+                yield from _list_units(importlib.import_module(module), _locate_own(module, path))
 
 
-def _added(kind: type) -> Iterator[Found]:
+def _find_added(kind: type) -> Iterator[Located]:
     """Yield the plug-ins' units of a kind; a file may hold units of other kinds."""
     for path in files():
-        for there, unit in _units(_loaded(path), UnitOrigin(str(path), path.stem, path, Plugin(path.parent))):
+        for origin, unit in _list_units(
+            _load_file(path), UnitOrigin(str(path), path.stem, path, Plugin(path.parent))
+        ):
             if not isinstance(unit, tuple(FOLDERS)):
-                kinds = ", ".join(one.__name__ for one in FOLDERS)
+                kinds = ", ".join(kind_of_unit.__name__ for kind_of_unit in FOLDERS)
                 raise InputError(f"{path}: expected UNIT to be one of {kinds}, found {type(unit).__name__}.")
             if isinstance(unit, kind):
-                yield there, unit
+                yield origin, unit
 
 
-@remembered
-def _points() -> Callable[..., EntryPoints]:
+@cache_until_forgotten
+def _read_entry_points() -> Callable[..., EntryPoints]:
     """Read the entry points of all installed distributions, once for all kinds; return a selector by kind."""
     return entry_points().select
 
 
-@remembered
-def registered(kind: str) -> EntryPoints:
+@cache_until_forgotten
+def list_entry_points(kind: str) -> EntryPoints:
     """Return the entry points of a kind: `generators`, `metrics`, `loaders`, `providers` or `suites`."""
-    return _points()(group=f"basic_control.{kind}")
+    return _read_entry_points()(group=f"basic_control.{kind}")
 
 
-def _registered(kind: type) -> Iterator[Found]:
-    for point in registered(FOLDERS[kind].rpartition(".")[2]):
+def _find_registered(kind: type) -> Iterator[Located]:
+    for point in list_entry_points(FOLDERS[kind].rpartition(".")[2]):
         unit = load(point)
         path = Path(sys.modules[point.module].__file__ or "")
         top, *inner = point.module.split(".")
         folder = path.parents[len(inner) + (path.name == "__init__.py")]
+        # A distribution may bring modules beside the one with the unit; all of them are the plug-in's own.
         files = (point.dist.files if point.dist else None) or ()
         home = Plugin(folder, frozenset({top, *(Path(file.parts[0]).stem for file in files)}))
         yield UnitOrigin(f"entry point {point.name} = {point.value}", point.module, path, home), unit
@@ -224,20 +236,23 @@ def load(point: EntryPoint) -> object:
         ) from error
 
 
-@remembered
-def _discovered(kind: Any, _plugins: str) -> Mapping[str, Found]:
+@cache_until_forgotten
+def _discover_units(kind: Any, _plugins: str) -> Mapping[str, Located]:
     """Find a kind's units, cached for each set of plug-ins because discovery is slow."""
-    found: dict[str, Found] = {}
-    for there, unit in (*_own(kind), *_added(kind), *_registered(kind)):
+    located: dict[str, Located] = {}
+    for origin, unit in (*_find_own(kind), *_find_added(kind), *_find_registered(kind)):
         if not isinstance(unit, kind):
-            raise InputError(f"{there.named}: expected UNIT to be a {kind.__name__}, found {type(unit).__name__}.")
-        name = unit.name
-        if name in found:
             raise InputError(
-                f"two units are named {name!r}: {found[name][0].named} and {there.named}. Rename or remove one."
+                f"{origin.description}: expected UNIT to be a {kind.__name__}, found {type(unit).__name__}."
             )
-        found[name] = there, unit
-    return dict(sorted(found.items()))
+        name = unit.name
+        if name in located:
+            first = located[name][0].description
+            raise InputError(
+                f"two units are named {name!r}: {first} and {origin.description}. Rename or remove one."
+            )
+        located[name] = origin, unit
+    return dict(sorted(located.items()))
 
 
 def discover(kind: type[Unit]) -> Mapping[str, Unit]:
@@ -246,17 +261,17 @@ def discover(kind: type[Unit]) -> Mapping[str, Unit]:
     Raises:
         InputError: an object of another type, or two units of one name; each with where it came from.
     """
-    found = _discovered(kind, os.environ.get(VARIABLE, ""))
-    return {name: unit for name, (_, unit) in found.items()}
+    located = _discover_units(kind, os.environ.get(VARIABLE, ""))
+    return {name: unit for name, (_, unit) in located.items()}
 
 
-def _alone(kind: Any, name: str) -> Found | None:
+def _find_alone(kind: Any, name: str) -> Located | None:
     """Return one of the project's units without importing others, if no plug-in can have its name.
 
     It is in a file of its name, alone or in a folder of its name.
     """
     folder = FOLDERS[kind]
-    if paths() or registered(folder.rpartition(".")[2]) or not name.isidentifier() or name.startswith("_"):
+    if paths() or list_entry_points(folder.rpartition(".")[2]) or not name.isidentifier() or name.startswith("_"):
         return None
     for module in (f"{folder}.{name}", f"{folder}.{name}.{name}"):
         try:
@@ -266,23 +281,23 @@ def _alone(kind: Any, name: str) -> Found | None:
         if spec is not None and spec.submodule_search_locations is None:
             unit = getattr(importlib.import_module(module), "UNIT", None)
             if isinstance(unit, kind) and unit.name == name:
-                return _ours(module, Path(spec.origin or "")), unit
+                return _locate_own(module, Path(spec.origin or "")), unit
     return None
 
 
-@remembered
-def _one(kind: Any, name: str, plugins: str) -> Found | None:
+@cache_until_forgotten
+def _look_up(kind: Any, name: str, plugins: str) -> Located | None:
     """Find a unit, cached for each set of plug-ins: every row asks for one, and there are many entry points."""
-    return _alone(kind, name) or _discovered(kind, plugins).get(name)
+    return _find_alone(kind, name) or _discover_units(kind, plugins).get(name)
 
 
-def _found(kind: type[Unit], name: str) -> Found:
-    found = _one(kind, name, os.environ.get(VARIABLE, ""))
-    if found is None:
-        there = [one for one, unit in discover(kind).items() if not getattr(unit, "internal", False)]
-        named = f"unknown {kind.__name__.lower()} {name!r}"
-        raise InputError(f"{named}: expected one of {', '.join(there)}.{propose_name(name, there)}")
-    return found
+def _find_unit(kind: type[Unit], name: str) -> Located:
+    located = _look_up(kind, name, os.environ.get(VARIABLE, ""))
+    if located is None:
+        names = [unit_name for unit_name, unit in discover(kind).items() if not getattr(unit, "internal", False)]
+        problem = f"unknown {kind.__name__.lower()} {name!r}"
+        raise InputError(f"{problem}: expected one of {', '.join(names)}.{propose_name(name, names)}")
+    return located
 
 
 def find(kind: type[Unit], name: str) -> Unit:
@@ -291,13 +306,13 @@ def find(kind: type[Unit], name: str) -> Unit:
     Raises:
         InputError: there is none, or there are two; the message lists what there is.
     """
-    unit: Unit = _found(kind, name)[1]
+    unit: Unit = _find_unit(kind, name)[1]
     return unit
 
 
 def origin(kind: type[Unit], name: str) -> UnitOrigin:
     """Return where the unit of that name comes from; see `find`."""
-    return _found(kind, name)[0]
+    return _find_unit(kind, name)[0]
 
 
 def families() -> Mapping[str, Family]:
@@ -326,11 +341,12 @@ def family(name: str) -> Family:
     Raises:
         InputError: there is none; the message lists what there is.
     """
-    if found := _one(Family, name, os.environ.get(VARIABLE, "")):
-        named: Family = found[1]
-        return named
+    located = _look_up(Family, name, os.environ.get(VARIABLE, ""))
+    if located:
+        family_unit: Family = located[1]
+        return family_unit
     for unit in families().values():
         if name and name == unit.seed_id:
             return unit
-    known = ", ".join(families())
-    raise InputError(f"unknown family {name!r}: expected one of {known} (or a seed id such as t01_simple_logic).")
+    names = ", ".join(families())
+    raise InputError(f"unknown family {name!r}: expected one of {names} (or a seed id such as t01_simple_logic).")

@@ -43,10 +43,12 @@ def identify(item: Item, read: Collection[str] = ()) -> Identity:
 
     Source: SPEC 15.
     """
-    content = question_content(item.prompt, item.facts, read)
+    content = build_content(item.prompt, item.facts, read)
     text = content_id("question", format_canonical(content), " ".join(item.stated_language.split()))
-    named = " ".join(part for part in (item.stated_language, item.declared_id) if part) if item.declared_id else ""
-    return Identity(named or text, text, _expected(item))
+    question_id = text
+    if item.declared_id:
+        question_id = " ".join(filter(None, (item.stated_language, item.declared_id)))
+    return Identity(question_id, text, _digest_expected(item))
 
 
 def identify_asked(item: Item, read: Collection[str], column: str = "") -> Identity:
@@ -56,23 +58,27 @@ def identify_asked(item: Item, read: Collection[str], column: str = "") -> Ident
     """
     if not column or column == MESSAGES:
         return identify(item, read)
-    facts = {name: value for name, value in item.facts.items() if name != column}
-    facts[MESSAGES] = item.facts.get(column)
+    facts = dict(item.facts)
+    facts[MESSAGES] = facts.pop(column, None)
     return identify(replace(item, facts=facts), {*read} - {column})
 
 
 def identify_text(question: str, answer: str) -> tuple[str, str]:
     """Return the digests of a question text and an expected text, as `identify` does, but faster."""
-    return content_id("question", f'{{"question":{format_canonical(_line(question))}}}', ""), _answer_digest(answer)
+    content = f'{{"question":{format_canonical(_tidy_text(question))}}}'
+    return content_id("question", content, ""), _digest_answer(answer)
 
 
 @lru_cache(1_000)
-def _answer_digest(answer: str) -> str:
-    told = _line(answer)
-    return content_id("answer", f'{{"answer":{format_canonical(format_canonical(told))}}}') if told else ""
+def _digest_answer(answer: str) -> str:
+    text = _tidy_text(answer)
+    if not text:
+        return ""
+    # Canonical JSON in canonical JSON, as `_digest_expected` makes it of a row.
+    return content_id("answer", f'{{"answer":{format_canonical(format_canonical(text))}}}')
 
 
-def question_content(prompt: str, facts: Mapping[str, Any], read: Collection[str] = ()) -> Any:
+def build_content(prompt: str, facts: Mapping[str, Any], read: Collection[str] = ()) -> Any:
     """Return an item's question content, in canonical form.
 
     A `prompt` from a loader or family is the question itself. Otherwise the content is the row's question,
@@ -81,83 +87,116 @@ def question_content(prompt: str, facts: Mapping[str, Any], read: Collection[str
     whole row except the expected answer.
     """
     if EXAM in facts:  # the judge is asked, and the text that it judges is part of its question
-        return _tidy({EXAM: facts[EXAM], QUESTIONS: facts.get(QUESTIONS)})
+        return _tidy_value({EXAM: facts[EXAM], QUESTIONS: facts.get(QUESTIONS)})
     if prompt:
-        return _tidy({"question": prompt})
-    given = isinstance(facts.get("response"), str)
-    content = {**_standard(facts, read, given=given), **_others(facts, read)}
-    if len(content) == 1 and isinstance(only := next(iter(content.values())), str):
-        return {"question": only}  # whatever the column's name
-    left = {name: value for name, value in facts.items() if name not in _EXPECTED}
-    return content or _tidy(left)
+        return _tidy_value({"question": prompt})
+    has_reply = isinstance(facts.get("response"), str)
+    content = {**_collect_standard(facts, read, has_reply=has_reply), **_collect_columns(facts, read)}
+    if len(content) == 1:
+        value = next(iter(content.values()))
+        if isinstance(value, str):
+            return {"question": value}  # whatever the column's name
+    if content:
+        return content
+    return _tidy_value({name: value for name, value in facts.items() if name not in _EXPECTED})
 
 
-def shown_question(prompt: str, facts: Mapping[str, Any]) -> str:
+def format_question(prompt: str, facts: Mapping[str, Any]) -> str:
     """Return the question for people: the prompt, else the row's question or contents."""
     if prompt.strip():
         return prompt
-    if isinstance(own := facts.get("question"), str):
-        return own
-    content = question_content("", facts) or {}
-    texts = {name: value if isinstance(value, str) else format_canonical(value) for name, value in content.items()}
-    return "\n".join(text if len(texts) == 1 else f"{name}: {text}" for name, text in texts.items())
+    question = facts.get("question")
+    if isinstance(question, str):
+        return question
+    content = build_content("", facts) or {}
+    lines = []
+    for name, value in content.items():
+        text = value if isinstance(value, str) else format_canonical(value)
+        if len(content) > 1:
+            text = f"{name}: {text}"
+        lines.append(text)
+    return "\n".join(lines)
 
 
-def shown_answer(answer: str, facts: Mapping[str, Any]) -> str:
+def format_expected(answer: str, facts: Mapping[str, Any]) -> str:
     """Return the expected answer for people: the reference if the row has no answer."""
-    return answer or next((str(facts[name]) for name in ("reference", "long_answer") if facts.get(name)), "")
+    return answer or str(facts.get("reference") or facts.get("long_answer") or "")
 
 
-def _standard(facts: Mapping[str, Any], read: Collection[str], *, given: bool) -> dict[str, Any]:
+def _collect_standard(facts: Mapping[str, Any], read: Collection[str], *, has_reply: bool) -> dict[str, Any]:
     """Return the question, its contexts, options and messages, under standard names."""
-    question, messages = _tidy(facts.get("question")), _tidy(parse_json(facts.get("messages")))
+    question, messages = _tidy_value(facts.get("question")), _tidy_value(parse_json(facts.get("messages")))
+    # A conversation of one question is that question.
     match messages:
         case [{"role": "user", "content": text, **rest}] if not rest and question in {None, text}:
             question, messages = text, None
-    shown = [name for name in _CONTEXTS if not given or (name in read and name != _RETRIEVED)]
-    contexts = next((found for name in shown if (found := _contexts(facts.get(name)))), None)
-    options = next((found for name in _OPTIONS if (found := _tidy(facts.get(name)))), None)
+    # What a recorded reply was made from is the reply's, unless a prompt reads it.
+    context_columns = [name for name in _CONTEXTS if not has_reply or (name in read and name != _RETRIEVED)]
+    contexts = next(filter(None, map(_tidy_contexts, map(facts.get, context_columns))), None)
+    options = next(filter(None, map(_tidy_value, map(facts.get, _OPTIONS))), None)
     content = {"question": question, "contexts": contexts, "options": options, "messages": messages}
-    return {name: value for name, value in content.items() if value is not None}
+    return _drop_empty(content)
 
 
-def _contexts(value: Any) -> Any:
+def _tidy_contexts(value: Any) -> Any:
     """Return contexts as a list of texts, or of texts with additional fields."""
-    listed = value if isinstance(value, list | tuple) else [value]
-    found = [one for one in map(_tidy, listed) if one is not None]
-    return [one["text"] if isinstance(one, dict) and [*one] == ["text"] else one for one in found] or None
+    contexts = []
+    if not isinstance(value, list | tuple):
+        value = [value]
+    for context in value:
+        tidy = _tidy_value(context)
+        if isinstance(tidy, dict) and [*tidy] == ["text"]:
+            tidy = tidy["text"]
+        if tidy is not None:
+            contexts.append(tidy)
+    return contexts or None
 
 
-def _others(facts: Mapping[str, Any], read: Collection[str]) -> dict[str, Any]:
-    aside = _STANDARD | _REPLY | {"language"}
-    names = (name for name in facts if (name not in _EXPECTED if WHOLE in read else name in read))
-    found = {name: _tidy(facts[name]) for name in names if name not in aside}
-    return {name: value for name, value in found.items() if value is not None}
+def _collect_columns(facts: Mapping[str, Any], read: Collection[str]) -> dict[str, Any]:
+    """Return the columns that prompts read and that have no standard name."""
+    names = {*read}
+    if WHOLE in read:
+        names = {*facts} - {*_EXPECTED}
+    names -= _STANDARD | _REPLY | {"language"}
+    return _drop_empty({name: _tidy_value(value) for name, value in facts.items() if name in names})
 
 
-def _expected(item: Item) -> str:
+def _drop_empty(columns: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in columns.items() if value is not None}
+
+
+def _digest_expected(item: Item) -> str:
     """Return a digest of the expected answer; it ignores the order of alternative answers."""
     facts = item.facts
-    answer = facts.get("answer", item.answer) if EXAM not in facts else item.answer
-    listed = sorted(
-        {format_canonical(one) for one in map(_tidy, answer)} if isinstance(answer, list | tuple) else ()
-    )
-    found = {"answer": listed[0] if len(listed) == 1 else listed or format_canonical(_tidy(answer))}
-    found |= {name: format_canonical(_tidy(facts[name])) for name in _EXPECTED[1:] if facts.get(name) is not None}
-    said = {name: value for name, value in found.items() if value != _NOTHING}
-    return content_id("answer", format_canonical(said)) if said else ""
+    # The item of a judge's exam holds the text that is judged as facts: its answer is not what is expected.
+    answer = item.answer
+    if EXAM not in facts:
+        answer = facts.get("answer", answer)
+    alternatives: list[str] = []
+    if isinstance(answer, list | tuple):
+        alternatives = sorted({format_canonical(_tidy_value(alternative)) for alternative in answer})
+    expected: dict[str, Any] = {"answer": alternatives or format_canonical(_tidy_value(answer))}
+    if len(alternatives) == 1:
+        expected["answer"] = alternatives[0]
+    for name in _EXPECTED[1:]:
+        expected[name] = format_canonical(_tidy_value(facts.get(name)))
+    expected = {name: value for name, value in expected.items() if value != _NOTHING}
+    if not expected:
+        return ""
+    return content_id("answer", format_canonical(expected))
 
 
-def _tidy(value: Any) -> Any:
+def _tidy_value(value: Any) -> Any:
     """Return a value in canonical form: NFC, white space collapsed, numbers as text, empty values as None."""
     if isinstance(value, Mapping):
-        found = {str(key): _tidy(one) for key, one in value.items()}
-        return {key: one for key, one in found.items() if one is not None} or None
+        return _drop_empty({str(key): _tidy_value(member) for key, member in value.items()}) or None
     if isinstance(value, list | tuple):
-        listed = [_tidy(one) for one in value]
-        return listed if any(one is not None for one in listed) else None
-    return None if value is None else _line(str(value))
+        members = [_tidy_value(member) for member in value]
+        return None if members.count(None) == len(members) else members
+    return None if value is None else _tidy_text(str(value))
 
 
-def _line(text: str) -> str | None:
-    return " ".join((text if text.isascii() else unicodedata.normalize("NFC", text)).split()) or None
+def _tidy_text(text: str) -> str | None:
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+    return " ".join(text.split()) or None

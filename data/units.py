@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from basic_control.data.errors import InputError
-from basic_control.data.plugins import Plugin, Unit, find, folders, origin, remembered
+from basic_control.data.plugins import Plugin, Unit, cache_until_forgotten, find, folders, origin
 from basic_control.data.records import Family
 
 TOP = Path(__file__).parents[1]
@@ -76,14 +76,14 @@ def verifier_of(family: Family) -> UnitIdentity:
     return UnitIdentity(family.name, family.verifier_version, _source(Family, family.name))
 
 
-@remembered
+@cache_until_forgotten
 def _source(kind: Any, name: str) -> str:
     unit = find(kind, name)
     runs_programs = bool(getattr(unit, "program", None) or getattr(unit, "programs", None))
     return _short(f"{digest_of(*RULES, *([SANDBOX] if runs_programs else []))} {plugin_source(kind, name)}")
 
 
-@remembered
+@cache_until_forgotten
 def plugin_source(kind: Any, name: str) -> str:
     """Hash a plug-in's unit with the files that its modules import or name; '' for a unit of ours."""
     unit_origin = origin(kind, name)
@@ -208,7 +208,7 @@ def _modules(folder: Path, name: str, home: Plugin) -> dict[Path, Plugin]:
     return files
 
 
-@remembered
+@cache_until_forgotten
 def _files(home: Plugin) -> Mapping[Path, frozenset[str]]:
     """Return the code and texts in a plug-in's folder with the words that name them, without what runs write."""
     files = set[Path]()

@@ -13,8 +13,8 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from basic_control.data.beside import read_beside
-from basic_control.data.number_words import han, words
-from basic_control.data.numerals import numbers
+from basic_control.data.number_words import find_han, find_words
+from basic_control.data.numerals import find_numbers
 from basic_control.data.reading.texts import unify
 from basic_control.data.sentences import split_sentences
 from basic_control.metrics.contains import holds
@@ -94,8 +94,8 @@ def _weigh(stem: str) -> float:
 
 def _read_numbers(text: str) -> set[str]:
     """Return the numbers of a text; in words those from two on; of a date such as 17.07.2024 its parts."""
-    values = {number.value for number in numbers(text)}
-    values.update(word.value for word in (*words(text), *han(text)) if 1 < word.value < _THOUSAND)
+    values = {number.value for number in find_numbers(text)}
+    values.update(word.value for word in (*find_words(text), *find_han(text)) if 1 < word.value < _THOUSAND)
     parts = _DIGITS.findall(text) if None in values else ()
     return {*map(str, values - {None}), *map(str, map(int, parts))}
 

@@ -11,7 +11,7 @@ from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
 from basic_control.data.filters import KIND
 from basic_control.data.options import options_of
-from basic_control.data.plugins import line_in
+from basic_control.data.plugins import format_line
 from basic_control.data.records import CALLS, ONLY_CALLS, VALUED, Found, Metric, Score, Status
 from basic_control.data.suites import Aggregate
 from basic_control.data.tables import SCORES
@@ -126,7 +126,7 @@ def _scored(unit: Metric, reply: SampleRow, make: Callable[[], Score]) -> Score:
         raise
     except Exception as error:
         file = getattr(getattr(unit.score, "__code__", None), "co_filename", "")
-        where = f"{file}{line_in(file, error)}: " if file else ""
+        where = f"{file}{format_line(file, error)}: " if file else ""
         raise InputError(
             f"{where}metric {unit.name} raised {type(error).__name__} ({error}) on item {reply.item_id}. A metric "
             "must accept any text: fix it, then run again; every reply is kept."

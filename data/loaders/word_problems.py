@@ -65,7 +65,7 @@ def problems(source: str | Path = "sample", *, language: str = "") -> list[Item]
 
 
 def _problem(raw: Row, where: str, path: Path) -> Item:
-    from basic_control.data.numerals import numbers  # not needed for checking a configuration
+    from basic_control.data.numerals import find_numbers  # not needed for checking a configuration
     from basic_control.data.reading.numbers import read_number
 
     question, answer, value = raw.get("question"), raw.get("answer"), raw.get("answer_number")
@@ -78,7 +78,7 @@ def _problem(raw: Row, where: str, path: Path) -> Item:
         told = answer if value is None or value == "" else value
         told = int(told) if isinstance(told, float) and told.is_integer() else told
         reference = f"{_MARKER} {'' if told is None else str(told).strip()}"
-        several = isinstance(told, str) and len(numbers(told)) > 1
+        several = isinstance(told, str) and len(find_numbers(told)) > 1
     found = None if several else read_number(reference).answer
     if found is None or found.value is None:
         raise InputError(

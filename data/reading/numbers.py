@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import NamedTuple, cast
 
 from basic_control.data.measures import dimensions, unit
-from basic_control.data.number_words import spelled, worded
-from basic_control.data.numerals import MINUS, Number, narrow, numbers
+from basic_control.data.number_words import find_worded, parse_spelled
+from basic_control.data.numerals import MINUS, Number, find_numbers, narrow_digits
 from basic_control.data.reading.answer import read
 from basic_control.data.reading.clauses import (
     LONGEST_WHOLE,
@@ -158,7 +158,7 @@ def read_number(
         value = cast("Fraction", next(iter(reading.values)))
     written = text[reading.start : reading.end]
     # Of `x = 9 (USD)` the number is what is shown.
-    spans = [(number.start, number.end) for number in numbers(written) if number.value == value]
+    spans = [(number.start, number.end) for number in find_numbers(written) if number.value == value]
     start, end = (spans or [(0, len(written))])[0]
     answer = NumberAnswer(value, reading.rule, written[start:end], reading.is_said)
     return NumberReading(answer, reading.anchor)
@@ -166,7 +166,7 @@ def read_number(
 
 def prepare(text: str, language: str = "") -> str:
     """Return a reply in one notation of the same length: ASCII digits and signs; points that group as commas."""
-    text = narrow(text).translate(_APOSTROPHES).replace("\0", " ")  # NUL stands for a number in an outline
+    text = narrow_digits(text).translate(_APOSTROPHES).replace("\0", " ")  # NUL stands for a number in an outline
     for unread in (_NOTE, _HTML, _CODE):
         text = unread.sub(lambda match: " " * len(match[0]), text)
     if language.partition("-")[0].lower() in GROUPED_BY_POINTS:
@@ -195,16 +195,16 @@ class Numbers:
         """Return the numbers of a stretch, in digits, else in words; `joined` ones are no results by themselves."""
         begin -= text[begin - 1 : begin] in {":", "="}  # `ANSWER: - 5`: the dash is a minus there
         stretch = text[begin:end]
-        candidates = numbers(stretch)
+        candidates = find_numbers(stretch)
         if not candidates:
-            return [word.moved(begin) for word in worded(stretch)]
+            return [word.shift(begin) for word in find_worded(stretch)]
         operands = set[int]()
         for first, second in pairwise(candidates):
             if _is_operation(stretch, first, second):
                 operands |= {first.start, second.start}
         for index, number in enumerate(candidates):
             is_joined = number.joined or number.start in operands or self._is_no_result(stretch, number)
-            candidates[index] = number._replace(joined=is_joined).moved(begin)
+            candidates[index] = number._replace(joined=is_joined).shift(begin)
         return candidates
 
     def _is_no_result(self, text: str, number: Number) -> bool:
@@ -227,7 +227,7 @@ class Numbers:
         """Return the number of a text that is only a number with its unit; none if several, or no single one."""
         if len(content) > LONGEST_WHOLE:
             return None
-        candidates = numbers(f":{content}")
+        candidates = find_numbers(f":{content}")
         if not candidates:
             return _read_words(content)
         outline = _outline(content, candidates)
@@ -312,7 +312,7 @@ class Numbers:
         head = _HEAD.match(text, *spans[0])
         values = head and self.read_whole(head[0])
         # `3 boxes: 36 eggs` begins a calculation.
-        if not head or not any(is_given_in(head[0], number, self.quantity) for number in numbers(head[0])):
+        if not head or not any(is_given_in(head[0], number, self.quantity) for number in find_numbers(head[0])):
             return None
         return Mention(values, *head.span()) if values else None
 
@@ -426,7 +426,7 @@ def _read_words(content: str) -> Values | None:
     letters = _WRAPPING.sub(" ", content).strip(" .:=\n")
     if not letters.replace("-", "").replace(" ", "").isalpha() or len(letters.split()) > _WORDS:
         return None
-    value = spelled(letters)
+    value = parse_spelled(letters)
     return None if value is None else frozenset({value})
 
 

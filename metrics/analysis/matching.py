@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from basic_control.data.questions import shown_answer, shown_question
+from basic_control.data.questions import format_expected, format_question
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.baseline import NOTHING
 from basic_control.metrics.analysis.pairs import (
@@ -142,7 +142,7 @@ def changes(
     facts = [json.loads(text or "{}") for text in found["facts"]]
     read = [  # shown to people: the question, for rows without a prompt
         pl.Series(name, [show(text or "", own) for text, own in zip(found[name], facts, strict=True)], pl.String())
-        for name, show in (("prompt", shown_question), ("answer", shown_answer))
+        for name, show in (("prompt", format_question), ("answer", format_expected))
     ]
     return found.with_columns(read).drop("facts")
 

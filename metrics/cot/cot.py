@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from basic_control.data.number_words import given_numbers
+from basic_control.data.number_words import list_given_numbers
 from basic_control.data.options import Frozen, Number, Share
 from basic_control.data.records import Found, Metric, Sample, Score
 from basic_control.data.shown import read_shown
@@ -241,7 +241,7 @@ def weighted(levels: Mapping[str, float | None], weights: Mapping[str, float]) -
 
 _reference_sets = lru_cache(maxsize=4096)(sets)
 _reference = lru_cache(maxsize=4096)(read)
-_given = lru_cache(maxsize=4096)(given_numbers)
+_given = lru_cache(maxsize=4096)(list_given_numbers)
 
 
 def _details(response: Chain, reference: Chain, traced: Sequence[Support]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import gcd, isqrt
 from typing import Literal, NamedTuple
 
-from basic_control.data.numerals import MOST_DIGITS, exact
+from basic_control.data.numerals import MOST_DIGITS, parse_number
 
 Exact = int | Fraction
 """An exact number: an int if it is whole (they hash and compare equal, and ints are fast)."""
@@ -185,7 +185,7 @@ def number(text: str) -> Exact | None:
     if "/" in text:
         count, over, under = re.split("[ /]", text)
         return divide(int(count) * int(under) + int(over), int(under)) if int(under) else None
-    value = exact(text) if len(text) <= MOST_DIGITS else None
+    value = parse_number(text) if len(text) <= MOST_DIGITS else None
     return None if value is None else _whole(value)
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 
-from basic_control.data.numerals import narrow
+from basic_control.data.numerals import narrow_digits
 from basic_control.metrics.cot.expressions import evaluate, tokens
 
 UNKNOWN = "@"
@@ -61,7 +61,7 @@ def normalise(text: str) -> str:
         for pattern, replacement in _LATEX:
             text = pattern.sub(replacement, text)
     if not text.isascii() or "[" in text or "{" in text or "&" in text:
-        text = narrow(text).translate(_SIGNS)
+        text = narrow_digits(text).translate(_SIGNS)
         text = _VULGARS.sub(_vulgar, text)
     if "^" in text or (not text.isascii() and _RAISED.search(text)):
         text = _RAISED.sub(_power, _AREA.sub(" ", text))

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from basic_control.data.questions import WHOLE, question_content, shown_answer
+from basic_control.data.questions import WHOLE, build_content, format_expected
 from basic_control.data.suites import Suite
 from basic_control.tasks.exchange.tables import Side
 
@@ -61,7 +61,7 @@ def rows_of(side: Side, metrics: Collection[str] = ()) -> list[ShownRow]:
                 metric=score["metric"],
                 question=question_of(item, facts, columns.get(item["suite"] or "", frozenset())),
                 reply=str(reply.get("text") or reply.get("error") or ""),
-                expected=shown_answer(item["answer"] or "", facts),
+                expected=format_expected(item["answer"] or "", facts),
                 value=score["value"],
                 status=score["status"],
                 reason=score["reason"] or "",
@@ -88,7 +88,7 @@ def question_of(item: Mapping[str, Any], facts: Mapping[str, Any], columns: Coll
 
     Without such columns, as in a generated family, it is the whole prompt.
     """
-    content = question_content("", facts, columns) if columns else None
+    content = build_content("", facts, columns) if columns else None
     if not isinstance(content, Mapping) or not content:
         question = facts.get("question")
         return question if isinstance(question, str) and question.strip() else str(item["prompt"] or "")

@@ -21,7 +21,7 @@ import polars as pl
 
 from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
-from basic_control.data.questions import shown_answer, shown_question
+from basic_control.data.questions import format_expected, format_question
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.judged import Labels
 from basic_control.metrics.analysis.scores import MIN_COVERAGE
@@ -109,7 +109,7 @@ def joined(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl
     asked = items.select("item_id", "prompt", "facts").join(placed(items), on="item_id")
     found = valued.join(asked, on="item_id").join(texts, on=["item_id", "model", "repeat"], how="left")
     prompts = [
-        shown_question(prompt or "", json.loads(facts)) for prompt, facts in found.select("prompt", "facts").rows()
+        format_question(prompt or "", json.loads(facts)) for prompt, facts in found.select("prompt", "facts").rows()
     ]
     found = found.with_columns(prompt=pl.Series(prompts, dtype=pl.String))
     return found.select(*KEY, "value", "details", "prompt", "facts", "response", "cluster").sort(*KEY)
@@ -162,7 +162,7 @@ def sheet(found: pl.DataFrame, *, n: int, by: By = "random", metric: str = "") -
         parts.append(group.with_columns(probability=pl.Series(chances))[_draw(chances, Random(f"0 {key}"))])
     drawn = pl.concat(parts)
     facts = map(json.loads, drawn["facts"])
-    references = [shown_answer("", fact) or str(fact.get("answer") or "") for fact in facts]
+    references = [format_expected("", fact) or str(fact.get("answer") or "") for fact in facts]
     return drawn.with_columns(reference=pl.Series(references, dtype=pl.String), label=pl.lit("")).select(COLUMNS)
 
 

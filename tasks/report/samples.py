@@ -10,7 +10,7 @@ import polars as pl
 from basic_control.data.deciding import headlines
 from basic_control.data.errors import InputError
 from basic_control.data.messages import write_transcript
-from basic_control.data.questions import shown_answer, shown_question
+from basic_control.data.questions import format_expected, format_question
 from basic_control.data.records import Message
 from basic_control.data.suites import Suite
 from basic_control.data.tools import TOOL_CALLS
@@ -154,8 +154,8 @@ def _readable(items: pl.DataFrame, suites: Iterable[Suite]) -> pl.DataFrame:
         facts = json.loads(row["facts"] or "{}")
         own = facts.get("question")
         found["question"].append(own if isinstance(own, str) else None)
-        found["prompt"].append(shown_question(row["prompt"] or "", facts))
-        found["answer"].append(shown_answer(row["answer"] or "", facts))
+        found["prompt"].append(format_question(row["prompt"] or "", facts))
+        found["answer"].append(format_expected(row["answer"] or "", facts))
         for name, (suite, text) in others.items():
             said = None
             if suite == row["suite"]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from basic_control.data.questions import shown_question
+from basic_control.data.questions import format_question
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.results import TwinFindings
 from basic_control.metrics.analysis.twins import TwinDifference, TwinResult, right_by, shares
@@ -146,7 +146,7 @@ def changed(
 def _side(pair: Mapping[str, Any], name: str, side: str) -> dict[str, str]:
     """Return a question with its expected answer, and the reply with whether it is right."""
     facts, text = json.loads(pair[f"facts{side}"]), (pair[f"text{side}"] or "").strip()
-    question = facts.get("question") or shown_question(pair[f"prompt{side}"], facts)
+    question = facts.get("question") or format_question(pair[f"prompt{side}"], facts)
     reply = text if len(text) <= _LONGEST else f"…{text[-_LONGEST:]}"  # the answer is at the end
     mark = "✓" if pair[f"value{side}"] == 1 else "✗"
     return {name: f"{clipped(question, _LONGEST)} → {pair[f'answer{side}']}", f"{name}_reply": f"{mark} {reply}"}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from basic_control.data.numerals import exact
+from basic_control.data.numerals import parse_number
 from basic_control.data.options import options_of
 from basic_control.data.plugins import family, metrics
 from basic_control.data.reading.ends import split
@@ -65,7 +65,7 @@ def listed(case: Case) -> list[Claim]:
 
 def _answer(case: Case) -> bool:
     found = read(case)
-    return found is not None and found.value == exact(case["expected"])
+    return found is not None and found.value == parse_number(case["expected"])
 
 
 def _summary(case: Case) -> bool:

@@ -7,7 +7,7 @@ are labelled wrong.
 
 import pytest
 
-from basic_control.data.numerals import exact
+from basic_control.data.numerals import parse_number
 from tests.acceptance.reading import DECIDED, clean, lines, listed, read
 
 
@@ -22,7 +22,7 @@ def test_right_replies_are_accepted_and_wrong_ones_refused(kind: str) -> None:
 def test_answers_are_read_as_they_are_meant_and_said_or_inferred() -> None:
     for case in lines("answers"):
         found = read(case)
-        meant = None if case["says"] is None else exact(case["says"])
+        meant = None if case["says"] is None else parse_number(case["says"])
         assert (found and found.value, found and found.is_said) == (meant, meant and case["how"] == "said"), case
 
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from basic_control.data.number_words import given_numbers, spelled
+from basic_control.data.number_words import list_given_numbers, parse_spelled
 from tests.helpers.bounds import bounded
 
 F = Fraction
@@ -83,11 +83,11 @@ F = Fraction
     ],
 )
 def test_gives(text: str, numbers: set[int | Fraction]) -> None:
-    assert set(given_numbers(text)) == numbers
+    assert set(list_given_numbers(text)) == numbers
 
 
 def test_each_number_knows_the_words_that_give_it() -> None:
-    assert given_numbers("twice as many as twenty-five, less 20%") == {
+    assert list_given_numbers("twice as many as twenty-five, less 20%") == {
         2: "twice", 25: "twenty-five", 20: "20%", F(1, 5): "20%", 100: "20%",
     }  # fmt: skip
 
@@ -115,10 +115,10 @@ def test_each_number_knows_the_words_that_give_it() -> None:
     ],
 )
 def test_spells_one_number(text: str, value: int | Fraction | None) -> None:
-    assert spelled(text) == value
+    assert parse_spelled(text) == value
 
 
 @pytest.mark.parametrize("unit", ["一", "二分之", "half ", "one hundred ", "1 1/2 ", "两个", "20% ", "пять "])
 def test_a_long_question_takes_bounded_time(unit: str) -> None:
     with bounded(10):
-        given_numbers(unit * (50_000 // len(unit)))
+        list_given_numbers(unit * (50_000 // len(unit)))

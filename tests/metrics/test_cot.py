@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from basic_control.data.number_words import given_numbers
+from basic_control.data.number_words import list_given_numbers
 from basic_control.data.options import options_of
 from basic_control.data.plugins import metrics
 from basic_control.data.records import Score
@@ -272,7 +272,7 @@ class TestOrigins:
 
     def coherent(self, question: str, lines: str) -> list[bool]:
         chain = read(lines + "\n#### 1")
-        return [support.coherent for support in cot.supports(chain, given_numbers(question))]
+        return [support.coherent for support in cot.supports(chain, list_given_numbers(question))]
 
     def test_question_and_results_are_known(self) -> None:
         assert self.coherent("two cows and 3 goats", "<<2+3=5>>\n<<5*2=10>>\n<<10-5=5>>") == [True, True, True]

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import basic_control.data.reading
-from basic_control.data.numerals import narrow, numbers
+from basic_control.data.numerals import find_numbers, narrow_digits
 from basic_control.data.reading import ends, quantity, reply_text, thinking, words
 from basic_control.data.reading.answer import read
 from basic_control.data.reading.options import options_of
@@ -75,7 +75,7 @@ def is_unread(example: str) -> bool:
 
 @pytest.mark.parametrize(("section", "row"), forms("quantity"))
 def test_each_form_about_quantities_is_in_its_example(section: str, row: Mapping[str, Any]) -> None:
-    example = narrow(row["example"])
+    example = narrow_digits(row["example"])
     assert quantity.pattern(section).search(example) or any(
-        quantity.pattern(section).search(example, 0, number.start) for number in numbers(example)
+        quantity.pattern(section).search(example, 0, number.start) for number in find_numbers(example)
     )
