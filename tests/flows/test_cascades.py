@@ -14,6 +14,7 @@ import yaml
 from tests.conftest import Run
 from tests.helpers.runs import latest
 from tests.helpers.scored import scores_of
+from tests.servers import Answer
 from tests.servers.deciding import DecidingServer
 from tests.servers.running import serve, serve_openai
 
@@ -147,6 +148,29 @@ def test_after_labels_a_run_from_nothing_asks_the_large_judge_only_what_is_left(
         run(str(file), "--fresh")
     assert len(large.requests) - before == N - sum(map(sure, range(N)))
     assert server.questions == 2 * N
+
+
+def test_the_price_saved_is_that_of_the_replies_not_put_to_the_large_judge(run: Run, tmp_path: Path) -> None:
+    server = DecidingServer(decide)
+
+    def answer(body: dict[str, Any]) -> Answer:
+        return Answer(rate(body), tokens_in=2000, tokens_out=1)
+
+    with serve(server.build()) as small, serve_openai(answer) as large:
+        file = configure(tmp_path, small, large.base_url)
+        settings = yaml.safe_load(file.read_text(encoding="utf-8"))
+        settings["judges"][1] |= {"price_in": 500.0, "price_out": 0.0}
+        file.write_text(yaml.safe_dump(settings), encoding="utf-8")
+        run(str(file))
+        label_all(run, tmp_path, N)
+        n_before = len(large.requests)
+        run(str(file), "--fresh")
+        n_saved = N - (len(large.requests) - n_before)
+    (report,) = (latest(tmp_path) / "reports").glob("*.md")
+    (line,) = [line for line in report.read_text(encoding="utf-8").splitlines() if "| small+large |" in line]
+    assert 0 < n_saved < 96
+    # A call of 2 000 tokens costs 1, at 500 the million.
+    assert f"| {n_saved} | {n_saved}.00 " in line
 
 
 def test_a_large_judge_that_contradicts_what_was_decided_alone_is_told(run: Run, tmp_path: Path) -> None:

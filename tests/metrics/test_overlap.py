@@ -10,7 +10,11 @@ from basic_control.data.plugins import find
 from basic_control.data.records import Provider
 from basic_control.metrics.judging import UNSURE
 from basic_control.metrics.overlap import DECISIONS, decide_claim
+from basic_control.metrics.stats.cascade import LabelledAnswer, find_rule
+from tests.conftest import TOP
 
+LINE = 0.63
+"""The coverage from which on a claim is supported."""
 TOWER = (
     "The Eiffel Tower stands in Paris. It was designed by Gustave Eiffel's company and finished on 31 March 1889. "
     "The tower is 330 metres high and has 1,665 steps to the top."
@@ -178,6 +182,33 @@ def test_it_agrees_with_people_as_the_documents_say(
     unsupported = [not verdicts[claim] for claim, truth in truths.items() if not truth]
     assert sum(supported) / len(supported) == pytest.approx(sensitivity, abs=0.01)
     assert sum(unsupported) / len(unsupported) == pytest.approx(specificity, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("error", "share", "wrong"),
+    [(0.05, 0.21, 0.025), (0.1, 0.59, 0.087)],
+)
+def test_as_the_small_judge_of_a_cascade_it_would_decide_the_share_that_the_documents_say(
+    error: float, share: float, wrong: float, shared: Path
+) -> None:
+    coverages: dict[tuple[str, str], float] = {}
+    truths: dict[tuple[str, str], bool] = {}
+    for row in pl.read_parquet(shared / "claims_dev.parquet").iter_rows(named=True):
+        claim, decision = (row["set"], row["id"]), decide_claim(row["claim"], row["evidence"])
+        # As in: the source holds 83% of the claim
+        coverage = float(decision.reason.partition(" holds ")[2].partition("%")[0]) / 100
+        coverages[claim] = max(coverages.get(claim, 0.0), coverage)
+        truths[claim] = truths.get(claim, False) or row["supported"]
+    answers = [
+        LabelledAnswer(abs(coverage - LINE), (coverage >= LINE) != truths[claim], fallback_wrong=False)
+        for claim, coverage in coverages.items()
+    ]
+    rule = find_rule(answers, error=error, level=0.05)
+    assert rule.share == pytest.approx(share, abs=0.005)
+    assert rule.n_wrong / rule.n_alone == pytest.approx(wrong, abs=0.0005)
+    text = " ".join((TOP / "docs" / "judges.md").read_text(encoding="utf-8").split())
+    assert f"{share:.0%}".replace("%", " %") in text
+    assert f"({100 * wrong:.1f} % wrong)" in text
 
 
 @pytest.mark.parametrize("language", ["en", "ru", "zh"])

@@ -152,3 +152,20 @@ def test_50_labels_cover_a_judge_of_few_errors_too_often_rather_than_too_seldom(
     assert 0.92 <= exact_coverage(0.95, 0.7, 50) <= 0.98
     assert 0.98 < exact_coverage(1.0, 0.7, 50) <= 0.997
     assert 0.92 <= exact_coverage(1.0, 0.7, 100) <= 0.98
+
+
+def test_a_calibrated_judges_probabilities_narrow_intervals_as_the_documents_say() -> None:
+    rng = np.random.default_rng(7)
+    ratios = []
+    for _ in range(30):
+        shares = rng.beta(0.8, 0.6, 1000)
+        truths = (rng.random(1000) < shares).astype(float)
+        at = rng.choice(1000, 100, replace=False).tolist()
+        verdicts = (shares >= 0.5).astype(float)
+        by_verdict = prediction_powered(verdicts, at, truths[at])
+        by_share = prediction_powered(verdicts, at, truths[at], predictor=shares)
+        widths = [
+            (powered.interval.high or 1.0) - (powered.interval.low or 0.0) for powered in (by_share, by_verdict)
+        ]
+        ratios.append(widths[0] / widths[1])
+    assert 0.94 < np.mean(ratios) < 0.98
