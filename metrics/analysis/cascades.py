@@ -18,7 +18,7 @@ class CascadeFinding:
     `rule` was found on `source`: 'labels', 'exam', or '' if nothing was known. The small judge decided `n_alone`
     replies, the large one `n_escalated`. Of those decided alone it saw `n_checked` too, and says otherwise of
     `n_contradicted`; `contradicts`: more than the tolerated `error` explains. `own_wrong` of `own_n` labelled items
-    are decided wrong by the cascade.
+    are decided wrong by the cascade. `n_unanswered` labelled replies the small judge had not judged before.
     """
 
     suite: str
@@ -35,6 +35,7 @@ class CascadeFinding:
     n_checked: int
     n_contradicted: int
     contradicts: bool
+    n_unanswered: int = 0
 
     @property
     def calls_saved(self) -> int:
@@ -93,4 +94,5 @@ def _find(use: CascadeUse, language: str, decided: Sequence[Mapping[str, Any]], 
         n_checked=len(checked),
         n_contradicted=contradicted,
         contradicts=least > use.error,
+        n_unanswered=decider.n_unanswered,
     )

@@ -13,8 +13,8 @@ from basic_control.metrics.analysis.rejudging import JudgesCompared, VerdictChan
 from basic_control.tasks.compare.runs import RunComparison, compare_sides
 from basic_control.tasks.compare.sides import side_of
 from basic_control.tasks.exchange.tables import Side
-from basic_control.tasks.judges.cascades import members_in
 from basic_control.tasks.judges.labels import LABELS, criteria_of, judged, label_rows
+from basic_control.tasks.judges.recorded import members_in
 from basic_control.tasks.store.runs import Run, find, read_results
 
 

@@ -256,6 +256,9 @@ def find_shares(
         said = phrase(f"common.cascade_on_{source or 'nothing'}", memory.language, **known)
         told = {"suite": plan.name, "judge": cascade.name, "share": f"{100 * share:.0f}%", "on": said}
         memory.notes.append(phrase("estimate.cascade", memory.language, **told))
+        if n_unanswered := deciders[0].n_unanswered:
+            told = {"suite": plan.name, "judge": cascade.name, "n": n_unanswered}
+            memory.notes.append(phrase("common.cascade_unanswered", memory.language, **told))
     return shares
 
 

@@ -1,7 +1,5 @@
 """Cascades of a suite's judges: when the small one decides alone, from people's labels or its exam."""
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,25 +7,19 @@ from statistics import fmean
 from typing import Any
 
 from basic_control.config.settings import Judge
-from basic_control.data.draw import format_canonical
 from basic_control.data.options import options_of
 from basic_control.data.plugins import metric
 from basic_control.metrics.analysis.judged import Finder, exams_of
 from basic_control.metrics.analysis.passports import Passport, join_passports
-from basic_control.metrics.cascade import Decider, confidence_in
+from basic_control.metrics.cascade import Decider
 from basic_control.metrics.stats.cascade import LabelledAnswer, count_errors, find_rule, fold_rules, is_alone
 from basic_control.tasks.judges.labels import LABELS, criteria_of, files_of
+from basic_control.tasks.judges.recorded import JudgedMetric, Verdicts, find_verdicts, identity_key
 from basic_control.tasks.plan import MetricPlan, SuitePlan
-from basic_control.tasks.store.manifest import strip_freshness
 
 _ROUNDING = 1e-9
 FEWEST_LABELS = 50
 """People's labels below which the exam's questions decide."""
-
-
-def identity_key(identity: Mapping[str, str]) -> str:
-    """Return a hash of what identifies a judge, by which its answers to labelled replies are kept."""
-    return hashlib.sha256(format_canonical(strip_freshness(identity)).encode()).hexdigest()[:16]
 
 
 def join_identities(
@@ -64,34 +56,45 @@ class CascadeFinder:
 
     def decider(self, use: MetricPlan, cascade: Judge, language: str) -> Decider:
         """Return when a cascade's small judge decides alone: by labels if there are enough, else by its exam."""
-        answers, source = self.read_labelled(use, cascade), "labels"
+        labelled = self._list_labelled(use, cascade)
+        answers, source = _read_answers(labelled), "labels"
+        n_unanswered = 0
         if len(answers) < FEWEST_LABELS:
+            # With so many labels the small judge's answers are all that lacks.
+            n_unanswered = len(labelled) - len(answers) if len(labelled) >= FEWEST_LABELS else 0
             answers, source = self._read_examined(use, cascade, language), "exam"
         error, level = cascade.options["error"], cascade.options["level"]
         rule = find_rule(answers, error=error, level=level)
         wrong, n = count_errors(answers, error=error, level=level)
-        return Decider(rule, source if answers else "", wrong, n)
+        return Decider(rule, source if answers else "", wrong, n, n_unanswered)
 
     def read_labelled(self, use: MetricPlan, cascade: Judge) -> list[LabelledAnswer]:
         """Return the small judge's answers to the replies that people labelled, in a fixed order."""
-        small, large = cascade.members
-        keys = {name: identity_key(self.identities[name]) for name in cascade.members}
+        return _read_answers(self._list_labelled(use, cascade))
+
+    def _list_labelled(self, use: MetricPlan, cascade: Judge) -> "list[_LabelledReply]":
+        """Return what people and both judges said of each labelled reply, in a fixed order."""
+        small, large = (identity_key(self.identities[name]) for name in cascade.members)
         criterion = criteria_of([self.suite.suite]).get((self.suite.name, use.name), "")
-        folder = Path(self.suite.store.runs) / LABELS
+        store = self.suite.store
+        folder = Path(store.runs)
         # A reply that several labelled sheets hold counts once.
-        answers: dict[str, LabelledAnswer] = {}
-        for entry in files_of(folder, self.suite.name, use.name, criterion):
-            verdicts = {
-                name: judged for name, judged in entry.get("judged", {}).items() if judged["of"] == keys.get(name)
-            }
-            if small in verdicts and verdicts[small].get("confidence") is not None:
-                label = fmean(entry["labels"])
-                answers[entry["reply"]] = LabelledAnswer(
-                    verdicts[small]["confidence"],
-                    _differs(verdicts[small]["value"], label),
-                    _differs(verdicts[large]["value"], label) if large in verdicts else None,
-                )
-        return [answers[reply] for reply in sorted(answers)]
+        labels: dict[str, float] = {}
+        verdicts: dict[str, Verdicts] = {}
+        for entry in files_of(folder / LABELS, self.suite.name, use.name, criterion):
+            labels[entry["reply"]] = fmean(entry["labels"])
+            verdicts[entry["reply"]] = {judged["of"]: judged for judged in entry.get("judged", {}).values()}
+        lacking = [reply for reply in labels if small not in verdicts[reply]]
+        if lacking and len(labels) >= FEWEST_LABELS:
+            # Labels may have been joined before this judge was there.
+            of = JudgedMetric(folder, store.root, self.suite.name, use.name, criterion)
+            recorded = find_verdicts(of, (small, large), lacking)
+            for reply, of_reply in recorded.items():
+                verdicts[reply] = {**of_reply, **verdicts[reply]}
+        return [
+            _LabelledReply(labels[reply], verdicts[reply].get(small), verdicts[reply].get(large))
+            for reply in sorted(labels)
+        ]
 
     def _read_examined(self, use: MetricPlan, cascade: Judge, language: str) -> list[LabelledAnswer]:
         pair = self._passports(use, cascade, language)
@@ -151,32 +154,21 @@ def _differs(value: Any, label: float) -> bool:
     return value is None or abs(float(value) - label) > _ROUNDING
 
 
-def collect_judged(
-    details: str, identities: Mapping[str, Mapping[str, str]], members: Mapping[str, tuple[str, ...]]
-) -> dict[str, Any]:
-    """Return what judges said of a labelled reply, by judge: value, confidence and a key of their identity.
+@dataclass(frozen=True, slots=True)
+class _LabelledReply:
+    """People's mean label of a reply, and what the small and the large judge said of it, if they did."""
 
-    Of a cascade, what its judges said (`members`).
-    """
-    verdicts: dict[str, Any] = {}
-    for name, result in json.loads(details).get("judges", {}).items():
-        if name in members and "cascade" in result:
-            small, large = members[name]
-            account = result["cascade"]
-            verdicts[small] = {"value": account["small"], "confidence": account["confidence"]}
-            if account["large"] is not None:
-                verdicts[large] = {"value": account["large"]}
-        elif result.get("value") is not None:
-            confidence = confidence_in(result.get("probabilities", {}), result["value"])
-            verdicts[name] = {"value": result["value"], "confidence": confidence}
-    return {
-        name: {**judged, "of": identity_key(identities[name])}
-        for name, judged in verdicts.items()
-        if name in identities
-    }
+    label: float
+    small: Mapping[str, Any] | None
+    large: Mapping[str, Any] | None
 
 
-def members_in(configuration: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Return the judges of each cascade of a recorded configuration."""
-    judges = configuration.get("judges") or ()
-    return {judge["name"]: tuple(judge["cascade"]) for judge in judges if judge.get("cascade")}
+def _read_answers(replies: Iterable[_LabelledReply]) -> list[LabelledAnswer]:
+    """Return the small judge's answers to labelled replies, as far as it gave any with a confidence."""
+    answers = []
+    for reply in replies:
+        if reply.small is not None and reply.small.get("confidence") is not None:
+            fallback = _differs(reply.large["value"], reply.label) if reply.large is not None else None
+            is_wrong = _differs(reply.small["value"], reply.label)
+            answers.append(LabelledAnswer(reply.small["confidence"], is_wrong, fallback))
+    return answers

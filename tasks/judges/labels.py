@@ -329,7 +329,7 @@ def keep(
     for group, labels in _by_group(found, rows).items():
         suite, _, metric = group
         criterion = criteria.get((suite, metric), "")
-        names = _reply_names(_of(found, group), criterion)
+        names = reply_names(_of(found, group), criterion)
         details = _of(found, group)["details"]
         labelled = [
             {"reply": names[at], "labels": given, "probability": chance, "judged": judged_of(details[at])}
@@ -378,7 +378,7 @@ def label_rows(found: pl.DataFrame, folder: Path, criteria: Criteria) -> pl.Data
         stored = files_of(folder, suite, metric, criterion)
         labels = {entry["reply"]: fmean(entry["labels"]) for entry in stored}
         own = _of(found, group)
-        keys = zip(own.select(KEY).rows(), _reply_names(own, criterion), strict=True)
+        keys = zip(own.select(KEY).rows(), reply_names(own, criterion), strict=True)
         rows += [(*key, labels[name]) for key, name in keys if name in labels]
     return pl.DataFrame(rows, {**{name: found.schema[name] for name in KEY}, "label": pl.Float64()}, orient="row")
 
@@ -407,7 +407,7 @@ def kept_labels(
             continue
         own = _of(found, group)
         try:
-            labels = _known_labels(json.loads(path.read_text(encoding="utf-8")), _reply_names(own, criterion))
+            labels = _known_labels(json.loads(path.read_text(encoding="utf-8")), reply_names(own, criterion))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise _damaged(path, error) from error
         if labels:
@@ -444,7 +444,7 @@ def _known_labels(stored: Mapping[str, Any], names: Sequence[str]) -> GroupLabel
     return GroupLabels(drawn, pl.DataFrame(rows, kinds, orient="row")) if rows else None
 
 
-def _reply_names(found: pl.DataFrame, criterion: str) -> list[str]:
+def reply_names(found: pl.DataFrame, criterion: str) -> list[str]:
     """Return a key for each judged reply: a digest of criterion, question and text; equal ones numbered."""
     times: Counter[str] = Counter()
     names = []

@@ -88,8 +88,11 @@ def cascade_lines(cascades: Sequence[CascadeFinding]) -> Iterator[str]:
 
 
 def cascade_warnings(cascades: Sequence[CascadeFinding]) -> Iterator[str]:
-    """Yield a sentence for each cascade whose large judge contradicts the bound."""
+    """Yield a sentence for each cascade whose labels do not count yet, or that its large judge contradicts."""
     for cascade in cascades:
+        if cascade.n_unanswered:
+            n_labels = {"n": cascade.n_unanswered}
+            yield say("common.cascade_unanswered", suite=cascade.suite, judge=cascade.judge, **n_labels)
         if cascade.contradicts:
             counts = {"k": cascade.n_contradicted, "n": cascade.n_checked, "error": percent(cascade.error)}
             yield say("common.cascade_warning", suite=cascade.suite, judge=cascade.judge, **counts)

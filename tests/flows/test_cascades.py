@@ -150,6 +150,32 @@ def test_after_labels_a_run_from_nothing_asks_the_large_judge_only_what_is_left(
     assert server.questions == 2 * N
 
 
+def test_labels_joined_before_the_small_judge_was_there_count_once_it_has_judged_the_replies(
+    run: Run, tmp_path: Path
+) -> None:
+    server = DecidingServer(decide)
+    with serve(server.build()) as small, serve_openai(rate) as large:
+        file = configure(tmp_path, small, large.base_url)
+        settings = yaml.safe_load(file.read_text(encoding="utf-8"))
+        alone = tmp_path / "alone.yaml"
+        alone.write_text(yaml.safe_dump({**settings, "judges": settings["judges"][1:2]}), encoding="utf-8")
+        run(str(alone))
+        label_all(run, tmp_path, N)
+        first = run(str(file))
+        assert {entry["by"] for entry in read_decisions(tmp_path)} == {"large"}
+        assert f"{N} labels did not count" in " ".join(first.stdout.split())
+        # Called otherwise, it is the same judge.
+        settings["judges"][0]["model"], settings["judges"][0]["name"] = "small", "tiny"
+        settings["judges"][2]["cascade"] = ["tiny", "large"]
+        file.write_text(yaml.safe_dump(settings), encoding="utf-8")
+        second = run(str(file))
+    assert "Traceback" not in first.stderr + second.stderr
+    (cascade,) = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["cascades"]
+    assert (cascade["source"], cascade["rule"]["n_labelled"], cascade["n_alone"]) == ("labels", N, 96)
+    assert "did not count" not in second.stdout
+    assert server.questions == N
+
+
 def test_the_price_saved_is_that_of_the_replies_not_put_to_the_large_judge(run: Run, tmp_path: Path) -> None:
     server = DecidingServer(decide)
 
