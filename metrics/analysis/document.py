@@ -1,4 +1,4 @@
-"""`results.json`: a run's results and verdict in one versioned document (see docs/results.md).
+"""`results.json`: a run's results and verdict in one versioned document (see docs/reference.md).
 
 Here alone records become its JSON, and its JSON records. A record whose parts are records has their keys beside its
 own, and a mean has its interval beside it.
