@@ -21,7 +21,7 @@ _EXPORTED = {
         ("run", "evaluate", "compare", "gate", "read", "Run"),
         "basic_control.api",
     ),
-    **dict.fromkeys(("metric", "family", "loader", "provider"), "basic_control.decorators"),
+    **dict.fromkeys(("metric", "family", "loader", "provider"), "basic_control.data.decorators"),
     **dict.fromkeys(
         ("Metric", "Score", "Sample", "Family", "Item", "Verdict", "Loader", "Provider"),
         "basic_control.data.records",

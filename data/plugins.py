@@ -1,7 +1,7 @@
-"""Discovery of units: the `UNIT` of a file in its folder, of a plug-in's file, or of an entry point.
+"""Discovery of units: the decorated functions of a file in its folder, of a plug-in's file, or of an entry point.
 
-Families, metrics, loaders and providers are found alike. `UNITS`, a sequence, may replace `UNIT`; a plug-in's file
-may decorate functions instead (`basic_control.decorators`).
+Families, metrics, loaders and providers are found alike (`data.decorators`). A file may have them as its `UNIT`, or
+as `UNITS`, a sequence, instead.
 """
 
 import hashlib
@@ -35,8 +35,8 @@ VARIABLE = "BASIC_CONTROL_PLUGINS"
 Unit = TypeVar("Unit", Family, Metric, Loader, Provider)
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
-# A module that defines its units: UNIT = Family(…
-_NAMED = re.compile(rb"^UNITS?\b", re.MULTILINE)
+# A module that defines its units: `UNIT = Family(…`, or a decorated function, `@metric(version=2)`.
+_HOLDS_UNITS = re.compile(rb"^(?:UNITS?|@(?:metric|family|loader|provider))\b", re.MULTILINE)
 _REMEMBERED: list[Callable[[], None]] = []
 _DECLARED: dict[str, list[Any]] = {}
 """Units made by decorators, by the module of their function."""
@@ -178,7 +178,7 @@ def _find_own(kind: type) -> Iterator[Located]:
     package = FOLDERS[kind]
     for folder in importlib.import_module(package).__path__:
         for path in sorted(Path(folder).rglob("[!_]*.py")):
-            if _NAMED.search(path.read_bytes()):
+            if _HOLDS_UNITS.search(path.read_bytes()):
                 module = ".".join([package, *path.relative_to(folder).with_suffix("").parts])
                 yield from _list_units(importlib.import_module(module), _locate_own(module, path))
 
@@ -279,9 +279,10 @@ def _find_alone(kind: Any, name: str) -> Located | None:
         except ModuleNotFoundError:  # of a folder that is not there
             return None
         if spec is not None and spec.submodule_search_locations is None:
-            unit = getattr(importlib.import_module(module), "UNIT", None)
-            if isinstance(unit, kind) and unit.name == name:
-                return _locate_own(module, Path(spec.origin or "")), unit
+            unit_origin = _locate_own(module, Path(spec.origin or ""))
+            for holder, unit in _list_units(importlib.import_module(module), unit_origin):
+                if isinstance(unit, kind) and unit.name == name:
+                    return holder, unit
     return None
 
 

@@ -407,8 +407,46 @@ class Measured:
         return not self.part or bool(self.alone and self.alone(options))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricReading:
+    """How a metric reads rows and replies; all of it is optional.
+
+    `reads_calls`: it scores the calls of tools that a reply makes, and not its text alone. `sees_filtered`: it
+    scores replies that a content filter stopped as well, which `response_filtered` tells it. `opponent(options)`
+    names what responses are compared with: a column, or a target of the run, whose reply to the same item is then
+    in the sample under that name. `stand_in(sample)` is a response for counting judge calls; by default the
+    expected answer. `expects(sample, options)` says how the metric reads a row's expected answer, which is checked
+    before anything is asked; `completes(samples, options)` returns the options completed by what all rows of the
+    data show. `constrains(options)` returns the JSON schema of a right reply, empty without one.
+    """
+
+    reads_calls: bool = False
+    sees_filtered: bool = False
+    opponent: Callable[[Mapping[str, Any]], str] | None = None
+    stand_in: Callable[[Sample], str] | None = None
+    expects: Callable[[Sample, Mapping[str, Any]], Expectation] | None = None
+    completes: Callable[[Iterable[Sample], Mapping[str, Any]], Mapping[str, Any]] | None = None
+    constrains: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricMeaning(MetricReading):
+    """What a metric's scores mean, for verdicts and reports; all of it is optional.
+
+    `all_or_none`: values between 0 and 1 are partial credit, and an answer is right if its value is 1. `right`: for
+    a metric that grades more, the part that is 1 if the answer is right. `measured` are the verdicts whose means a
+    judge's passport corrects. `shown` says how reports show it. `internal`: only shipped suites use it.
+    """
+
+    all_or_none: bool = False
+    right: str = ""
+    measured: tuple[Measured, ...] = ()
+    shown: Shown = field(default_factory=Shown)
+    internal: bool = False
+
+
 @dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(MetricMeaning):
     """A value for a sample: steps that ask judges (none: it is computed), and one scoring function.
 
     `score(sample, found, options)` is pure and never raises on any response. `options` are the metric's parameters
@@ -416,17 +454,8 @@ class Metric:
     options that names them. `temperature` is the judges' default; `votes`: a majority of several judges makes
     sense. `programs`: run in the sandbox before scoring. `verifies`: the item's family decides what is right; the
     metric has no rules itself. `sources(options)`: cited sources are checked first, on the network if allowed, and
-    `score` finds them in `sample["evidence"]`. `yes_no`: every value is 0 or 1; `all_or_none`: values in between
-    are partial credit, and an answer is right if its value is 1. `internal`: only shipped suites use it.
-    `reads_calls`: it scores the calls of tools that a reply makes, and not its text alone.
-    `opponent(options)` names what responses are compared with: a column, or a target of the run, whose reply to the
-    same item is then in the sample under that name. `stand_in(sample)` is a response for counting judge calls; by
-    default the expected answer. `measured` are the verdicts whose means a judge's passport corrects. `shown` says
-    how reports show it. `right`: for a metric that grades more, the part that is 1 if the answer is right.
-    `expects(sample, options)` says how the metric reads a row's expected answer, which is checked before anything
-    is asked; `completes(samples, options)` returns the options completed by what all rows of the data show.
-    `sees_filtered`: it scores replies that a content filter stopped as well, which `response_filtered` tells it.
-    `constrains(options)` returns the JSON schema of a right reply, empty without one.
+    `score` finds them in `sample["evidence"]`. `yes_no`: every value is 0 or 1. Its other fields are those of
+    `MetricReading` and `MetricMeaning`.
     """
 
     name: str
@@ -443,18 +472,6 @@ class Metric:
     verifies: bool = False
     sources: Callable[[Mapping[str, Any]], bool] | None = None
     yes_no: bool = False
-    all_or_none: bool = False
-    internal: bool = False
-    reads_calls: bool = False
-    opponent: Callable[[Mapping[str, Any]], str] | None = None
-    stand_in: Callable[[Sample], str] | None = None
-    measured: tuple[Measured, ...] = ()
-    shown: Shown = field(default_factory=Shown)
-    right: str = ""
-    expects: Callable[[Sample, Mapping[str, Any]], Expectation] | None = None
-    completes: Callable[[Iterable[Sample], Mapping[str, Any]], Mapping[str, Any]] | None = None
-    sees_filtered: bool = False
-    constrains: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
 
     def list_steps(self, options: Mapping[str, Any]) -> tuple[Step, ...]:
         """Return the steps that are asked with these options, all of which must be given."""

@@ -1,1 +1,1 @@
-"""One file per family, with its generator and verifier. A new family is a new file with a `UNIT`."""
+"""One file per family, with its generator and verifier. A new family is a new file with a decorated function."""

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from basic_control.data.records import Found, Metric, Question, Sample, Score, Step
+from basic_control.data.decorators import metric
+from basic_control.data.records import Found, Question, Sample, Score, Step
 from basic_control.data.shown import Distribution, Shown
 from basic_control.data.typed import Typed
 from basic_control.metrics._replies import NO_REPLY, question, reply
@@ -28,22 +29,7 @@ def read_answered(_question: Question, text: str) -> Judgement:
     return read_verdict(text, WORTH)
 
 
-def score(sample: Sample, replies: Found, _options: Mapping[str, Any]) -> Score:
-    """Score one response by the judge's verdict.
-
-    Source: ours, in place of RAGAS' answer relevancy, which compares embeddings.
-    """
-    if not reply(sample):
-        return NO_REPLY
-    judged: Judgement = replies["rate"]["answered"]
-    return Score(judged.value, details={"label": judged.label, "judge_reason": judged.reason})
-
-
-UNIT = Metric(
-    name="answers_question",
-    version=1,
-    bounds=(0.0, 1.0),
-    score=score,
+@metric(
     steps=(Step("rate", rows, "answers/rate", read_answered, asks=Typed("choice", "verdict", WORTH)),),
     temperature=0.0,
     title={"en": "Answers the question", "ru": "Отвечает на вопрос"},
@@ -62,3 +48,12 @@ UNIT = Metric(
         )
     ),
 )
+def answers_question(sample: Sample, replies: Found, _options: Mapping[str, Any]) -> Score:
+    """Score one response by the judge's verdict.
+
+    Source: ours, in place of RAGAS' answer relevancy, which compares embeddings.
+    """
+    if not reply(sample):
+        return NO_REPLY
+    judged: Judgement = replies["rate"]["answered"]
+    return Score(judged.value, details={"label": judged.label, "judge_reason": judged.reason})

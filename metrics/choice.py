@@ -5,11 +5,12 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
+from basic_control.data.decorators import metric
 from basic_control.data.options import Frozen
 from basic_control.data.reading.answer import Reading, read
 from basic_control.data.reading.options import options_of
 from basic_control.data.reading.texts import unify
-from basic_control.data.records import Found, Metric, Sample, Score
+from basic_control.data.records import Found, Sample, Score
 from basic_control.metrics._choices import completes, expects, offer_of, right_options
 from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, prompt, reply, was_cut
 
@@ -53,7 +54,16 @@ def read_choice(sample: Sample, text: str, there: Mapping[str, str]) -> Reading:
     return read(unify(text), slot, cut=was_cut(sample), prompt=prompt(sample))
 
 
-def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+@metric(
+    version=12,
+    options=Options,
+    needs=needs,
+    expects=expects,
+    completes=completes,
+    yes_no=True,
+    title={"en": "Multiple choice", "ru": "Выбор ответа"},
+)
+def choice(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     """Return 1 if exactly the right option is chosen, by label or text, else 0; two options do not count.
 
     Source: SPEC 14, 19.
@@ -75,17 +85,3 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     if chosen and right_labels.issuperset(chosen):
         return Score(1.0, reason="right option", details=details)
     return Score(0.0, reason="another option", details=details)
-
-
-UNIT = Metric(
-    name="choice",
-    version=12,
-    bounds=(0.0, 1.0),
-    score=score,
-    options=Options,
-    needs=needs,
-    expects=expects,
-    completes=completes,
-    yes_no=True,
-    title={"en": "Multiple choice", "ru": "Выбор ответа"},
-)

@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from basic_control.data.decorators import metric
 from basic_control.data.options import Frozen
-from basic_control.data.records import Expectation, Found, Metric, Sample, Score
+from basic_control.data.records import Expectation, Found, Sample, Score
 from basic_control.metrics._expected import expect_texts
 from basic_control.metrics._replies import (
     NO_EXPECTED,
@@ -56,7 +57,27 @@ def _differs_in_case(reply: str, missing: Iterable[str], options: Mapping[str, A
     return any(holds(reply, text, insensitive) for text in missing)
 
 
-def score(sample: Sample, _: Found, options: Mapping[str, Any]) -> Score:
+def needs(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the column that a row must have, unless the options say what to look for."""
+    return () if options["texts"] else ("answer",)
+
+
+def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
+    """Return how a row's answers are read, where they are looked for."""
+    if options["texts"]:
+        return Expectation()
+    return expect_texts(sample, options)
+
+
+@metric(
+    version=7,
+    options=Options,
+    needs=needs,
+    expects=expects,
+    yes_no=True,
+    title={"en": "Contains", "ru": "Содержит"},
+)
+def contains(sample: Sample, _: Found, options: Mapping[str, Any]) -> Score:
     """Return 1 if the reply contains any, all or none of the texts, as configured, else 0.
 
     Source: SPEC 14.
@@ -78,28 +99,3 @@ def score(sample: Sample, _: Found, options: Mapping[str, Any]) -> Score:
     if _differs_in_case(text, missing, options):
         return Score(0.0, reason="another case", details={"missing": missing})
     return Score(0.0, reason="a text is missing", details={"missing": missing})
-
-
-def needs(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the column that a row must have, unless the options say what to look for."""
-    return () if options["texts"] else ("answer",)
-
-
-def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
-    """Return how a row's answers are read, where they are looked for."""
-    if options["texts"]:
-        return Expectation()
-    return expect_texts(sample, options)
-
-
-UNIT = Metric(
-    name="contains",
-    version=7,
-    bounds=(0.0, 1.0),
-    score=score,
-    options=Options,
-    needs=needs,
-    expects=expects,
-    yes_no=True,
-    title={"en": "Contains", "ru": "Содержит"},
-)

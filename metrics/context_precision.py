@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from basic_control.data.records import NO_CONTEXTS, Found, Metric, Question, Sample, Score, Step
+from basic_control.data.decorators import metric
+from basic_control.data.records import NO_CONTEXTS, Found, Question, Sample, Score, Step
 from basic_control.data.typed import yes_or_no
 from basic_control.metrics._contexts import contexts, list_contexts
 from basic_control.metrics.judging import Judgement, read_verdict
@@ -52,7 +53,14 @@ def read_useful(_question: Question, text: str) -> Judgement:
     return read_verdict(text, USEFUL)
 
 
-def score(sample: Sample, replies: Found, _options: Mapping[str, Any]) -> Score:
+@metric(
+    steps=(Step("useful", context_rows, "contexts/useful", read_useful, asks=yes_or_no()),),
+    needs=("reference", "retrieved_contexts"),
+    temperature=0.0,
+    votes=False,
+    title={"en": "Context precision", "ru": "Точность контекстов"},
+)
+def context_precision(sample: Sample, replies: Found, _options: Mapping[str, Any]) -> Score:
     """Score one retrieval by the ranks of its useful contexts; the details have each context's verdict.
 
     Source: Es et al. 2023 (RAGAS, context precision with a reference).
@@ -66,16 +74,3 @@ def score(sample: Sample, replies: Found, _options: Mapping[str, Any]) -> Score:
         verdicts.append(judgement is not None and judgement.value > 0)
     reasons = {rank: judgement.reason for rank, judgement in judged.items()}
     return Score(average_precision(verdicts), details={"useful": verdicts, "judge_reasons": reasons})
-
-
-UNIT = Metric(
-    name="context_precision",
-    version=1,
-    bounds=(0.0, 1.0),
-    score=score,
-    steps=(Step("useful", context_rows, "contexts/useful", read_useful, asks=yes_or_no()),),
-    needs=("reference", "retrieved_contexts"),
-    temperature=0.0,
-    votes=False,
-    title={"en": "Context precision", "ru": "Точность контекстов"},
-)

@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from basic_control.data.records import NO_CONTEXTS, Found, Metric, Question, Sample, Score
+from basic_control.data.decorators import metric
+from basic_control.data.records import NO_CONTEXTS, Found, Question, Sample, Score
 from basic_control.data.sentences import list_sentences
 from basic_control.data.shown import read_shown
 from basic_control.metrics._contexts import ask_support, contexts, measure_support, score_support
@@ -29,21 +30,7 @@ def sentence_rows(sample: Sample, _replies: Found, _options: Mapping[str, Any]) 
         yield from ask_support(SIDE, list_sentences(str(sample[SIDE])), sample)
 
 
-def score(sample: Sample, replies: Found, _options: Mapping[str, Any]) -> Score:
-    """Score one retrieval: supported sentences / sentences of the expected answer.
-
-    Source: Es et al. 2023 (RAGAS, context recall with a reference).
-    """
-    if settled := _settle(sample):
-        return settled
-    return score_support(SIDE, list_sentences(str(sample[SIDE])), replies)
-
-
-UNIT = Metric(
-    name="context_recall",
-    version=1,
-    bounds=(0.0, 1.0),
-    score=score,
+@metric(
     steps=(replace(ENTAIL, rows=sentence_rows),),
     needs=("reference", "retrieved_contexts"),
     temperature=0.0,
@@ -52,3 +39,11 @@ UNIT = Metric(
     title={"en": "Context recall", "ru": "Полнота контекстов"},
     shown=read_shown(Path(__file__).with_name("context_recall.yaml")),
 )
+def context_recall(sample: Sample, replies: Found, _options: Mapping[str, Any]) -> Score:
+    """Score one retrieval: supported sentences / sentences of the expected answer.
+
+    Source: Es et al. 2023 (RAGAS, context recall with a reference).
+    """
+    if settled := _settle(sample):
+        return settled
+    return score_support(SIDE, list_sentences(str(sample[SIDE])), replies)

@@ -8,11 +8,12 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
+from basic_control.data.decorators import metric
 from basic_control.data.options import Frozen
 from basic_control.data.patterns import pattern
 from basic_control.data.reading.answer import read_cue
 from basic_control.data.reading.texts import spaced, unify, without_note
-from basic_control.data.records import Found, Metric, Sample, Score
+from basic_control.data.records import Found, Sample, Score
 from basic_control.metrics._expected import expect_texts
 from basic_control.metrics._patterns import SLOW, Pattern, remove_matches
 from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, expected, reply, written
@@ -113,7 +114,28 @@ def equals_typed(text: str, answer: Any) -> bool:
         return False
 
 
-def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:  # noqa: PLR0911 - a return for each form
+def _equals(text: str, answers: list[Any], options: Mapping[str, Any]) -> bool:
+    """Return whether a text, or what it wraps, equals an answer."""
+    forms = {normalise(written(answer), options) for answer in answers}
+    forms |= {form[:-1] for form in forms if form.endswith(_STOPS) and len(form) > 1}
+    layers = [layer for form in (text, without_note(text)) for layer in unwrap(form)]
+    if any(normalise(layer, options) in forms for layer in layers):
+        return True
+    return any(equals_typed(unify(layer), answer) for layer in layers for answer in answers)
+
+
+@metric(
+    version=7,
+    options=Options,
+    needs=("answer",),
+    expects=expect_texts,
+    yes_no=True,
+    title={
+        "en": "Exact match (emphasis, quotes, final full stop aside)",
+        "ru": "Точное совпадение (без выделения, кавычек и точки в конце)",
+    },
+)
+def exact_match(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:  # noqa: PLR0911 - a return for each form
     """Return 1 if the reply equals one of the expected answers, else 0.
 
     Source: SPEC 14, 19.
@@ -140,29 +162,3 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:  #
     if options["case_sensitive"] and _equals(value or text, answers, {**options, "case_sensitive": False}):
         return Score(0.0, reason="another case")
     return Score(0.0, reason="another text")
-
-
-def _equals(text: str, answers: list[Any], options: Mapping[str, Any]) -> bool:
-    """Return whether a text, or what it wraps, equals an answer."""
-    forms = {normalise(written(answer), options) for answer in answers}
-    forms |= {form[:-1] for form in forms if form.endswith(_STOPS) and len(form) > 1}
-    layers = [layer for form in (text, without_note(text)) for layer in unwrap(form)]
-    if any(normalise(layer, options) in forms for layer in layers):
-        return True
-    return any(equals_typed(unify(layer), answer) for layer in layers for answer in answers)
-
-
-UNIT = Metric(
-    name="exact_match",
-    version=7,
-    bounds=(0.0, 1.0),
-    score=score,
-    options=Options,
-    needs=("answer",),
-    expects=expect_texts,
-    yes_no=True,
-    title={
-        "en": "Exact match (emphasis, quotes, final full stop aside)",
-        "ru": "Точное совпадение (без выделения, кавычек и точки в конце)",
-    },
-)

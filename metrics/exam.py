@@ -9,27 +9,26 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from basic_control.data.decorators import metric
 from basic_control.data.exam import EXAM, FOLDED, KIND, QUESTIONS, STEPS, TRUTH, TWICE, mark_split
 from basic_control.data.labelled_sets import SETS
 from basic_control.data.options import options_of
 from basic_control.data.records import Found, Metric, Question, Sample, Score, Step
-from basic_control.metrics.citation.citation import UNIT as CITATION
-from basic_control.metrics.factual_correctness import UNIT as FACTUAL
+from basic_control.metrics.citation.citation import citation_score
+from basic_control.metrics.factual_correctness import factual_correctness
 from basic_control.metrics.judging import Judgement
-from basic_control.metrics.preference import SAID, TIE
-from basic_control.metrics.preference import UNIT as PREFERENCE
-from basic_control.metrics.response_groundedness import RATINGS
-from basic_control.metrics.response_groundedness import UNIT as GROUNDEDNESS
-from basic_control.metrics.rubric import UNIT as RUBRIC
+from basic_control.metrics.preference import SAID, TIE, preference
+from basic_control.metrics.response_groundedness import RATINGS, response_groundedness
+from basic_control.metrics.rubric import rubric
 
 EXAMINED: Mapping[str, tuple[Metric, str]] = {
-    "split": (FACTUAL, "split"),
-    "entails": (FACTUAL, "entails"),
-    "support": (CITATION, "support"),
-    "correctness": (CITATION, "correctness"),
-    "groundedness": (GROUNDEDNESS, "rate"),
-    "rubric": (RUBRIC, "rate"),
-    "preference": (PREFERENCE, "compare"),
+    "split": (factual_correctness, "split"),
+    "entails": (factual_correctness, "entails"),
+    "support": (citation_score, "support"),
+    "correctness": (citation_score, "correctness"),
+    "groundedness": (response_groundedness, "rate"),
+    "rubric": (rubric, "rate"),
+    "preference": (preference, "compare"),
 }
 """The examined step: a metric and one of its steps."""
 
@@ -65,7 +64,7 @@ def step_of(exam: str) -> tuple[Metric, Step]:
 
 def exam_of(metric: str, step: str) -> str:
     """Return the name of the exam of a metric's step; the exam's own steps have it. '' if none examines it."""
-    if metric == UNIT.name:
+    if metric == exam_score.name:
         return step
     home = {(unit.name, name): exam for exam, (unit, name) in EXAMINED.items()}
     return {**home, **BORROWED}.get((metric, step), "")
@@ -73,7 +72,7 @@ def exam_of(metric: str, step: str) -> str:
 
 def exams_of_steps(metric: Metric, source: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, str]:
     """Return a metric's judged steps with their exams' names; of the exam itself, those that its source names."""
-    if metric.name != UNIT.name:
+    if metric.name != exam_score.name:
         steps = metric.list_steps(options_of(metric, options))
         return {step.name: exam_of(metric.name, step.name) for step in steps}
     exams = [*source.get("steps", STEPS), *(SETS[name].exam for name in source.get("data", ()))]
@@ -164,31 +163,6 @@ def _fold(shares: Mapping[str, float], folded: Mapping[str, str]) -> Mapping[str
     return sums
 
 
-def score(sample: Sample, found_by_step: Found, _options: Mapping[str, Any]) -> Score:
-    """Return the share of right verdicts; the details have each truth with its verdict.
-
-    `changed` in the details: the verdicts on the question differ when it is asked again.
-    """
-    exam = str(sample[EXAM])
-    replies: dict[str, Any] = {}
-    repeats: dict[str, Any] = {}
-    for key, reply in found_by_step[exam].items():
-        group = repeats if key.endswith(AGAIN) else replies
-        group[key] = reply
-    pairs = _pair(exam, sample, replies)
-    details: dict[str, Any] = {"exam": exam, KIND: sample.get(KIND, ""), "pairs": [*map(list, pairs)]}
-    if exam == "entails":
-        details["claims"] = [*sample[TRUTH]]
-    if sample.get(FOLDED):
-        details[FOLDED] = dict(sample[FOLDED])
-    if exam == "split":
-        details["marks"] = mark_split(sample[TRUTH], next(iter(replies.values())))
-    if repeats:
-        details["changed"] = _pair(exam, sample, repeats) != pairs
-    n_right = sum(truth == verdict for truth, verdict in pairs)
-    return Score(n_right / len(pairs), details=details)
-
-
 def _examine(exam: str) -> Step:
     metric, step = step_of(exam)
 
@@ -204,12 +178,32 @@ def _examine(exam: str) -> Step:
     return Step(exam, _ask(exam), prompt_of(step), parse, step.schema, metric.temperature, asks)
 
 
-UNIT = Metric(
+@metric(
     name="exam",
-    version=1,
-    bounds=(0.0, 1.0),
     internal=True,
-    score=score,
     steps=tuple(_examine(exam) for exam in EXAMINED),
     title={"en": "Exam", "ru": "Экзамен"},
 )
+def exam_score(sample: Sample, replies: Found, _options: Mapping[str, Any]) -> Score:
+    """Return the share of right verdicts; the details have each truth with its verdict.
+
+    `changed` in the details: the verdicts on the question differ when it is asked again.
+    """
+    exam = str(sample[EXAM])
+    firsts: dict[str, Any] = {}
+    repeats: dict[str, Any] = {}
+    for key, reply in replies[exam].items():
+        group = repeats if key.endswith(AGAIN) else firsts
+        group[key] = reply
+    pairs = _pair(exam, sample, firsts)
+    details: dict[str, Any] = {"exam": exam, KIND: sample.get(KIND, ""), "pairs": [*map(list, pairs)]}
+    if exam == "entails":
+        details["claims"] = [*sample[TRUTH]]
+    if sample.get(FOLDED):
+        details[FOLDED] = dict(sample[FOLDED])
+    if exam == "split":
+        details["marks"] = mark_split(sample[TRUTH], next(iter(firsts.values())))
+    if repeats:
+        details["changed"] = _pair(exam, sample, repeats) != pairs
+    n_right = sum(truth == verdict for truth, verdict in pairs)
+    return Score(n_right / len(pairs), details=details)

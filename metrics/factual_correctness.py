@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
+from basic_control.data.decorators import metric
 from basic_control.data.json_reply import read_object
 from basic_control.data.options import Frozen
-from basic_control.data.records import Found, Measured, Metric, Question, Room, Sample, Score, Step, Unparsable
+from basic_control.data.records import Found, Measured, Question, Room, Sample, Score, Step, Unparsable
 from basic_control.data.sentences import list_sentences
 from basic_control.data.shown import read_shown
 from basic_control.data.typed import Typed, object_schema
@@ -223,35 +224,6 @@ def f1(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
-    """Score one response: F1, precision or recall in [0, 1], by `mode`.
-
-    `contradiction_rate` and `neutral_rate` are shares of the response's claims (of the reference's in mode recall,
-    which does not split the response).
-
-    Source: seed 002.
-    """
-    if settled := _settled(sample, found, options):
-        return settled
-    mode = options["mode"]
-    details: dict[str, Any] = {"mode": mode}
-    shares: dict[str, dict[str, float]] = {}
-    for side in ("response", "reference"):
-        if judged := join_verdicts(found, side, list_claims(sample, found, side, options)):
-            details[f"{side}_claims"] = judged
-            shares[side] = measure_shares(judged)
-    precision, recall = (shares.get(side, {}).get("SUPPORTED") for side in ("response", "reference"))
-    checked = shares["response" if "response" in shares else "reference"]
-    value = f1(precision, recall) if precision is not None and recall is not None else precision or recall or 0.0
-    parts = {
-        "precision": precision,
-        "recall": recall,
-        "contradiction_rate": checked["CONTRADICTED"],
-        "neutral_rate": checked["NEUTRAL"],
-    }
-    return Score(value, details=details, parts=parts)
-
-
 class ClaimOptions(Frozen):
     """What a claim is."""
 
@@ -295,11 +267,8 @@ ENTAIL = Step(
     divide=divide_claims,
 )
 
-UNIT = Metric(
-    name="factual_correctness",
-    version=1,
-    bounds=(0.0, 1.0),
-    score=score,
+
+@metric(
     steps=(SPLIT, ENTAIL),
     options=Options,
     needs=("reference",),
@@ -312,3 +281,30 @@ UNIT = Metric(
     title={"en": "Factual correctness", "ru": "Фактическая точность"},
     shown=read_shown(Path(__file__).with_name("factual_correctness.yaml")),
 )
+def factual_correctness(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+    """Score one response: F1, precision or recall in [0, 1], by `mode`.
+
+    `contradiction_rate` and `neutral_rate` are shares of the response's claims (of the reference's in mode recall,
+    which does not split the response).
+
+    Source: seed 002.
+    """
+    if settled := _settled(sample, found, options):
+        return settled
+    mode = options["mode"]
+    details: dict[str, Any] = {"mode": mode}
+    shares: dict[str, dict[str, float]] = {}
+    for side in ("response", "reference"):
+        if judged := join_verdicts(found, side, list_claims(sample, found, side, options)):
+            details[f"{side}_claims"] = judged
+            shares[side] = measure_shares(judged)
+    precision, recall = (shares.get(side, {}).get("SUPPORTED") for side in ("response", "reference"))
+    checked = shares["response" if "response" in shares else "reference"]
+    value = f1(precision, recall) if precision is not None and recall is not None else precision or recall or 0.0
+    parts = {
+        "precision": precision,
+        "recall": recall,
+        "contradiction_rate": checked["CONTRADICTED"],
+        "neutral_rate": checked["NEUTRAL"],
+    }
+    return Score(value, details=details, parts=parts)

@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from basic_control.data.records import Found, Metric, Question, Sample, Score
+from basic_control.data.decorators import metric
+from basic_control.data.records import Found, Question, Sample, Score
 from basic_control.data.shown import read_shown
 from basic_control.metrics._contexts import (
     ContextOptions,
@@ -47,7 +48,21 @@ def claim_rows(sample: Sample, replies: Found, options: Mapping[str, Any]) -> It
         yield from ask_support(SIDE, claims, sample)
 
 
-def score(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Score:
+class Options(ContextOptions, ClaimOptions):
+    """The score of a reply that was given without contexts, and what a claim is."""
+
+
+@metric(
+    steps=(replace(SPLIT, rows=sides), replace(ENTAIL, rows=claim_rows)),
+    options=Options,
+    needs=("retrieved_contexts",),
+    temperature=0.0,
+    votes=False,
+    measured=(measure_support(SIDE),),
+    title={"en": "Faithfulness", "ru": "Верность контекстам"},
+    shown=read_shown(Path(__file__).with_name("faithfulness.yaml")),
+)
+def faithfulness(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Score:
     """Score one response: supported claims / claims; 0 without any.
 
     Source: Es et al. 2023 (RAGAS); SPEC 6 for ids, failures and responses without claims.
@@ -58,23 +73,3 @@ def score(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Score:
     if not claims:
         return Score(0.0, "scored", "no claims in the response", parts=NO_RATES)
     return score_support(SIDE, claims, replies)
-
-
-class Options(ContextOptions, ClaimOptions):
-    """The score of a reply that was given without contexts, and what a claim is."""
-
-
-UNIT = Metric(
-    name="faithfulness",
-    version=1,
-    bounds=(0.0, 1.0),
-    score=score,
-    steps=(replace(SPLIT, rows=sides), replace(ENTAIL, rows=claim_rows)),
-    options=Options,
-    needs=("retrieved_contexts",),
-    temperature=0.0,
-    votes=False,
-    measured=(measure_support(SIDE),),
-    title={"en": "Faithfulness", "ru": "Верность контекстам"},
-    shown=read_shown(Path(__file__).with_name("faithfulness.yaml")),
-)

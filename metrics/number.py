@@ -7,9 +7,10 @@ from typing import Any
 
 from pydantic import Field
 
+from basic_control.data.decorators import metric
 from basic_control.data.options import Frozen, Number
 from basic_control.data.reading.numbers import read_number
-from basic_control.data.records import Expectation, Found, Metric, Sample, Score
+from basic_control.data.records import Expectation, Found, Sample, Score
 from basic_control.metrics._expected import expect, is_one_number, is_solution
 from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, expected, prompt, reply, was_cut, written
 
@@ -44,7 +45,15 @@ def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
     return expect(sample, lambda answer: expected_number(answer) is not None, "one number")
 
 
-def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+@metric(
+    version=9,
+    options=Options,
+    needs=("answer",),
+    expects=expects,
+    yes_no=True,
+    title={"en": "Number", "ru": "Число"},
+)
+def number(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     """Return 1 if the reply's number equals an expected one within the tolerance, else 0.
 
     Source: SPEC 14, with the extraction of SPEC 3.
@@ -72,16 +81,3 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     if any(abs(value - right) <= tolerance for right in answers):
         return Score(1.0, reason="equal", details=details)
     return Score(0.0, reason="another number", details=details)
-
-
-UNIT = Metric(
-    name="number",
-    version=9,
-    bounds=(0.0, 1.0),
-    score=score,
-    options=Options,
-    needs=("answer",),
-    expects=expects,
-    yes_no=True,
-    title={"en": "Number", "ru": "Число"},
-)

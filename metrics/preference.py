@@ -5,9 +5,10 @@ from typing import Any
 
 from pydantic import Field
 
+from basic_control.data.decorators import metric
 from basic_control.data.json_reply import read_object
 from basic_control.data.options import Frozen
-from basic_control.data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
+from basic_control.data.records import Found, Measured, Question, Sample, Score, Step, Unparsable
 from basic_control.data.shown import Shown
 from basic_control.data.typed import Typed
 from basic_control.metrics._replies import NO_REPLY, question, reference, reply, spaced
@@ -91,23 +92,6 @@ def winner_of(asked: Question) -> Typed:
     return Typed("choice", "winner", labels, tie="tie")
 
 
-def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
-    """Return 1 if the response is better in both orders, 0 if it is worse in both, else 0.5.
-
-    `flipped` is 1 if the two orders disagree, even if one is a tie.
-
-    Source: SPEC 14; both orders after Zheng et al. 2023.
-    """
-    if settled := _settled(sample, options):
-        return settled
-    judged: Mapping[str, Judgement] = found["compare"]
-    flipped = judged["ab"].value != judged["ba"].value
-    details = {key: {"winner": one.label, "reason": one.reason} for key, one in sorted(judged.items())}
-    value = TIE if flipped else judged["ab"].value
-    reason = "the two orders disagree" if flipped else SAID[value]
-    return Score(value, reason=reason, details=details, parts={"flipped": float(flipped)})
-
-
 def _outcome(details: Mapping[str, Any]) -> list[str]:
     if not {"ab", "ba"} <= set(details):
         return []
@@ -115,11 +99,8 @@ def _outcome(details: Mapping[str, Any]) -> list[str]:
     return [SAID[ab if ab == ba else TIE]]
 
 
-UNIT = Metric(
-    name="preference",
+@metric(
     version=2,
-    bounds=(0.0, 1.0),
-    score=score,
     steps=(
         Step(
             name="compare",
@@ -136,3 +117,18 @@ UNIT = Metric(
     opponent=lambda options: str(options["baseline"]),
     shown=Shown(parts={"flipped": {"en": "orders disagree", "ru": "порядки расходятся"}}),
 )
+def preference(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+    """Return 1 if the response is better in both orders, 0 if it is worse in both, else 0.5.
+
+    `flipped` is 1 if the two orders disagree, even if one is a tie.
+
+    Source: SPEC 14; both orders after Zheng et al. 2023.
+    """
+    if settled := _settled(sample, options):
+        return settled
+    judged: Mapping[str, Judgement] = found["compare"]
+    flipped = judged["ab"].value != judged["ba"].value
+    details = {key: {"winner": one.label, "reason": one.reason} for key, one in sorted(judged.items())}
+    value = TIE if flipped else judged["ab"].value
+    reason = "the two orders disagree" if flipped else SAID[value]
+    return Score(value, reason=reason, details=details, parts={"flipped": float(flipped)})

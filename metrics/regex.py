@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from basic_control.data.decorators import metric
 from basic_control.data.options import Frozen
-from basic_control.data.records import Expectation, Found, Metric, Sample, Score
+from basic_control.data.records import Expectation, Found, Sample, Score
 from basic_control.metrics._expected import expect_texts
 from basic_control.metrics._patterns import SLOW, Pattern, compile_pattern, find_last, remove_matches
 from basic_control.metrics._replies import NO_REPLY, reply, spaced, texts
@@ -69,7 +70,10 @@ def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
     return expect_texts(sample, options) if options["group"] and "answer" in sample else Expectation()
 
 
-def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+@metric(
+    options=Options, expects=expects, yes_no=True, title={"en": "Regular expression", "ru": "Регулярное выражение"}
+)
+def regex(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     """Return 1 if the pattern is found (group 0), or if the last match's group equals an expected answer; else 0.
 
     Source: SPEC 14.
@@ -84,15 +88,3 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     except TimeoutError:
         return Score(0.0, reason=SLOW)
     return Score(0.0, "no_answer" if options["group"] else "scored", "no match")
-
-
-UNIT = Metric(
-    name="regex",
-    version=1,
-    bounds=(0.0, 1.0),
-    score=score,
-    options=Options,
-    expects=expects,
-    yes_no=True,
-    title={"en": "Regular expression", "ru": "Регулярное выражение"},
-)

@@ -7,8 +7,9 @@ from typing import Any
 
 from pydantic import Field
 
+from basic_control.data.decorators import metric
 from basic_control.data.patterns import pattern
-from basic_control.data.records import Found, Measured, Metric, Question, Sample, Score, Step
+from basic_control.data.records import Found, Measured, Question, Sample, Score, Step
 from basic_control.data.sentences import count_words, split_sentences
 from basic_control.data.shown import read_shown
 from basic_control.data.typed import levels
@@ -127,29 +128,13 @@ def read_rating(question: Question, text: str) -> Judgement:
     return Judgement(RATINGS[rating], float(rating), reason)
 
 
-def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
-    """Score one response: the rating halved, 0, 0.5 or 1.
-
-    Source: seed 003.
-    """
-    if settled := _settled(sample, options):
-        return settled
-    judged: Judgement = found["rate"]["rating"]
-    details = {"shortcut": "", "raw": int(judged.value), "label": judged.label, "judge_reason": judged.reason}
-    return Score(judged.value / 2, details=details)
-
-
 class Options(ContextOptions):
     """What is settled without a judge."""
 
     heuristic_shortcuts: bool = Field(default=True, description="a response that occurs in a context is grounded")
 
 
-UNIT = Metric(
-    name="response_groundedness",
-    version=1,
-    bounds=(0.0, 1.0),
-    score=score,
+@metric(
     steps=(
         Step("rate", rows, "groundedness/rate", read_rating, asks=levels("rating", min(RATINGS), max(RATINGS))),
     ),
@@ -170,3 +155,13 @@ UNIT = Metric(
         shortcut=lambda details: [details["shortcut"]] if details.get("shortcut") else (),
     ),
 )
+def response_groundedness(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+    """Score one response: the rating halved, 0, 0.5 or 1.
+
+    Source: seed 003.
+    """
+    if settled := _settled(sample, options):
+        return settled
+    judged: Judgement = found["rate"]["rating"]
+    details = {"shortcut": "", "raw": int(judged.value), "label": judged.label, "judge_reason": judged.reason}
+    return Score(judged.value / 2, details=details)

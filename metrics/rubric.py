@@ -6,10 +6,11 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, StrictInt, StringConstraints, field_validator, model_validator
 
+from basic_control.data.decorators import metric
 from basic_control.data.errors import InputError
 from basic_control.data.options import Frozen
 from basic_control.data.questions import WHOLE
-from basic_control.data.records import Found, Measured, Metric, Question, Sample, Score, Step
+from basic_control.data.records import Found, Measured, Question, Sample, Score, Step
 from basic_control.data.typed import Typed, levels
 from basic_control.metrics._replies import NO_REPLY, conversation, question, reference, reply
 from basic_control.metrics.judging import Judgement, read_whole
@@ -112,27 +113,7 @@ def read_rating(asked: Question, text: str) -> Judgement:
     return Judgement(str(rating), float(rating), reason)
 
 
-def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
-    """Return the rating's position on the scale, 0 to 1; for several criteria the mean, with each as a part.
-
-    Source: SPEC 14.
-    """
-    lo, hi = options["scale"]
-    names = list(_criteria(options))
-    named = not isinstance(options["criteria"], str)
-    if not reply(sample):
-        return Score(0.0, NO_REPLY.status, NO_REPLY.reason, parts=dict.fromkeys(names, 0.0) if named else {})
-    judged: Mapping[str, Judgement] = found["rate"]
-    values = {name: (judged[name].value - lo) / (hi - lo) for name in names}
-    details = {name: {"rating": int(judged[name].value), "reason": judged[name].reason} for name in names}
-    return Score(fmean(values.values()), details={"ratings": details}, parts=values if named else {})
-
-
-UNIT = Metric(
-    name="rubric",
-    version=1,
-    bounds=(0.0, 1.0),
-    score=score,
+@metric(
     steps=(Step(name="rate", rows=rows, prompt=prompt, parse=read_rating, asks=rating_of),),
     options=Options,
     temperature=0.0,
@@ -147,3 +128,17 @@ UNIT = Metric(
     ),
     title={"en": "Rubric", "ru": "Оценка по критериям"},
 )
+def rubric(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+    """Return the rating's position on the scale, 0 to 1; for several criteria the mean, with each as a part.
+
+    Source: SPEC 14.
+    """
+    lo, hi = options["scale"]
+    names = list(_criteria(options))
+    named = not isinstance(options["criteria"], str)
+    if not reply(sample):
+        return Score(0.0, NO_REPLY.status, NO_REPLY.reason, parts=dict.fromkeys(names, 0.0) if named else {})
+    judged: Mapping[str, Judgement] = found["rate"]
+    values = {name: (judged[name].value - lo) / (hi - lo) for name in names}
+    details = {name: {"rating": int(judged[name].value), "reason": judged[name].reason} for name in names}
+    return Score(fmean(values.values()), details={"ratings": details}, parts=values if named else {})

@@ -6,8 +6,9 @@ from typing import Any, Literal
 from pydantic import Field
 from rapidfuzz import fuzz, utils
 
+from basic_control.data.decorators import metric
 from basic_control.data.options import Frozen
-from basic_control.data.records import Found, Metric, Sample, Score
+from basic_control.data.records import Found, Sample, Score
 from basic_control.metrics._expected import expect_texts
 from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, reply, texts
 
@@ -28,7 +29,14 @@ def _processed(text: str) -> str:
     return utils.default_process(text) or text  # `+` is not `-`
 
 
-def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+@metric(
+    version=3,
+    options=Options,
+    needs=("answer",),
+    expects=expect_texts,
+    title={"en": "Similarity", "ru": "Сходство"},
+)
+def similarity(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     """Return the highest similarity to one of the expected answers, 0 to 1.
 
     Source: SPEC 14; rapidfuzz.
@@ -42,15 +50,3 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     processor = _processed if options["case"] else None
     best = max(alike(said[:LONGEST], text[:LONGEST], processor=processor) for text in wanted)
     return Score(best / 100)
-
-
-UNIT = Metric(
-    name="similarity",
-    version=3,
-    bounds=(0.0, 1.0),
-    score=score,
-    options=Options,
-    needs=("answer",),
-    expects=expect_texts,
-    title={"en": "Similarity", "ru": "Сходство"},
-)

@@ -3,12 +3,19 @@
 from collections.abc import Mapping
 from typing import Any
 
-from basic_control.data.records import Found, Metric, Sample, Score
+from basic_control.data.decorators import metric
+from basic_control.data.records import Found, Sample, Score
 
 NAME = "stated"
 
 
-def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+@metric(
+    name=NAME,
+    internal=True,
+    needs=("stated",),
+    title={"en": "Stated by the other tool", "ru": "Указано другим инструментом"},
+)
+def tool_score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     """Return the row's `stated` unchanged.
 
     Source: SPEC 13.
@@ -17,14 +24,3 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     if isinstance(stated, bool | int | float) and 0 <= stated <= 1:
         return Score(float(stated), reason="as the log states")
     return Score(None, "not_applicable", "the log states no score between 0 and 1")
-
-
-UNIT = Metric(
-    name=NAME,
-    version=1,
-    bounds=(0.0, 1.0),
-    internal=True,
-    score=score,
-    needs=("stated",),
-    title={"en": "Stated by the other tool", "ru": "Указано другим инструментом"},
-)

@@ -62,8 +62,7 @@ SUITES = sorted(path.stem for path in (TOP / "config" / "suites").glob("*.yaml")
 PRODUCT = ("flows", "tasks", "config", "generators", "metrics", "prompts", "data", "basic_control")
 ROOMS_OF_NAMES = {
     *(f"flows/{suite}.py" for suite in SUITES if suite != "judges_exam"),  # the entry points
-    "metrics/cot/cot.py",  # a metric's own name
-    "metrics/citation/citation.py",
+    "metrics/citation/citation.py",  # a metric's own name
     "metrics/analysis/explainability.py",  # the keys of FINAL_RESULTS (SPEC 5)
 }
 NO_SUITE = {
@@ -96,7 +95,7 @@ def test_no_file_knows_a_suite_by_name() -> None:
     assert len(SUITES) >= 4
     group = re.compile(
         r"basic_control\.(?:$|<|generators|metrics|loaders|suites|providers|data|prompts|config|tasks|flows|api|"
-        r"decorators|runs_apart)"
+        r"runs_apart)"
     )
     files = [path for room in PRODUCT for path in sorted((TOP / room).rglob("*.py"))]
     names = {str(path.relative_to(TOP)): [*named_suites(path)] for path in files}

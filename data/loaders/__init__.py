@@ -1,1 +1,1 @@
-"""Loaders of suites' items: one file for each form of data, each with a `UNIT`."""
+"""Loaders of suites' items: one file for each form of data, each with a decorated function."""

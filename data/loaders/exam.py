@@ -11,12 +11,13 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
+from basic_control.data.decorators import loader
 from basic_control.data.draw import choose, source
 from basic_control.data.exam import FILE, MOST, STEPS, VERSION, Step, exam_item
 from basic_control.data.labelled_sets import SETS, files_of, read_set
 from basic_control.data.loaders.families import Wrong
 from basic_control.data.options import Frozen, Seed
-from basic_control.data.records import Item, Loader
+from basic_control.data.records import Item
 
 Row = Mapping[str, Any]
 ABOUT = frozenset({"step", "language", "level", "truth", "subject", "way"})
@@ -59,21 +60,6 @@ def check(options: Mapping[str, Any]) -> Iterator[Wrong]:
     if n > limit:
         reason = f"the exam has {MOST} questions of each truth at each level; n_data alone may be larger"
         yield ("n_items",), f"found {n}, expected at most {limit}: {reason}"
-
-
-def load(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
-    """Yield the questions; their responses are empty, since only the judge is asked."""
-    # First of all, to report missing sets at once.
-    labelled = [read_set(name) for name in options["data"]]
-    seed = options["seed"]
-    for step, language in product(options["steps"], options["languages"]):
-        for level, n in _share(options):
-            for index, (rows, twice) in enumerate(_draw(step, language, level, n, seed)):
-                item = _compose(step, rows, twice=twice and options["twice"])
-                yield replace(item, level=level, index=index, seed=seed)
-    for items in labelled:
-        for index in choose(len(items), method="random", n=options["n_data"], seed=seed):
-            yield replace(items[index], index=index, seed=seed)
 
 
 def _share(options: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
@@ -133,18 +119,30 @@ def _compose(step: str, rows: Sequence[Row], *, twice: bool) -> Item:
 
 def count(options: Mapping[str, Any]) -> int:
     """Return the number of questions."""
-    total = len([*load({**options, "data": ()}, ())])
+    total = len([*exam_questions.load({**options, "data": ()}, ())])
     for name in options["data"]:
         total += min(int(options["n_data"]), len(read_set(name)))
     return total
 
 
-UNIT = Loader(
+@loader(
     name="exam",
     version=3,
-    load=load,
     options=Options,
     files=lambda options: [FILE, *(path for name in options["data"] for path in files_of(name))],
     check=check,
     count=count,
 )
+def exam_questions(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
+    """Yield the questions; their responses are empty, since only the judge is asked."""
+    # First of all, to report missing sets at once.
+    labelled = [read_set(name) for name in options["data"]]
+    seed = options["seed"]
+    for step, language in product(options["steps"], options["languages"]):
+        for level, n in _share(options):
+            for index, (rows, twice) in enumerate(_draw(step, language, level, n, seed)):
+                item = _compose(step, rows, twice=twice and options["twice"])
+                yield replace(item, level=level, index=index, seed=seed)
+    for items in labelled:
+        for index in choose(len(items), method="random", n=options["n_data"], seed=seed):
+            yield replace(items[index], index=index, seed=seed)

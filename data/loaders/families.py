@@ -6,11 +6,12 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
+from basic_control.data.decorators import loader
 from basic_control.data.draw import draw
 from basic_control.data.errors import InputError
 from basic_control.data.options import Frozen, Seed, names
 from basic_control.data.plugins import family
-from basic_control.data.records import Family, Item, Loader
+from basic_control.data.records import Family, Item
 
 Wrong = tuple[tuple[str | int, ...], str]
 """The path of an option, and its error."""
@@ -86,16 +87,6 @@ def _check_options(given: Mapping[str, Mapping[str, Any]]) -> Iterator[Wrong]:
                 yield ("options", name, option), f"unknown option {option!r}; expected one of {there}"
 
 
-def load(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
-    """Draw `n_items` of each family, level and language; no prompt of a family occurs twice in a run."""
-    own = {family(name).name: given for name, given in options["options"].items()}
-    seed, n = options["seed"], options["n_items"]
-    for name, unit in units(options).items():
-        given, seen = own.get(name), set[str]()
-        for language, level in product(options["languages"], options["levels"]):
-            yield from draw(unit, level=level, language=language, seed=seed, count=n, options=given, prompts=seen)
-
-
 def count(options: Mapping[str, Any]) -> int:
     """Return the number of items drawn."""
     strata = len(options["families"]) * len(options["levels"]) * len(options["languages"])
@@ -107,14 +98,12 @@ def offer(options: Mapping[str, Any], most: int) -> Mapping[str, Any]:
     return {**options, "n_items": max(1, most // count({**options, "n_items": 1}))}
 
 
-UNIT = Loader(
-    name="families",
-    version=1,
-    load=load,
-    options=Options,
-    generated=True,
-    units=units,
-    check=check,
-    offer=offer,
-    count=count,
-)
+@loader(name="families", options=Options, generated=True, units=units, check=check, offer=offer, count=count)
+def family_items(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
+    """Draw `n_items` of each family, level and language; no prompt of a family occurs twice in a run."""
+    own = {family(name).name: given for name, given in options["options"].items()}
+    seed, n = options["seed"], options["n_items"]
+    for name, unit in units(options).items():
+        given, seen = own.get(name), set[str]()
+        for language, level in product(options["languages"], options["levels"]):
+            yield from draw(unit, level=level, language=language, seed=seed, count=n, options=given, prompts=seen)

@@ -8,12 +8,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from basic_control.data.decorators import loader
 from basic_control.data.draw import Sampling, select_items
 from basic_control.data.draw import source as random_source
 from basic_control.data.errors import InputError
 from basic_control.data.files import Row, convert_text, read_file_rows
 from basic_control.data.options import Frozen
-from basic_control.data.records import Item, Loader
+from basic_control.data.records import Item
 from basic_control.data.sources import SAMPLES, given_file, locate
 
 SAMPLE = SAMPLES / "nq.jsonl"
@@ -35,13 +36,6 @@ class Options(Frozen):
     language: Literal["", "en", "ru", "zh"] = Field("", description="only rows of this language; default: all")
     mode: Literal["passages", "closed_book"] = Field("passages", description="whether numbered passages are given")
     sample: Sampling = Sampling(n=5)
-
-
-def load(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
-    """Yield questions: facts `question`, `passages`, `short_answers`, `long_answer`, `gold_number`."""
-    sample, given = options["sample"], options["mode"] == "passages"
-    found = questions(options["data"], language=options["language"], passages=given, seed=sample["seed"])
-    return select_items(found, sample)
 
 
 def questions(
@@ -235,10 +229,9 @@ def _title(url: str) -> str:
     return unquote(named).replace("_", " ")
 
 
-UNIT = Loader(
-    name="natural_questions",
-    version=1,
-    load=load,
-    options=Options,
-    files=lambda options: [given_file(options["data"], SAMPLE)],
-)
+@loader(options=Options, files=lambda options: [given_file(options["data"], SAMPLE)])
+def natural_questions(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
+    """Yield questions: facts `question`, `passages`, `short_answers`, `long_answer`, `gold_number`."""
+    sample, given = options["sample"], options["mode"] == "passages"
+    found = questions(options["data"], language=options["language"], passages=given, seed=sample["seed"])
+    return select_items(found, sample)

@@ -9,11 +9,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from basic_control.data.decorators import loader
 from basic_control.data.draw import Sampling, select_items
 from basic_control.data.errors import InputError
 from basic_control.data.files import Row, convert_text, read_file_rows
 from basic_control.data.options import Frozen
-from basic_control.data.records import Item, Loader
+from basic_control.data.records import Item
 from basic_control.data.sources import SAMPLES, given_file
 
 SAMPLE = SAMPLES / "rag.jsonl"
@@ -34,13 +35,6 @@ class Options(Frozen):
     data: str = Field("sample", description="`sample` (shipped) or a Parquet, CSV or JSONL file")
     language: Literal["", "en", "ru", "zh"] = Field("", description="only rows of this language; default: all")
     sample: Sampling = Sampling(method="all")
-
-
-def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
-    """Yield rows: facts `question`, `response` (if any), `reference`, `retrieved_contexts`."""
-    needed = ("reference" if name == "answer" else name for name in required)  # "answer" is the reference
-    found = questions(options["data"], language=options["language"], required=("question", *needed))
-    return select_items(found, options["sample"])
 
 
 def questions(
@@ -106,10 +100,9 @@ def _contexts(value: Any, where: str) -> list[str]:
     return found
 
 
-UNIT = Loader(
-    name="retrieved",
-    version=1,
-    load=load,
-    options=Options,
-    files=lambda options: [given_file(options["data"], SAMPLE)],
-)
+@loader(name="retrieved", options=Options, files=lambda options: [given_file(options["data"], SAMPLE)])
+def retrieval(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
+    """Yield rows: facts `question`, `response` (if any), `reference`, `retrieved_contexts`."""
+    needed = ("reference" if name == "answer" else name for name in required)  # "answer" is the reference
+    found = questions(options["data"], language=options["language"], required=("question", *needed))
+    return select_items(found, options["sample"])

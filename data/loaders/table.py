@@ -10,11 +10,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from basic_control.data.decorators import loader
 from basic_control.data.draw import Sampling, choose
 from basic_control.data.errors import InputError
 from basic_control.data.files import read_file_rows
 from basic_control.data.options import Frozen
-from basic_control.data.records import Item, Loader
+from basic_control.data.records import Item
 from basic_control.data.sources import given_file, locate
 
 RESPONSE = "response"
@@ -125,7 +126,8 @@ def _declared(listed: Sequence[tuple[int, str, Mapping[str, Any]]], path: Path) 
     return {number: named for (_, named), number in seen.items()}
 
 
-def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
+@loader(name="table", version=2, options=Options, files=lambda options: [given_file(options["data"], Path())])
+def table_rows(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
     """Yield rows; their columns are the facts.
 
     Raises:
@@ -164,8 +166,3 @@ def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
             stated_language=str(found.get("language") or ""),
             declared_id=declared.get(number, ""),
         )
-
-
-UNIT = Loader(
-    name="table", version=2, load=load, options=Options, files=lambda options: [given_file(options["data"], Path())]
-)

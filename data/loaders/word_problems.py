@@ -7,12 +7,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from basic_control.data.decorators import loader
 from basic_control.data.draw import Sampling, select_items
 from basic_control.data.errors import InputError
 from basic_control.data.files import Row, read_file_rows
 from basic_control.data.options import Frozen
 from basic_control.data.patterns import pattern
-from basic_control.data.records import Item, Loader
+from basic_control.data.records import Item
 from basic_control.data.sources import SAMPLES, given_file, locate
 
 SAMPLE = SAMPLES / "word_problems.jsonl"
@@ -30,11 +31,6 @@ class Options(Frozen):
     data: str = Field("sample", description="`sample` (shipped), `gsm8k`, `mgsm_en` … (fetched), or a file")
     language: Literal["", "en", "ru", "zh"] = Field("", description="only questions in this language; default: all")
     sample: Sampling = Sampling()
-
-
-def load(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
-    """Yield problems: facts `question` and `reference` (its steps), the answer as a number."""
-    return select_items(problems(options["data"], language=options["language"]), options["sample"])
 
 
 def problems(source: str | Path = "sample", *, language: str = "") -> list[Item]:
@@ -104,10 +100,7 @@ def _language(question: str, path: Path) -> str:
     return "zh" if re.search("[\u4e00-\u9fff]", question) else "en"
 
 
-UNIT = Loader(
-    name="word_problems",
-    version=1,
-    load=load,
-    options=Options,
-    files=lambda options: [given_file(options["data"], SAMPLE)],
-)
+@loader(options=Options, files=lambda options: [given_file(options["data"], SAMPLE)])
+def word_problems(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
+    """Yield problems: facts `question` and `reference` (its steps), the answer as a number."""
+    return select_items(problems(options["data"], language=options["language"]), options["sample"])

@@ -10,10 +10,11 @@ from operator import add, mul, sub
 from random import Random
 from typing import NamedTuple
 
+from basic_control.data.decorators import family
 from basic_control.data.patterns import pattern
 from basic_control.data.reading import reply_text
 from basic_control.data.reading.numbers import read_number
-from basic_control.data.records import Family, Item, Verdict
+from basic_control.data.records import Item, Verdict
 from basic_control.prompts import render
 
 LEVELS = {
@@ -46,29 +47,6 @@ def join(left: Expression, operator: str, right: Expression) -> Expression:
     bare = right.rank > rank or (right.rank == rank and operator != "-")
     second = right.text if bare else f"({right.text})"
     return Expression(f"{first} {operator} {second}", _OPERATIONS[operator](left.value, right.value), rank)
-
-
-def generate(rng: Random, *, numbers: tuple[int, int], largest: int, limit: int, language: str) -> Item:
-    """Draw a tree whose value is none of its numbers, so that repeating the question is never right."""
-    while True:
-        leaves = [rng.randint(2, largest) for _ in range(rng.randint(*numbers))]
-        parts = [Expression(str(number), number, _NUMBER_RANK) for number in leaves]
-        while len(parts) > 1:
-            at = rng.randrange(len(parts) - 1)
-            joined = join(parts[at], rng.choice("+-*"), parts[at + 1])
-            if abs(joined.value) > limit:
-                joined = join(parts[at], "-", parts[at + 1])
-            parts[at : at + 2] = [joined]
-        (whole,) = parts
-        if abs(whole.value) not in leaves:
-            break
-    operators = "".join(symbol for symbol in whole.text if symbol in "+-*")
-    return Item(
-        prompt=render("arithmetic/task", language, expression=whole.text),
-        answer=str(whole.value),
-        facts={"expression": whole.text},
-        template=f"{operators}{'()' if '(' in whole.text else ''}",
-    )
 
 
 def verify(item: Item, reply: str, *, cut: bool = False) -> Verdict:
@@ -183,11 +161,8 @@ def near_misses(item: Item) -> Sequence[str]:
     )
 
 
-UNIT = Family(
-    name="arithmetic",
-    version=1,
+@family(
     levels=LEVELS,
-    generate=generate,
     verify=verify,
     languages=("en", "ru"),
     seed_id="t06_mathematics",
@@ -196,3 +171,24 @@ UNIT = Family(
     near_misses=near_misses,
     verifier_version=8,
 )
+def arithmetic(rng: Random, *, numbers: tuple[int, int], largest: int, limit: int, language: str) -> Item:
+    """Draw a tree whose value is none of its numbers, so that repeating the question is never right."""
+    while True:
+        leaves = [rng.randint(2, largest) for _ in range(rng.randint(*numbers))]
+        parts = [Expression(str(number), number, _NUMBER_RANK) for number in leaves]
+        while len(parts) > 1:
+            at = rng.randrange(len(parts) - 1)
+            joined = join(parts[at], rng.choice("+-*"), parts[at + 1])
+            if abs(joined.value) > limit:
+                joined = join(parts[at], "-", parts[at + 1])
+            parts[at : at + 2] = [joined]
+        (whole,) = parts
+        if abs(whole.value) not in leaves:
+            break
+    operators = "".join(symbol for symbol in whole.text if symbol in "+-*")
+    return Item(
+        prompt=render("arithmetic/task", language, expression=whole.text),
+        answer=str(whole.value),
+        facts={"expression": whole.text},
+        template=f"{operators}{'()' if '(' in whole.text else ''}",
+    )

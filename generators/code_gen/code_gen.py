@@ -11,9 +11,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from basic_control.data.decorators import family
 from basic_control.data.options import Frozen
 from basic_control.data.programs.python import find_python
-from basic_control.data.records import Family, Item, Outcome, Program, Verdict
+from basic_control.data.records import Item, Outcome, Program, Verdict
 from basic_control.data.values import ExpectedException, describe, equal, literal, same_type, shown, simple_name
 from basic_control.generators.code_gen.draws import between, pick
 from basic_control.generators.code_gen.function import (
@@ -60,45 +61,6 @@ def functions() -> Mapping[str, tuple[FunctionTemplate, ...]]:
 def by_name() -> Mapping[str, FunctionTemplate]:
     """Return the function templates of all levels."""
     return {function.name: function for listed in functions().values() for function in listed}
-
-
-def generate(rng: Random, *, level: str, language: str, languages: Sequence[str]) -> Item:
-    """Draw a function, its hidden tests and one or two examples; `languages` are programming languages."""
-    function = pick(rng, functions()[level])
-    ready = shapes(function)
-    form = int(rng.random() * len(ready))
-    shape = ready[form]
-    name = pick(rng, shape.names)
-    constants = shape.constants(rng)
-    code = languages[0] if len(languages) == 1 else pick(rng, languages)
-    if code == "kotlin":
-        name = camel(name)
-    solve, *mutants = shape.make(**constants)
-    for _ in range(DRAWS):
-        calls, expected = _draw_tests(rng, shape, constants, solve)
-        if len(calls) >= LEAST and all(_caught(mutant, calls, expected) for mutant in mutants):
-            break
-    else:
-        raise RuntimeError(f"function template {function.name}: {DRAWS} draws with {constants} left a mutant alive")
-    examples = _draw_examples(rng, shape, constants, calls)
-    values = [*expected, *[outcome(solve, call) for call in examples]]
-    lines = _lines(shape, code, name, [*calls, *examples], values)
-    slots = {key: ", ".join(map(str, v)) if type(v) is list else v for key, v in constants.items()}
-    slots["function"], slots["examples"] = name, "\n".join([f"- `{line}`" for line in lines[len(calls) :]])
-    return Item(
-        prompt=skeleton(function, form, language, code) % slots,
-        answer="\n".join(lines[: len(calls)]),
-        facts={
-            "language": code,
-            "function": name,
-            "types": shape.types,
-            "calls": [[encode(value) for value in call] for call in calls],
-            "expected": [encode(value) for value in expected],
-            "form": form,
-            "constants": constants,
-        },
-        template=function.name,
-    )
 
 
 def _draw_tests(
@@ -251,11 +213,8 @@ def _spoilt(shape: Shape, name: str, constants: Constants) -> str:
     )
 
 
-UNIT = Family(
-    name="code_gen",
-    version=1,
+@family(
     levels=LEVELS,
-    generate=generate,
     verify=verify,
     languages=("en", "ru"),
     seed_id="t03_code_gen",
@@ -266,3 +225,40 @@ UNIT = Family(
     near_misses=near_misses,
     verifier_version=4,
 )
+def code_gen(rng: Random, *, level: str, language: str, languages: Sequence[str]) -> Item:
+    """Draw a function, its hidden tests and one or two examples; `languages` are programming languages."""
+    function = pick(rng, functions()[level])
+    ready = shapes(function)
+    form = int(rng.random() * len(ready))
+    shape = ready[form]
+    name = pick(rng, shape.names)
+    constants = shape.constants(rng)
+    code = languages[0] if len(languages) == 1 else pick(rng, languages)
+    if code == "kotlin":
+        name = camel(name)
+    solve, *mutants = shape.make(**constants)
+    for _ in range(DRAWS):
+        calls, expected = _draw_tests(rng, shape, constants, solve)
+        if len(calls) >= LEAST and all(_caught(mutant, calls, expected) for mutant in mutants):
+            break
+    else:
+        raise RuntimeError(f"function template {function.name}: {DRAWS} draws with {constants} left a mutant alive")
+    examples = _draw_examples(rng, shape, constants, calls)
+    values = [*expected, *[outcome(solve, call) for call in examples]]
+    lines = _lines(shape, code, name, [*calls, *examples], values)
+    slots = {key: ", ".join(map(str, v)) if type(v) is list else v for key, v in constants.items()}
+    slots["function"], slots["examples"] = name, "\n".join([f"- `{line}`" for line in lines[len(calls) :]])
+    return Item(
+        prompt=skeleton(function, form, language, code) % slots,
+        answer="\n".join(lines[: len(calls)]),
+        facts={
+            "language": code,
+            "function": name,
+            "types": shape.types,
+            "calls": [[encode(value) for value in call] for call in calls],
+            "expected": [encode(value) for value in expected],
+            "form": form,
+            "constants": constants,
+        },
+        template=function.name,
+    )

@@ -8,9 +8,10 @@ from itertools import islice
 from random import Random
 from typing import Any
 
+from basic_control.data.decorators import family
 from basic_control.data.patterns import pattern
 from basic_control.data.reading import reply_text
-from basic_control.data.records import Family, Item, Verdict
+from basic_control.data.records import Item, Verdict
 from basic_control.generators._texts import SLOT, frame
 from basic_control.generators.data_extraction.entities import (
     COMPACT,
@@ -44,44 +45,6 @@ _NOTHING = frozenset(
 )
 _LINK = pattern(r"\[([^\]]+)\]\([^)]*\)")
 _JOINTS = (re.compile(r"[;\n]|\band\b|\bи\b"), re.compile(r"[,;\n]|\band\b|\bи\b"))
-
-
-def generate(
-    rng: Random, *, language: str, least: int, most: int, distractors: int, twists: bool, drawn: str = ""
-) -> Item:
-    """Draw a text with `least` to `most` entities of at least two kinds.
-
-    `distractors` are order numbers, prices, times, handles, dates without a year and room numbers; `twists` are
-    capitals in addresses, foreign numbers, and one entity repeated in another notation. The entities are those of
-    the same draw in the language `drawn`.
-    """
-    draft = LetterDraft(rng, language, drawn or language, twists=twists)
-    count = least + int(rng.random() * (most - least + 1))
-    first = int(rng.random() * 3)
-    second = (first + 1 + int(rng.random() * 2)) % 3
-    draft.add(first)
-    draft.add(second)
-    for _ in range(count - 2):
-        draft.add(int(rng.random() * 3))
-    if twists:
-        draft.repeat()
-    traps = draft.distract(distractors) if distractors else {}
-    text = draft.text()
-    before, after = frame("data_extraction/task", language, country=_COUNTRIES[language][draft.region])
-    entities = {kind: sorted(found) for kind, found in zip(KINDS, draft.found, strict=True)}
-    return Item(
-        prompt=f"{before}{text}{after}",
-        answer=json.dumps(entities),
-        facts={
-            **entities,
-            "region": draft.region,
-            "language": language,
-            "text": text,
-            "written": draft.written,
-            "distractors": traps,
-        },
-        template=draft.scenario.name,
-    )
 
 
 _WORD = pattern(r"\w+")
@@ -314,11 +277,10 @@ LEVELS = {
     "medium": {"least": 3, "most": 5, "distractors": 2, "twists": False},
     "hard": {"least": 4, "most": 5, "distractors": 4, "twists": True},
 }
-UNIT = Family(
-    name="data_extraction",
-    version=1,
+
+
+@family(
     levels=LEVELS,
-    generate=generate,
     verify=verify,
     languages=("en", "ru"),
     seed_id="t04_data_extraction",
@@ -327,3 +289,39 @@ UNIT = Family(
     near_misses=near_misses,
     verifier_version=5,
 )
+def data_extraction(
+    rng: Random, *, language: str, least: int, most: int, distractors: int, twists: bool, drawn: str = ""
+) -> Item:
+    """Draw a text with `least` to `most` entities of at least two kinds.
+
+    `distractors` are order numbers, prices, times, handles, dates without a year and room numbers; `twists` are
+    capitals in addresses, foreign numbers, and one entity repeated in another notation. The entities are those of
+    the same draw in the language `drawn`.
+    """
+    draft = LetterDraft(rng, language, drawn or language, twists=twists)
+    count = least + int(rng.random() * (most - least + 1))
+    first = int(rng.random() * 3)
+    second = (first + 1 + int(rng.random() * 2)) % 3
+    draft.add(first)
+    draft.add(second)
+    for _ in range(count - 2):
+        draft.add(int(rng.random() * 3))
+    if twists:
+        draft.repeat()
+    traps = draft.distract(distractors) if distractors else {}
+    text = draft.text()
+    before, after = frame("data_extraction/task", language, country=_COUNTRIES[language][draft.region])
+    entities = {kind: sorted(found) for kind, found in zip(KINDS, draft.found, strict=True)}
+    return Item(
+        prompt=f"{before}{text}{after}",
+        answer=json.dumps(entities),
+        facts={
+            **entities,
+            "region": draft.region,
+            "language": language,
+            "text": text,
+            "written": draft.written,
+            "distractors": traps,
+        },
+        template=draft.scenario.name,
+    )

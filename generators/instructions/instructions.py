@@ -11,9 +11,10 @@ from random import Random
 from typing import NamedTuple, TypeVar
 
 from basic_control.data.beside import read_beside
+from basic_control.data.decorators import family
 from basic_control.data.patterns import pattern
 from basic_control.data.reading import reply_text
-from basic_control.data.records import Family, Item, Verdict
+from basic_control.data.records import Item, Verdict
 from basic_control.generators._texts import by_language
 from basic_control.prompts import render
 
@@ -167,32 +168,6 @@ def _tells(text: str, commands: Sequence[str], language: str) -> bool:
     return True
 
 
-def generate(
-    rng: Random,
-    *,
-    commands: tuple[int, int],
-    pool: tuple[str, ...],
-    code: bool,
-    place: bool,
-    language: str,
-    drawn: str = "",
-) -> Item:
-    """Draw a sentence, from the words of the language `drawn`, and commands that each change something."""
-    text = sentence(rng, language, code=code, place=place, drawn=drawn)
-    while True:
-        chosen = rng.sample(pool, rng.randint(*commands))
-        if pool is BASIC or _tells(text, chosen, language):  # the four basic ones always change something
-            break
-    wordings = _wordings(language)
-    listed = "\n".join([f"{number}. {wordings[command]}" for number, command in enumerate(chosen, 1)])
-    return Item(
-        prompt=render("instructions/task", language, text=text, commands=listed),
-        answer=carry_out(text, chosen, language),
-        facts={"text": text, "commands": chosen},
-        template=">".join(chosen),
-    )
-
-
 _MARK = "\ufeff"  # the byte-order mark that some servers and files put before a text
 
 
@@ -341,11 +316,8 @@ def near_misses(item: Item) -> Sequence[str]:
     return [reply for reply in dict.fromkeys(replies) if normalise(reply) != wanted]
 
 
-UNIT = Family(
-    name="instructions",
-    version=1,
+@family(
     levels=LEVELS,
-    generate=generate,
     verify=verify,
     languages=("en", "ru"),
     seed_id="t02_instructions",
@@ -354,3 +326,27 @@ UNIT = Family(
     near_misses=near_misses,
     verifier_version=4,
 )
+def instructions(
+    rng: Random,
+    *,
+    commands: tuple[int, int],
+    pool: tuple[str, ...],
+    code: bool,
+    place: bool,
+    language: str,
+    drawn: str = "",
+) -> Item:
+    """Draw a sentence, from the words of the language `drawn`, and commands that each change something."""
+    text = sentence(rng, language, code=code, place=place, drawn=drawn)
+    while True:
+        chosen = rng.sample(pool, rng.randint(*commands))
+        if pool is BASIC or _tells(text, chosen, language):  # the four basic ones always change something
+            break
+    wordings = _wordings(language)
+    listed = "\n".join([f"{number}. {wordings[command]}" for number, command in enumerate(chosen, 1)])
+    return Item(
+        prompt=render("instructions/task", language, text=text, commands=listed),
+        answer=carry_out(text, chosen, language),
+        facts={"text": text, "commands": chosen},
+        template=">".join(chosen),
+    )

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from functools import cache
 from random import Random
 
+from basic_control.data.decorators import family
 from basic_control.data.reading import reply_text
 from basic_control.data.reading.answer import read
 from basic_control.data.reading.names import Names
 from basic_control.data.reading.texts import unify
-from basic_control.data.records import Family, Item, Verdict
+from basic_control.data.records import Item, Verdict
 from basic_control.generators.simple_logic.comparisons import (
     Property,
     ask,
@@ -34,59 +35,6 @@ MARKERS = {"en": "ANSWER", "ru": "ОТВЕТ"}
 
 _PAIR = 2
 _EVEN = 0.5
-
-
-def generate(
-    rng: Random,
-    *,
-    people: tuple[int, int],
-    statements: tuple[int, int],
-    kinds: tuple[str, ...],
-    inner_places: bool,
-    language: str,
-    drawn: str = "",
-) -> Item:
-    """Draw people, a property, and facts that settle one question about their order.
-
-    For two people one comparison is enough, and the other facts compare them by other properties. `drawn`: the
-    language of the drawn names.
-    """
-    drawn = drawn or language
-    size, count = rng.randint(*people), rng.randint(*statements)
-    known = properties(language, drawn)
-    asked, *aside = rng.sample(known, count) if size == _PAIR else (rng.choice(known),)
-    if aside:
-        puzzle = Puzzle(_PAIR, (("above", (0, 1)),), rng.randrange(2))
-    else:
-        places = tuple(range(size)) if inner_places else (0, size - 1)
-        puzzle = rng.choice(puzzles(size, count, kinds, places))
-    order = renamed(rng.sample(names(drawn), size), drawn, language)
-    told = [_told(rng, asked, fact, order, language) for fact in puzzle.facts]
-    for by in aside:  # never 'not taller', the third wording: nothing rules out equality there
-        pair = order if rng.random() < _EVEN else order[::-1]
-        told.append(_told(rng, by, ("above", (0, 1)), pair, language, most=2))
-    rng.shuffle(told)
-    shown = order.copy()
-    rng.shuffle(shown)
-    prompt = render(
-        "simple_logic/task",
-        language,
-        scene=rng.choice(texts(language).scenes).format(listed(shown, language)),
-        distinct=asked.distinct,
-        statements=" ".join(told),
-        question=ask(asked, puzzle.place, shown, language),
-    )
-    facts = {
-        "names": shown,
-        # the number of `count_above` is kept
-        "relations": [
-            [kind, order[who[0]], *(who[1:] if kind == "count_above" else [order[one] for one in who[1:]])]
-            for kind, who in puzzle.facts
-        ],
-        "place": puzzle.place,
-    }
-    template = f"{puzzle.size}:{'+'.join(sorted(kind for kind, _ in puzzle.facts))}:{puzzle.place}"
-    return Item(prompt=prompt, answer=order[puzzle.place], facts=facts, template=template)
 
 
 def _told(
@@ -162,11 +110,8 @@ def near_misses(item: Item) -> Sequence[str]:
     )
 
 
-UNIT = Family(
-    name="simple_logic",
-    version=1,
+@family(
     levels=LEVELS,
-    generate=generate,
     verify=verify,
     languages=("en", "ru"),
     seed_id="t01_simple_logic",
@@ -175,3 +120,54 @@ UNIT = Family(
     near_misses=near_misses,
     verifier_version=5,
 )
+def simple_logic(
+    rng: Random,
+    *,
+    people: tuple[int, int],
+    statements: tuple[int, int],
+    kinds: tuple[str, ...],
+    inner_places: bool,
+    language: str,
+    drawn: str = "",
+) -> Item:
+    """Draw people, a property, and facts that settle one question about their order.
+
+    For two people one comparison is enough, and the other facts compare them by other properties. `drawn`: the
+    language of the drawn names.
+    """
+    drawn = drawn or language
+    size, count = rng.randint(*people), rng.randint(*statements)
+    known = properties(language, drawn)
+    asked, *aside = rng.sample(known, count) if size == _PAIR else (rng.choice(known),)
+    if aside:
+        puzzle = Puzzle(_PAIR, (("above", (0, 1)),), rng.randrange(2))
+    else:
+        places = tuple(range(size)) if inner_places else (0, size - 1)
+        puzzle = rng.choice(puzzles(size, count, kinds, places))
+    order = renamed(rng.sample(names(drawn), size), drawn, language)
+    told = [_told(rng, asked, fact, order, language) for fact in puzzle.facts]
+    for by in aside:  # never 'not taller', the third wording: nothing rules out equality there
+        pair = order if rng.random() < _EVEN else order[::-1]
+        told.append(_told(rng, by, ("above", (0, 1)), pair, language, most=2))
+    rng.shuffle(told)
+    shown = order.copy()
+    rng.shuffle(shown)
+    prompt = render(
+        "simple_logic/task",
+        language,
+        scene=rng.choice(texts(language).scenes).format(listed(shown, language)),
+        distinct=asked.distinct,
+        statements=" ".join(told),
+        question=ask(asked, puzzle.place, shown, language),
+    )
+    facts = {
+        "names": shown,
+        # the number of `count_above` is kept
+        "relations": [
+            [kind, order[who[0]], *(who[1:] if kind == "count_above" else [order[one] for one in who[1:]])]
+            for kind, who in puzzle.facts
+        ],
+        "place": puzzle.place,
+    }
+    template = f"{puzzle.size}:{'+'.join(sorted(kind for kind, _ in puzzle.facts))}:{puzzle.place}"
+    return Item(prompt=prompt, answer=order[puzzle.place], facts=facts, template=template)

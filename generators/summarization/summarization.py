@@ -8,10 +8,11 @@ from functools import lru_cache
 from random import Random
 from typing import Any, NamedTuple
 
+from basic_control.data.decorators import family
 from basic_control.data.patterns import pattern
 from basic_control.data.reading import reply_text
 from basic_control.data.reading.clauses import is_denied, is_refuted
-from basic_control.data.records import Family, Item, Verdict
+from basic_control.data.records import Item, Verdict
 from basic_control.generators._texts import by_language, frame
 
 NOUNS = {"detail": "a detail", "example": "an example", "aside": "an aside", "loud": "a loud trifle"}
@@ -77,31 +78,6 @@ def _others(rng: Random, topic: Topic, count: int, loud: int) -> list[tuple[str,
     pool = _shuffle(rng, [*more, ("example", topic.example), ("aside", topic.aside)])
     louds = _shuffle(rng, [("loud", sentence) for sentence in topic.loud])[:loud] if loud else []
     return [first, *_shuffle(rng, [*pool[: count - 1 - len(louds)], *louds])]
-
-
-def generate(rng: Random, *, language: str, least: int, most: int, loud: int) -> Item:
-    """Draw a paragraph of `least` to `most` sentences, `loud` of them trifles that sound weighty.
-
-    The key sentence's position is uniform.
-    """
-    draw, (towns, months, topics) = rng.random, texts(language)
-    topic = topics[int(draw() * len(topics))]
-    count = least + int(draw() * (most - least + 1))
-    parts = _others(rng, topic, count - 1, loud)
-    place = int(draw() * count)
-    parts.insert(place, ("key", topic.key))
-    # In Russian, all numbers that end in 0 or 5 take the genitive plural.
-    numbers = {"n": 15 + 5 * int(draw() * 10), "k": 15 + 5 * int(draw() * 10)}
-    slots = {**towns[int(draw() * len(towns))], **months[int(draw() * 12)], **numbers}
-    text = "\n".join([sentence for _, sentence in parts]).format_map(slots)
-    sentences = text.split("\n")
-    before, after = frame("summarization/task", language)
-    return Item(
-        prompt=f"{before}{text.replace(chr(10), ' ')}{after}",
-        answer=sentences[place],
-        facts={"sentences": sentences, "roles": [role for role, _ in parts], "key": place},
-        template=topic.name,
-    )
 
 
 def normalise(text: str) -> str:
@@ -252,11 +228,10 @@ LEVELS = {
     "medium": {"least": 5, "most": 6, "loud": 1},
     "hard": {"least": 7, "most": 8, "loud": 2},
 }
-UNIT = Family(
-    name="summarization",
-    version=1,
+
+
+@family(
     levels=LEVELS,
-    generate=generate,
     verify=verify,
     languages=("en", "ru"),
     seed_id="t05_summarization",
@@ -265,3 +240,26 @@ UNIT = Family(
     near_misses=near_misses,
     verifier_version=4,
 )
+def summarization(rng: Random, *, language: str, least: int, most: int, loud: int) -> Item:
+    """Draw a paragraph of `least` to `most` sentences, `loud` of them trifles that sound weighty.
+
+    The key sentence's position is uniform.
+    """
+    draw, (towns, months, topics) = rng.random, texts(language)
+    topic = topics[int(draw() * len(topics))]
+    count = least + int(draw() * (most - least + 1))
+    parts = _others(rng, topic, count - 1, loud)
+    place = int(draw() * count)
+    parts.insert(place, ("key", topic.key))
+    # In Russian, all numbers that end in 0 or 5 take the genitive plural.
+    numbers = {"n": 15 + 5 * int(draw() * 10), "k": 15 + 5 * int(draw() * 10)}
+    slots = {**towns[int(draw() * len(towns))], **months[int(draw() * 12)], **numbers}
+    text = "\n".join([sentence for _, sentence in parts]).format_map(slots)
+    sentences = text.split("\n")
+    before, after = frame("summarization/task", language)
+    return Item(
+        prompt=f"{before}{text.replace(chr(10), ' ')}{after}",
+        answer=sentences[place],
+        facts={"sentences": sentences, "roles": [role for role, _ in parts], "key": place},
+        template=topic.name,
+    )

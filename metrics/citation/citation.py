@@ -7,8 +7,9 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from basic_control.data.decorators import metric
 from basic_control.data.options import Frozen, Share
-from basic_control.data.records import Found, Measured, Metric, Question, Sample, Score, Step
+from basic_control.data.records import Found, Measured, Question, Sample, Score, Step
 from basic_control.data.shown import read_shown
 from basic_control.data.typed import Typed
 from basic_control.metrics.citation import passages as _passages
@@ -146,48 +147,6 @@ def interpretability(values: Sequence[float], n_uncited: int) -> float:
     return sum(values) / (len(values) + n_uncited) if values else 0.0
 
 
-def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
-    """Score one answer in [0, 1]: the weighted mean of interpretability and correctness.
-
-    Without a gold answer correctness is not applicable, and the weights are renormalised. `support` and
-    `verification` are means over citations, `coverage` the share of sentences that are cited.
-
-    Source: seed 004; ALCE's two values: Gao et al. 2023.
-    """
-    answer = parse(sample)
-    rows = _rows(sample, found, options)
-    uncited = [one.text for one in answer.sentences if one.counted and not one.cited]
-    cited = sum(one.cited for one in answer.sentences)
-    parts: dict[str, float | None] = dict.fromkeys(PARTS)
-    parts["interpretability"] = interpretability([row["value"] for row in rows], len(uncited))
-    parts["coverage"] = cited / (cited + len(uncited)) if cited or uncited else None
-    if rows:
-        parts["support"] = fmean(row["support_value"] for row in rows)
-        parts["verification"] = fmean(VERIFICATION[row["verification"]] for row in rows)
-    short, long = _gold(sample)
-    judged: Judgement | None = found.get("correctness", {}).get("answer")
-    if short or long:
-        parts["correctness"] = judged.value if judged else 0.0
-    details: dict[str, Any] = {
-        "mode": options["mode"],
-        "citations": rows[:_LISTED],
-        "n_citations": len(rows),
-        "n_uncertain": sum(row["verification"] == "UNCERTAIN" for row in rows),
-        "n_uncited": len(uncited),
-        "uncited": [text[:300] for text in uncited[:_LISTED]],
-        "correctness": judged.label if judged else None,
-        "correctness_reason": judged.reason if judged else "",
-    }
-    names = ("interpretability", "correctness")
-    held = [(parts[name], float(options[f"weight_{name}"])) for name in names]
-    weighed = [(value, weight) for value, weight in held if value is not None and weight]
-    if not weighed:
-        return Score(None, "not_applicable", "no gold answer", details, parts)
-    total = sum(weight * value for value, weight in weighed)
-    reason = "empty response" if not answer.text else "" if rows else "no citation"
-    return Score(total / sum(weight for _, weight in weighed), "scored", reason, details, parts)
-
-
 def _shown(passage: Mapping[str, str]) -> str:
     """Return a passage as shown to a judge: its title, if any, above its text."""
     return f"{passage['title']}\n{passage['text']}" if passage["title"] else passage["text"]
@@ -233,11 +192,9 @@ class Options(Frozen):
         return self
 
 
-UNIT = Metric(
+@metric(
     name="citation",
     version=5,
-    bounds=(0.0, 1.0),
-    score=score,
     steps=(
         _step("support", support_rows, SUPPORT),
         _step("correctness", correctness_rows, CORRECTNESS, "citation/correctness"),
@@ -268,3 +225,43 @@ UNIT = Metric(
         correctness=lambda details: [details["correctness"]] if details.get("correctness") else (),
     ),
 )
+def citation_score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+    """Score one answer in [0, 1]: the weighted mean of interpretability and correctness.
+
+    Without a gold answer correctness is not applicable, and the weights are renormalised. `support` and
+    `verification` are means over citations, `coverage` the share of sentences that are cited.
+
+    Source: seed 004; ALCE's two values: Gao et al. 2023.
+    """
+    answer = parse(sample)
+    rows = _rows(sample, found, options)
+    uncited = [one.text for one in answer.sentences if one.counted and not one.cited]
+    cited = sum(one.cited for one in answer.sentences)
+    parts: dict[str, float | None] = dict.fromkeys(PARTS)
+    parts["interpretability"] = interpretability([row["value"] for row in rows], len(uncited))
+    parts["coverage"] = cited / (cited + len(uncited)) if cited or uncited else None
+    if rows:
+        parts["support"] = fmean(row["support_value"] for row in rows)
+        parts["verification"] = fmean(VERIFICATION[row["verification"]] for row in rows)
+    short, long = _gold(sample)
+    judged: Judgement | None = found.get("correctness", {}).get("answer")
+    if short or long:
+        parts["correctness"] = judged.value if judged else 0.0
+    details: dict[str, Any] = {
+        "mode": options["mode"],
+        "citations": rows[:_LISTED],
+        "n_citations": len(rows),
+        "n_uncertain": sum(row["verification"] == "UNCERTAIN" for row in rows),
+        "n_uncited": len(uncited),
+        "uncited": [text[:300] for text in uncited[:_LISTED]],
+        "correctness": judged.label if judged else None,
+        "correctness_reason": judged.reason if judged else "",
+    }
+    names = ("interpretability", "correctness")
+    held = [(parts[name], float(options[f"weight_{name}"])) for name in names]
+    weighed = [(value, weight) for value, weight in held if value is not None and weight]
+    if not weighed:
+        return Score(None, "not_applicable", "no gold answer", details, parts)
+    total = sum(weight * value for value, weight in weighed)
+    reason = "empty response" if not answer.text else "" if rows else "no citation"
+    return Score(total / sum(weight for _, weight in weighed), "scored", reason, details, parts)

@@ -11,13 +11,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from basic_control.data.decorators import metric
 from basic_control.data.options import Frozen
 from basic_control.data.programs.scripts import code_before, find_completion, find_script
 from basic_control.data.programs.tree import joined
 from basic_control.data.records import (
     Expectation,
     Found,
-    Metric,
     Outcome,
     Program,
     ProgramUnderTest,
@@ -187,7 +187,24 @@ def _got(found: Outcome) -> str:
     return shown(found.value[0]) if alone else describe(found)
 
 
-def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+def _find_lacked_package(sample: Sample, options: Mapping[str, Any], failures: Sequence[Outcome]) -> str:
+    """Return the package for lack of which tests failed, all that did; '' if one failed for another reason."""
+    source = _find_source(sample, options) or ""
+    packages = [find_package(source, outcome, {entry(sample, options)}) for outcome in failures]
+    return packages[0] if all(packages) else ""
+
+
+@metric(
+    version=5,
+    options=Options,
+    needs=needs,
+    title={"en": "Code tests", "ru": "Тесты кода"},
+    programs=programs,
+    expects=expects,
+    all_or_none=True,
+    shown=Shown(parts={"all": {"en": "all tests pass", "ru": "пройдены все тесты"}}, headline=("all",)),
+)
+def code_tests(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     """Return the share of the row's tests that pass; part `all` is 1 if every one does.
 
     A test that uses up its time fails alone; tests without time left, as the others used up the program's, do not
@@ -221,25 +238,3 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     status: Status = "unsupported" if package else "scored"
     reason = f"needs {package}" if package else failed[0]["reason"]
     return Score(passed / len(wrong), status, reason, details, {"all": 0.0})
-
-
-def _find_lacked_package(sample: Sample, options: Mapping[str, Any], failures: Sequence[Outcome]) -> str:
-    """Return the package for lack of which tests failed, all that did; '' if one failed for another reason."""
-    source = _find_source(sample, options) or ""
-    packages = [find_package(source, outcome, {entry(sample, options)}) for outcome in failures]
-    return packages[0] if all(packages) else ""
-
-
-UNIT = Metric(
-    name="code_tests",
-    version=5,
-    bounds=(0.0, 1.0),
-    score=score,
-    options=Options,
-    needs=needs,
-    title={"en": "Code tests", "ru": "Тесты кода"},
-    programs=programs,
-    expects=expects,
-    all_or_none=True,
-    shown=Shown(parts={"all": {"en": "all tests pass", "ru": "пройдены все тесты"}}, headline=("all",)),
-)

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
+from basic_control.data.decorators import metric
 from basic_control.data.number_words import list_given_numbers
 from basic_control.data.options import Frozen, Number, Share
-from basic_control.data.records import Found, Metric, Sample, Score
+from basic_control.data.records import Found, Sample, Score
 from basic_control.data.shown import read_shown
 from basic_control.metrics._replies import prompt, reply, was_cut
 from basic_control.metrics.cot.chain import Chain, read
@@ -167,66 +168,6 @@ def sound(response: Chain, reference: Chain, right_answer: float | None, right: 
     return float(right_answer == 1 and right in {None, 1})
 
 
-def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
-    """Score a chain of thought: the weighted sum of the four levels.
-
-    sample: `question`, `reference` (a GSM8K answer; only `#### n` without reasoning), `response`. The sum leaves
-    out levels that are not applicable, with the weights renormalised. A response without an answer has status
-    `no_answer` and L1 0.0; the other levels are computed as usual.
-
-    Parts: `l1` … `l4`; `accuracy` and `coherence`, the components of L4; `right_answer_invalid_chain`, 1.0 if the
-    answer is right and a calculation is wrong; `sound` (ours, not in the seed's score), 1.0 if the answer is right
-    and the chain holds, None if it cannot be checked. `first_error` in the details is the first wrong step
-    (`metrics.cot.first_error`), None if there is none; the reason names its kind.
-
-    Source: SPEC 3 (seed 004).
-    """
-    reference = _reference(sample["reference"])
-    response = read(
-        reply(sample),
-        sample["question"],
-        language=str(sample.get("language") or ""),
-        cut=was_cut(sample),
-        prompt=prompt(sample),
-    )
-    constants = [Fraction(str(constant)) for constant in options.get("known_constants", ())]
-    given = _given(sample["question"])
-    traced = supports(response, given, constants)
-    share, known = accuracy(response), coherence(traced)
-    levels = {
-        "l1": final_answer_accuracy(response, reference),
-        "l2": steps_ratio(response, reference),
-        "l3": steps_similarity(response, reference),
-        "l4": soundness(response, reference, share, known),
-    }
-    value = weighted(levels, options.get("weights") or WEIGHTS)
-    judged = bool(reference.steps)
-    right = share if judged else None
-    invalid = None if right is None or levels["l1"] is None else float(levels["l1"] == 1 and right < 1)
-    parts = {
-        **levels,
-        "accuracy": right,
-        "coherence": known if judged else None,
-        "right_answer_invalid_chain": invalid,
-        "sound": sound(response, reference, levels["l1"], share),
-    }
-    first = first_error(response, reference, given, right=levels["l1"] == 1) if judged else None
-    details = {
-        **_details(response, reference, traced),
-        "first_error": None if first is None else as_details(first, response),
-        "right": None if levels["l1"] is None else levels["l1"] == 1,
-        "sound": SOUNDNESS[parts["sound"]] if levels["l1"] is not None else None,
-    }
-    if value is None:
-        return Score(None, "not_applicable", "the reference has neither steps nor an answer", details, parts)
-    if response.answer is None:
-        return Score(value, "no_answer", "no final answer could be extracted", details, parts)
-    chain = "no calculations" if right is None else "valid chain" if right == 1 else "invalid chain"
-    answer = "" if levels["l1"] is None else "right answer, " if levels["l1"] else "wrong answer, "
-    error = "" if first is None else f"; {REASONS[first.kind]}"
-    return Score(value, "scored", f"{answer}{chain}{error}", details, parts)
-
-
 def weighted(levels: Mapping[str, float | None], weights: Mapping[str, float]) -> float | None:
     """Return the weighted mean of the applicable levels, in [0, 1]; None if they have no weight.
 
@@ -315,11 +256,8 @@ def _first_wrong(details: Mapping[str, Any]) -> list[str]:
     return [str(step) if step < LATEST_STEP else f"{LATEST_STEP}+"] if step else []
 
 
-UNIT = Metric(
-    name="cot",
+@metric(
     version=12,
-    bounds=(0.0, 1.0),
-    score=score,
     options=Options,
     needs=("question", "reference"),
     title={"en": "Chain of thought", "ru": "Цепочка рассуждений"},
@@ -334,3 +272,61 @@ UNIT = Metric(
     ),
     right="l1",
 )
+def cot(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+    """Score a chain of thought: the weighted sum of the four levels.
+
+    sample: `question`, `reference` (a GSM8K answer; only `#### n` without reasoning), `response`. The sum leaves
+    out levels that are not applicable, with the weights renormalised. A response without an answer has status
+    `no_answer` and L1 0.0; the other levels are computed as usual.
+
+    Parts: `l1` … `l4`; `accuracy` and `coherence`, the components of L4; `right_answer_invalid_chain`, 1.0 if the
+    answer is right and a calculation is wrong; `sound` (ours, not in the seed's score), 1.0 if the answer is right
+    and the chain holds, None if it cannot be checked. `first_error` in the details is the first wrong step
+    (`metrics.cot.first_error`), None if there is none; the reason names its kind.
+
+    Source: SPEC 3 (seed 004).
+    """
+    reference = _reference(sample["reference"])
+    response = read(
+        reply(sample),
+        sample["question"],
+        language=str(sample.get("language") or ""),
+        cut=was_cut(sample),
+        prompt=prompt(sample),
+    )
+    constants = [Fraction(str(constant)) for constant in options.get("known_constants", ())]
+    given = _given(sample["question"])
+    traced = supports(response, given, constants)
+    share, known = accuracy(response), coherence(traced)
+    levels = {
+        "l1": final_answer_accuracy(response, reference),
+        "l2": steps_ratio(response, reference),
+        "l3": steps_similarity(response, reference),
+        "l4": soundness(response, reference, share, known),
+    }
+    value = weighted(levels, options.get("weights") or WEIGHTS)
+    judged = bool(reference.steps)
+    right = share if judged else None
+    invalid = None if right is None or levels["l1"] is None else float(levels["l1"] == 1 and right < 1)
+    parts = {
+        **levels,
+        "accuracy": right,
+        "coherence": known if judged else None,
+        "right_answer_invalid_chain": invalid,
+        "sound": sound(response, reference, levels["l1"], share),
+    }
+    first = first_error(response, reference, given, right=levels["l1"] == 1) if judged else None
+    details = {
+        **_details(response, reference, traced),
+        "first_error": None if first is None else as_details(first, response),
+        "right": None if levels["l1"] is None else levels["l1"] == 1,
+        "sound": SOUNDNESS[parts["sound"]] if levels["l1"] is not None else None,
+    }
+    if value is None:
+        return Score(None, "not_applicable", "the reference has neither steps nor an answer", details, parts)
+    if response.answer is None:
+        return Score(value, "no_answer", "no final answer could be extracted", details, parts)
+    chain = "no calculations" if right is None else "valid chain" if right == 1 else "invalid chain"
+    answer = "" if levels["l1"] is None else "right answer, " if levels["l1"] else "wrong answer, "
+    error = "" if first is None else f"; {REASONS[first.kind]}"
+    return Score(value, "scored", f"{answer}{chain}{error}", details, parts)

@@ -6,9 +6,10 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
+from basic_control.data.decorators import metric
 from basic_control.data.json_reply import read_value
 from basic_control.data.options import Frozen
-from basic_control.data.records import Expectation, Found, Metric, Sample, Score, Unparsable
+from basic_control.data.records import Expectation, Found, Sample, Score, Unparsable
 from basic_control.data.shown import Shown
 from basic_control.metrics._expected import ABSENT, is_absent
 from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, reply
@@ -78,7 +79,30 @@ def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
     return Expectation(ABSENT if options["compare"] != "none" and is_absent(sample.get("answer")) else "")
 
 
-def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+def _outcome(misfit: dict[str, str] | None, parts: Mapping[str, float | None]) -> Score:
+    if misfit is not None:
+        return Score(0.0, reason="does not fit the schema", details=misfit, parts=parts)
+    if parts["equal"] == 0:
+        return Score(0.0, reason="another value", parts=parts)
+    return Score(1.0, reason="as expected", parts=parts)
+
+
+@metric(
+    constrains=lambda options: options["schema"],
+    version=4,
+    options=Options,
+    expects=expects,
+    needs=lambda options: () if options["compare"] == "none" else ("answer",),
+    title={"en": "JSON", "ru": "JSON"},
+    yes_no=True,
+    shown=Shown(
+        parts={
+            "valid": {"en": "fits the schema", "ru": "подходит под схему"},
+            "equal": {"en": "right value", "ru": "верное значение"},
+        }
+    ),
+)
+def json_match(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     """Return 1 if the reply's JSON fits the schema and matches, else 0; parts `valid` and `equal`.
 
     Source: SPEC 14.
@@ -103,31 +127,3 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     alike = None if same is None else any(same(value, one) for one in wanted)
     parts = {"valid": float(misfit is None), "equal": None if alike is None else float(alike)}
     return _outcome(misfit, parts)
-
-
-def _outcome(misfit: dict[str, str] | None, parts: Mapping[str, float | None]) -> Score:
-    if misfit is not None:
-        return Score(0.0, reason="does not fit the schema", details=misfit, parts=parts)
-    if parts["equal"] == 0:
-        return Score(0.0, reason="another value", parts=parts)
-    return Score(1.0, reason="as expected", parts=parts)
-
-
-UNIT = Metric(
-    constrains=lambda options: options["schema"],
-    name="json_match",
-    version=4,
-    bounds=(0.0, 1.0),
-    score=score,
-    options=Options,
-    expects=expects,
-    needs=lambda options: () if options["compare"] == "none" else ("answer",),
-    title={"en": "JSON", "ru": "JSON"},
-    yes_no=True,
-    shown=Shown(
-        parts={
-            "valid": {"en": "fits the schema", "ru": "подходит под схему"},
-            "equal": {"en": "right value", "ru": "верное значение"},
-        }
-    ),
-)

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from basic_control.data.decorators import metric
 from basic_control.data.options import Frozen
 from basic_control.data.reading.answer import Reading, read
 from basic_control.data.reading.expressions import Expressions
 from basic_control.data.reading.texts import unify
-from basic_control.data.records import Expectation, Found, Metric, Sample, Score
+from basic_control.data.records import Expectation, Found, Sample, Score
 from basic_control.metrics._expected import expect, is_solution
 from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, expected, prompt, reply, was_cut, written
 from basic_control.metrics.math.child import CHILD, LIMIT_S
@@ -60,27 +61,6 @@ def is_readable(answer: Any) -> bool:
         return False
 
 
-def score(sample: Sample, _: Found, options: Mapping[str, Any]) -> Score:
-    """Return 1 if the reply's expression equals an expected one, else 0.
-
-    Source: SPEC 14, 19; math-verify compares.
-    """
-    golds = [latex for latex in map(to_expected_latex, map(written, expected(sample))) if latex]
-    if not golds:
-        return NO_EXPECTED
-    text = reply(sample)
-    if not text:
-        return NO_REPLY
-    reading = read_expression(text, cut=was_cut(sample), prompt=prompt(sample))
-    if reading.values is None:
-        return Score(0.0, "no_answer", "no final answer could be extracted")
-    details = {"rule": reading.rule, "how": "said" if reading.is_said else "inferred"}
-    if len(reading.values) != 1:
-        return Score(0.0, reason="no single expression", details=details)
-    answer = str(next(iter(reading.values)))
-    return _compare(golds, answer, {"answer": answer[:SHOWN], **details})
-
-
 def _compare(golds: Sequence[str], answer: str, details: Mapping[str, Any]) -> Score:
     """Return the score of an answer against expected ones in LaTeX."""
     latex = to_latex(answer)
@@ -103,14 +83,29 @@ def _has_same_base(gold: str, latex: str) -> bool:
     return len(bases) < 2  # noqa: PLR2004 - two different ones
 
 
-UNIT = Metric(
-    name="math",
-    version=1,
-    bounds=(0.0, 1.0),
-    score=score,
+@metric(
     options=Options,
     needs=("answer",),
     expects=expects,
     yes_no=True,
     title={"en": "Mathematical expression", "ru": "Математическое выражение"},
 )
+def math(sample: Sample, _: Found, options: Mapping[str, Any]) -> Score:
+    """Return 1 if the reply's expression equals an expected one, else 0.
+
+    Source: SPEC 14, 19; math-verify compares.
+    """
+    golds = [latex for latex in map(to_expected_latex, map(written, expected(sample))) if latex]
+    if not golds:
+        return NO_EXPECTED
+    text = reply(sample)
+    if not text:
+        return NO_REPLY
+    reading = read_expression(text, cut=was_cut(sample), prompt=prompt(sample))
+    if reading.values is None:
+        return Score(0.0, "no_answer", "no final answer could be extracted")
+    details = {"rule": reading.rule, "how": "said" if reading.is_said else "inferred"}
+    if len(reading.values) != 1:
+        return Score(0.0, reason="no single expression", details=details)
+    answer = str(next(iter(reading.values)))
+    return _compare(golds, answer, {"answer": answer[:SHOWN], **details})

@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from basic_control.data.decorators import metric
 from basic_control.data.options import Frozen
 from basic_control.data.reading.calls import read_written_calls
-from basic_control.data.records import CALLS, TYPICAL, Expectation, Found, Metric, Sample, Score
+from basic_control.data.records import CALLS, TYPICAL, Expectation, Found, Sample, Score
 from basic_control.data.shown import Shown
 from basic_control.data.tools import Tool, ToolCall, read_call, read_calls, read_tools, write_calls
 from basic_control.metrics._expected import ABSENT
@@ -112,27 +113,6 @@ class _Comparison:
         return not any(row[n] for row, n in diagonal)
 
 
-def score(sample: Sample, _results: Found, options: Mapping[str, Any]) -> Score:
-    """Return 1 if the reply's calls are the expected ones, one to one, else 0; parts `called`, `name`, `arguments`.
-
-    Source: SPEC 20.
-    """
-    expected = read_expected_calls(sample)
-    if expected is None:
-        return Score(None, "not_applicable", "the row has no calls")
-    tools = read_tools_of(sample)
-    # The names tell a call from any other object in the text.
-    names = frozenset(tools) | {call.name for call in expected}
-    calls = read_made_calls(sample.get(CALLS))
-    text = str(sample.get("response") or "")
-    if not calls and options["parse"] == "text":
-        calls = read_written_calls(text, prompt(sample), names)
-    if not calls and not reply(sample):
-        return NO_REPLY
-    comparison = compare_calls(calls[:MOST], expected, tools, lenient=options["lenient"])
-    return _score_comparison(comparison, options)
-
-
 def compare_calls(
     calls: Sequence[ToolCall], expected: Sequence[ToolCall], tools: Mapping[str, Tool], *, lenient: bool
 ) -> _Comparison:
@@ -212,11 +192,7 @@ def _find_reason(comparison: _Comparison) -> Difference:
     return Difference("order", ", ".join(call.name for call in calls[:3]))
 
 
-UNIT = Metric(
-    name="tool_calls",
-    version=1,
-    bounds=(0.0, 1.0),
-    score=score,
+@metric(
     options=Options,
     needs=(COLUMN,),
     expects=expects,
@@ -231,3 +207,22 @@ UNIT = Metric(
         }
     ),
 )
+def tool_calls(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Score:
+    """Return 1 if the reply's calls are the expected ones, one to one, else 0; parts `called`, `name`, `arguments`.
+
+    Source: SPEC 20.
+    """
+    expected = read_expected_calls(sample)
+    if expected is None:
+        return Score(None, "not_applicable", "the row has no calls")
+    tools = read_tools_of(sample)
+    # The names tell a call from any other object in the text.
+    names = frozenset(tools) | {call.name for call in expected}
+    calls = read_made_calls(sample.get(CALLS))
+    text = str(sample.get("response") or "")
+    if not calls and options["parse"] == "text":
+        calls = read_written_calls(text, prompt(sample), names)
+    if not calls and not reply(sample):
+        return NO_REPLY
+    comparison = compare_calls(calls[:MOST], expected, tools, lenient=options["lenient"])
+    return _score_comparison(comparison, options)

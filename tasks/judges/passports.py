@@ -16,7 +16,7 @@ from basic_control.data.labelled_sets import SETS
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.judged import JudgeStatus, judge_statuses
 from basic_control.metrics.analysis.passports import ExamResult, Passport, passports, read_passport
-from basic_control.metrics.exam import EXAMINED, UNIT, prompt_of, step_of
+from basic_control.metrics.exam import EXAMINED, exam_score, prompt_of, step_of
 from basic_control.metrics.judging import NO_CALL, WAITS, WRITES, language_of
 from basic_control.prompts import digest, languages
 from basic_control.tasks.judges.cascades import CascadeFinder
@@ -72,7 +72,7 @@ def _path(identity: Mapping[str, Any]) -> str:
 
 def exam_results(scores: pl.DataFrame, items: pl.DataFrame) -> Iterator[ExamResult]:
     """Yield each judge's result on each exam item that it answered, from a run's scores."""
-    rows = scores.filter(metric=UNIT.name).join(
+    rows = scores.filter(metric=exam_score.name).join(
         items.select("item_id", "language", "family").unique("item_id"), on="item_id"
     )
     columns = rows.select("item_id", "language", "family", "details").sort("item_id")

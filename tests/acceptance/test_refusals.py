@@ -11,7 +11,7 @@ from basic_control.data.options import options_of
 from basic_control.data.reading import refusals
 from basic_control.data.reading.refusals import is_refusal
 from basic_control.data.records import CALLS
-from basic_control.metrics.refusal import UNIT
+from basic_control.metrics.refusal import refusal
 
 TABLE = read_beside(refusals.__file__)
 DECLINES = (
@@ -78,8 +78,8 @@ def test_no_text_takes_long(text: str) -> None:
 def test_the_metric_compares_with_what_a_row_expects(
     sample: dict[str, Any], options: dict[str, Any], value: float | None, status: str
 ) -> None:
-    score = UNIT.score(sample, {}, options_of(UNIT, options))
+    score = refusal.score(sample, {}, options_of(refusal, options))
     assert (score.value, score.status) == (value, status)
-    assert UNIT.expects is not None
-    has_problem = bool(UNIT.expects(sample, options_of(UNIT, options)).problem)
+    assert refusal.expects is not None
+    has_problem = bool(refusal.expects(sample, options_of(refusal, options)).problem)
     assert has_problem == (status == "not_applicable")

@@ -9,8 +9,8 @@ import pytest
 
 from basic_control.data.options import options_of
 from basic_control.data.records import Score
-from basic_control.metrics.cot import cot
 from basic_control.metrics.cot.chain import read
+from basic_control.metrics.cot.cot import cot
 from tests.acceptance.reading import lines
 
 
@@ -26,7 +26,7 @@ def accused(row: dict[str, Any]) -> list[str]:
 
 def score(row: dict[str, Any]) -> Score:
     sample = {"question": row["question"], "reference": row["reference"], "response": row["reply"]}
-    return cot.score(sample, {}, options_of(cot.UNIT, {}))
+    return cot.score(sample, {}, options_of(cot, {}))
 
 
 def test_no_right_chain_is_accused() -> None:

@@ -1,4 +1,4 @@
-"""Plug-ins as decorated functions, read from files beside those of today's form, and used by a run."""
+"""Plug-ins as decorated functions, read from files beside those that have a `UNIT`, and used by a run."""
 
 import json
 import subprocess
@@ -56,10 +56,42 @@ def quiet(prompt, model):
         raise ValueError("no cats")
     return f"{model}: {prompt}"
 '''
-TODAYS = """
+FORMER = """
 from basic_control.data.records import Metric, Score
 
 UNIT = Metric("old_form", 1, (0.0, 1.0), lambda sample, found, options: Score(1.0))
+"""
+FORMER_UNITS = """
+from data.records import Family, Item, Loader, Provider, Verdict
+
+UNITS = [
+    Family("old_family", 1, {"easy": {}}, lambda rng: Item("?", "7"), lambda item, reply: Verdict(True, "")),
+    Loader("old_loader", 1, lambda options, required: [Item("?", options["answer"])], options={"answer": "7"}),
+    Provider(name="old_provider", version=1, open=lambda model: f"client of {model}"),
+]
+"""
+FULL = """
+import basic_control as bc
+from basic_control.data.options import Frozen
+
+
+class Options(Frozen):
+    limit: float = 0.5
+
+
+@bc.metric(options=Options, needs=lambda options: ("answer",) if options["limit"] else (), yes_no=True)
+def full_metric(sample, _replies, options):
+    return bc.Score(float(len(sample["response"]) > options["limit"]))
+
+
+@bc.loader(options={"answer": "7"}, files=lambda options: [options["answer"]])
+def full_loader(options, required):
+    yield bc.Item("?", options["answer"], facts={"required": required})
+
+
+@bc.provider(options=Options, by_item=True)
+def full_provider(model):
+    return f"client of {model}"
 """
 
 
@@ -70,7 +102,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv(plugins.VARIABLE, "")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "units.py").write_text(UNITS, encoding="utf-8")
-    (tmp_path / "mine" / "todays.py").write_text(TODAYS, encoding="utf-8")
+    (tmp_path / "mine" / "former.py").write_text(FORMER, encoding="utf-8")
+    (tmp_path / "mine" / "former_units.py").write_text(FORMER_UNITS, encoding="utf-8")
+    (tmp_path / "mine" / "full.py").write_text(FULL, encoding="utf-8")
     (tmp_path / "words.txt").write_text("ape\nbee\ncat\n", encoding="utf-8")
     plugins.forget()
     plugins.use(["mine"])
@@ -87,6 +121,39 @@ def test_a_decorated_function_is_a_unit_of_its_name(folder: Path) -> None:
     loud, near = plugins.metric("loud"), plugins.metric("near")
     assert (loud.version, loud.yes_no, loud.needs, loud.options) == (1, True, (), {})
     assert (near.version, near.yes_no, near.needs, near.options) == (3, False, ("answer",), {"limit": 0.5})
+
+
+def test_a_unit_of_each_kind_is_read_from_unit_and_units(folder: Path) -> None:
+    assert folder.is_dir()
+    assert plugins.metric("old_form").score({"response": "x"}, {}, {}) == bc.Score(1.0)
+    family = plugins.family("old_family")
+    assert family.verify(family.generate(Random(1)), "It is 7.").correct is True
+    (item,) = plugins.loader("old_loader").load({"answer": "8"}, ())
+    assert item.answer == "8"
+    assert plugins.find(Provider, "old_provider").open("m") == "client of m"
+
+
+def test_a_function_with_a_units_own_parameters_is_called_as_it_is(folder: Path) -> None:
+    assert folder.is_dir()
+    unit = plugins.metric("full_metric")
+    assert unit.score({"response": ""}, {}, {"limit": 0.5}) == bc.Score(0.0)
+    assert callable(unit.needs)
+    assert unit.needs({"limit": 1.0}) == ("answer",)
+    assert (unit.yes_no, unit.bounds, unit.version) == (True, (0.0, 1.0), 1)
+    loader = plugins.loader("full_loader")
+    (item,) = loader.load({"answer": "8"}, ("question",))
+    assert (item.answer, item.facts["required"], loader.files({"answer": "a.csv"})) == (
+        "8",
+        ("question",),
+        ["a.csv"],
+    )
+    provider = plugins.find(Provider, "full_provider")
+    assert (provider.open("m"), provider.by_item, provider.sees, provider.brings) == (
+        "client of m",
+        True,
+        None,
+        None,
+    )
 
 
 def test_a_metric_takes_columns_by_name_and_returns_what_is_handy(folder: Path) -> None:

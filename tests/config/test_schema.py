@@ -40,7 +40,7 @@ def plain() -> Draft202012Validator:
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Draft202012Validator:
     """Return the schema that knows the plug-ins of the examples and pages."""
     folder = tmp_path_factory.mktemp("plugins")
-    (folder / "brief.py").write_text(block("docs/tutorial.md", "python", 'name="brief"'), encoding="utf-8")
+    (folder / "brief.py").write_text(block("docs/tutorial.md", "python", "def brief"), encoding="utf-8")
     greetings = "items: {data: greetings.jsonl}\nprompt: Hi\nmetrics: {contains: {}}\n"
     (folder / "greetings.yaml").write_text(greetings, encoding="utf-8")
     own = sorted(str(path) for path in (TOP / "docs" / "examples").glob("own-*/*.py"))

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from basic_control.data.exam import FILE, MOST, STEPS, VERSION, edition, mark_split
-from basic_control.data.loaders.exam import ABOUT, UNIT, check
+from basic_control.data.loaders.exam import ABOUT, check, exam_questions
 from basic_control.data.questions import identify
 from basic_control.data.records import Item
 from basic_control.metrics.exam import EXAMINED, LABELS
@@ -112,7 +112,7 @@ def test_half_of_the_questions_are_asked_twice_unless_said() -> None:
 
 
 def test_more_than_there_are_is_refused() -> None:
-    options = {**UNIT.options().model_dump(), "n_items": 41, "levels": ("easy",)}  # pyrefly: ignore[not-callable]
+    options = {**exam_questions.options().model_dump(), "n_items": 41, "levels": ("easy",)}  # pyrefly: ignore[not-callable]
     ((path, reason),) = check(options)
     assert path == ("n_items",)
     assert reason.startswith("found 41, expected at most 40: the exam has 40 questions of each truth at each level")

@@ -4,7 +4,7 @@ import pytest
 
 from basic_control.data.loaders.word_problems import SAMPLE, problems
 from basic_control.data.options import options_of
-from basic_control.metrics.cot import cot
+from basic_control.metrics.cot.cot import cot
 from tests.helpers.word_problems import DRAWS, agree, make, sample, written
 
 
@@ -28,7 +28,7 @@ def test_every_solution_is_right_and_uses_only_what_the_question_gives(name: str
     for index in range(40):
         problem = make(name, language, index)
         facts = {"question": problem["question"], "reference": problem["answer"], "response": problem["answer"]}
-        result = cot.score(facts, {}, options_of(cot.UNIT, {}))
+        result = cot.score(facts, {}, options_of(cot, {}))
         assert result.value == 1.0, (problem, result.details)
         assert "{" not in problem["question"]
         assert float(result.details["answer"]) > 0

@@ -150,8 +150,8 @@ def test_each_model_and_prompt_is_a_target_and_given_responses_need_no_model(run
 
 def test_the_tutorials_family_has_room_for_ten_thousand_items() -> None:
     space: dict[str, Any] = {}
-    exec(block("docs/tutorial.md", "python", 'name="vowels"'), space)  # noqa: S102 - our own page
-    unit = space["UNIT"]
+    exec(block("docs/tutorial.md", "python", "def vowels"), space)  # noqa: S102 - our own page
+    unit = space["vowels"]
     items = draw(unit, level="hard", language="en", seed=1, count=10_000)
     others = {item.prompt for item in draw(unit, level="hard", language="en", seed=2, count=10_000)}
     assert not others & {item.prompt for item in items}

@@ -5,8 +5,8 @@ import pytest
 from basic_control.data.draw import draw
 from basic_control.data.records import Item
 from basic_control.generators.arithmetic.arithmetic import (
-    UNIT,
     Expression,
+    arithmetic,
     join,
     left_to_right,
     steps,
@@ -116,10 +116,10 @@ def test_values_of_tokens() -> None:
     assert list(steps("( 2 + 3 ) * ( 4 - 9 )".split())) == [5, -5, -25]  # noqa: SIM905 - reads as it is written
 
 
-@pytest.mark.parametrize("level", UNIT.levels)
+@pytest.mark.parametrize("level", arithmetic.levels)
 def test_written_expression_has_the_value_of_its_tree(level: str) -> None:
     """Python itself is the independent judge: the text is our own, of digits, operators and parentheses only."""
-    for drawn in draw(UNIT, level=level, language="en", seed=5, count=300):
+    for drawn in draw(arithmetic, level=level, language="en", seed=5, count=300):
         text = drawn.facts["expression"]
         assert set(text) <= set("0123456789+-*() ")
         assert eval(text) == int(drawn.answer)  # noqa: S307 - checked above to be plain arithmetic
@@ -127,7 +127,7 @@ def test_written_expression_has_the_value_of_its_tree(level: str) -> None:
 
 
 def test_easy_is_of_the_seeds_size() -> None:
-    for drawn in draw(UNIT, level="easy", language="ru", seed=5, count=300):
+    for drawn in draw(arithmetic, level="easy", language="ru", seed=5, count=300):
         numbers = [
             part for part in drawn.facts["expression"].replace("(", "").replace(")", "").split() if part.isdigit()
         ]

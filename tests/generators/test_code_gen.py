@@ -18,10 +18,9 @@ from basic_control.data.errors import InputError
 from basic_control.data.records import Item, Program
 from basic_control.data.values import ExpectedException, equal
 from basic_control.generators.code_gen.code_gen import (
-    UNIT,
     by_name,
+    code_gen,
     functions,
-    generate,
     near_misses,
     program,
     reference,
@@ -51,7 +50,7 @@ def drawn(level: str, language: str = "en", code: str = "python") -> Mapping[tup
         (function.name, form): [] for function in functions()[level] for form in range(len(function.forms))
     }
     for seed in range(20_000):
-        item = generate(Random(seed), level=level, language=language, languages=(code,))
+        item = code_gen.generate(Random(seed), level=level, language=language, languages=(code,))
         if len(kept := found[item.template, item.facts["form"]]) < 3:
             kept.append(through_json(item))
         if all(len(items) == 3 for items in found.values()):
@@ -82,7 +81,7 @@ def test_every_function_can_fill_many_prompts(level: str) -> None:
     prompts: dict[str, list[str]] = {function.name: [] for function in functions()[level]}
     rng = Random(1)
     for _ in range(150 * len(prompts)):
-        item = generate(rng, level=level, language="en", languages=("python",))
+        item = code_gen.generate(rng, level=level, language="en", languages=("python",))
         prompts[item.template].append(item.prompt)
     for name, found in prompts.items():
         assert len(set(found)) >= 0.9 * len(found) > 80, name
@@ -157,7 +156,7 @@ def test_facts_and_calls_survive_json(level: str, name: str, form: int) -> None:
 
 
 def test_expected_values_never_enter_a_program() -> None:
-    item = through_json(generate(Random(3), level="easy", language="en", languages=("python",)))
+    item = through_json(code_gen.generate(Random(3), level="easy", language="en", languages=("python",)))
     sent = asked(item, "```python\ndef f(): pass\n```")
     assert set(Program.__slots__) == {"language", "source", "function", "calls", "types"}
     assert [list(call) for call in sent.calls] == [
@@ -166,15 +165,17 @@ def test_expected_values_never_enter_a_program() -> None:
 
 
 def test_the_languages_are_an_option() -> None:
-    both = draw(UNIT, level="easy", language="en", seed=1, count=200, options={"languages": ["python", "kotlin"]})
+    both = draw(
+        code_gen, level="easy", language="en", seed=1, count=200, options={"languages": ["python", "kotlin"]}
+    )
     kinds = [item.facts["language"] for item in both]
     assert 60 < kinds.count("kotlin") < 140
-    assert {item.facts["language"] for item in draw(UNIT, level="easy", language="en", seed=1, count=50)} == {
+    assert {item.facts["language"] for item in draw(code_gen, level="easy", language="en", seed=1, count=50)} == {
         "python"
     }
     for wrong in (["cobol"], [], "python"):
         with pytest.raises(InputError, match="family code_gen: option languages"):
-            draw(UNIT, level="easy", language="en", seed=1, count=1, options={"languages": wrong})
+            draw(code_gen, level="easy", language="en", seed=1, count=1, options={"languages": wrong})
 
 
 def test_in_the_sandbox_every_reference_passes_and_every_near_miss_fails() -> None:
@@ -195,7 +196,7 @@ def test_in_the_sandbox_every_reference_passes_and_every_near_miss_fails() -> No
 def test_every_mutant_fails_in_every_draw() -> None:
     """The tests of an item are drawn again until each mutant fails; checked here by equality of our own results."""
     for level in functions():
-        for item in draw(UNIT, level=level, language="en", seed=9, count=1500):
+        for item in draw(code_gen, level=level, language="en", seed=9, count=1500):
             shape = shapes(by_name()[item.template])[item.facts["form"]]
             solve, *mutants = shape.make(**item.facts["constants"])
             calls = [tuple(decode(value) for value in call) for call in item.facts["calls"]]
@@ -225,7 +226,7 @@ def test_reasons_are_classes_of_mistakes() -> None:
 def test_every_interval_begins_before_it_ends_and_items_that_were_right_keep_their_ids() -> None:
     """The prompt says start ≤ end; a GAP above 3 once drew (9 + GAP, 12)."""
     drawn = [
-        one for one in draw(UNIT, level="hard", language="en", seed=1, count=300) if one.template == "intervals"
+        one for one in draw(code_gen, level="hard", language="en", seed=1, count=300) if one.template == "intervals"
     ]
     pairs = [decode(pair) for one in drawn for (listed,) in one.facts["calls"] for pair in decode(listed)]
     assert len(pairs) > 100
@@ -245,7 +246,7 @@ def test_kotlin_numbers_fit_an_int() -> None:
         return [value] if type(value) is int else []
 
     for level in functions():
-        for item in draw(UNIT, level=level, language="en", seed=4, count=1000):
+        for item in draw(code_gen, level=level, language="en", seed=4, count=1000):
             assert all(abs(n) < 2**31 for n in numbers([item.facts["calls"], item.facts["expected"]])), item.answer
 
 

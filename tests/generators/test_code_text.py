@@ -8,7 +8,7 @@ import pytest
 
 from basic_control.data.programs.python import find_python
 from basic_control.data.programs.text import SOURCE_CAP, answer_part
-from basic_control.generators.code_gen.code_gen import LEVELS, generate, program, reference, verify
+from basic_control.generators.code_gen.code_gen import LEVELS, code_gen, program, reference, verify
 from basic_control.generators.code_gen.kotlin import find_kotlin
 from tests.helpers.bounds import bounded
 
@@ -255,7 +255,7 @@ def hostile(name: str) -> dict[str, Callable[[], str]]:
 @pytest.mark.parametrize("shape", list(hostile("f")))
 def test_hostile_responses_take_little_time_and_do_not_raise(shape: str) -> None:
     for code in ("python", "kotlin"):
-        item = generate(Random(1), level="easy", language="en", languages=(code,))
+        item = code_gen.generate(Random(1), level="easy", language="en", languages=(code,))
         reply = hostile(item.facts["function"])[shape]()
         with bounded(2):
             found = program(item, reply)
@@ -270,6 +270,6 @@ def test_the_prompt_itself_holds_no_program() -> None:
         for seed in range(100):
             for code in ("python", "kotlin"):
                 for language in ("en", "ru"):
-                    item = generate(Random(seed), level=level, language=language, languages=(code,))
+                    item = code_gen.generate(Random(seed), level=level, language=language, languages=(code,))
                     assert program(item, item.prompt) is None
                     assert program(item, item.prompt + "\n\n" + reference(item)) is not None

@@ -16,7 +16,7 @@ from basic_control.data.records import Item, Verdict
 from basic_control.generators.data_extraction.data_extraction import (
     LEVELS,
     RUN,
-    UNIT,
+    data_extraction,
     near_misses,
     reference,
     verify,
@@ -61,7 +61,7 @@ def judged(**changes: object) -> Verdict:
 
 @cache
 def drawn(language: str, level: str) -> list[Item]:
-    return draw(UNIT, level=level, language=language, seed=11, count=400)
+    return draw(data_extraction, level=level, language=language, seed=11, count=400)
 
 
 every_cell = pytest.mark.parametrize(("language", "level"), list(product(("en", "ru"), LEVELS)))
@@ -338,7 +338,7 @@ def test_near_misses_are_refused(language: str, level: str) -> None:
 def test_phones_without_a_code_are_of_the_region_that_the_prompt_names() -> None:
     named = {"US": "are US numbers", "GB": "are UK numbers", "RU": "российские"}
     found = set()
-    for language in UNIT.languages:
+    for language in data_extraction.languages:
         for item in drawn(language, "easy"):
             found.add(item.facts["region"])
             assert named[item.facts["region"]] in item.prompt

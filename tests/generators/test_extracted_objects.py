@@ -6,7 +6,7 @@ import pytest
 
 from basic_control.data.draw import draw
 from basic_control.data.records import Item
-from basic_control.generators.data_extraction.data_extraction import LEVELS, UNIT, verify
+from basic_control.generators.data_extraction.data_extraction import LEVELS, data_extraction, verify
 from basic_control.generators.data_extraction.objects import find
 from tests.helpers.bounds import bounded
 
@@ -22,11 +22,11 @@ ITEM = Item(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("language", UNIT.languages)
+@pytest.mark.parametrize("language", data_extraction.languages)
 @pytest.mark.parametrize("level", LEVELS)
 def test_an_object_cut_off_anywhere_is_no_answer(language: str, level: str) -> None:
     """Also in a fence that is closed, pretty-printed, with the entities one a line, and after a whole draft."""
-    for item in draw(UNIT, level=level, language=language, seed=5, count=25):
+    for item in draw(data_extraction, level=level, language=language, seed=5, count=25):
         pretty = json.dumps(json.loads(item.answer), indent=2)
         for text in (item.answer, pretty):
             for end in range(1, len(text), 3):
@@ -36,10 +36,10 @@ def test_an_object_cut_off_anywhere_is_no_answer(language: str, level: str) -> N
                     assert (found.correct, found.reason) == (None, "the JSON object is cut off"), reply
 
 
-@pytest.mark.parametrize("language", UNIT.languages)
+@pytest.mark.parametrize("language", data_extraction.languages)
 @pytest.mark.parametrize("level", LEVELS)
 def test_types_comments_and_compact_dates_change_nothing(language: str, level: str) -> None:
-    for item in draw(UNIT, level=level, language=language, seed=5, count=60):
+    for item in draw(data_extraction, level=level, language=language, seed=5, count=60):
         facts = item.facts
         compact = [day.replace("-", "") for day in facts["dates"]]
         typed = [

@@ -6,7 +6,7 @@ import pytest
 
 from basic_control.data.draw import draw
 from basic_control.data.records import Item
-from basic_control.generators.instructions.instructions import UNIT, carry_out, count_vowels, parts, verify
+from basic_control.generators.instructions.instructions import carry_out, count_vowels, instructions, parts, verify
 
 
 def item(text: str, commands: list[str], answer: str, language: str = "en") -> Item:
@@ -98,10 +98,10 @@ def test_a_mistake_is_named_whatever_it_is_wrapped_in() -> None:
     assert verify(CAT, "**Result:** <data>.tac der A</data>").reason == "a command was skipped: upper"
 
 
-@pytest.mark.parametrize("language", UNIT.languages)
+@pytest.mark.parametrize("language", instructions.languages)
 def test_easy_is_of_the_seeds_size(language: str) -> None:
     basic = {"reverse", "count_vowels", "wrap", "upper"}
-    for drawn in draw(UNIT, level="easy", language=language, seed=5, count=200):
+    for drawn in draw(instructions, level="easy", language=language, seed=5, count=200):
         commands = drawn.facts["commands"]
         assert 2 <= len(commands) <= 4
         assert set(commands) <= basic
@@ -110,10 +110,10 @@ def test_easy_is_of_the_seeds_size(language: str) -> None:
         assert carry_out(drawn.facts["text"], commands, language) == drawn.answer
 
 
-@pytest.mark.parametrize("language", UNIT.languages)
-@pytest.mark.parametrize("level", UNIT.levels)
+@pytest.mark.parametrize("language", instructions.languages)
+@pytest.mark.parametrize("level", instructions.levels)
 def test_every_command_changes_the_text_that_it_gets(language: str, level: str) -> None:
-    for drawn in draw(UNIT, level=level, language=language, seed=5, count=200):
+    for drawn in draw(instructions, level=level, language=language, seed=5, count=200):
         text = drawn.facts["text"]
         for command in drawn.facts["commands"]:
             changed = carry_out(text, [command], language)
@@ -123,7 +123,7 @@ def test_every_command_changes_the_text_that_it_gets(language: str, level: str) 
 
 def test_no_digit_stands_alone_in_a_sentence() -> None:
     """Else deleting digits would leave two spaces, and the answer would hang on how they are taken."""
-    for drawn in draw(UNIT, level="hard", language="en", seed=5, count=200):
+    for drawn in draw(instructions, level="hard", language="en", seed=5, count=200):
         assert not any(word.strip(".").isdigit() for word in drawn.facts["text"].split())
         assert "  " not in drawn.answer
 

@@ -10,7 +10,7 @@ from basic_control.data.records import Item
 from basic_control.generators.simple_logic.comparisons import adjective, texts
 from basic_control.generators.simple_logic.orderings import DIRECT, HOLDS, INDIRECT, puzzles
 from basic_control.generators.simple_logic.people import cases, genders, names
-from basic_control.generators.simple_logic.simple_logic import UNIT, verify
+from basic_control.generators.simple_logic.simple_logic import simple_logic, verify
 from tests.helpers.bounds import bounded
 from tests.helpers.logic_prompts import asked_place, holds, read
 
@@ -84,11 +84,11 @@ def test_verdict_and_reason(item: Item, reply: str, correct: bool | None, reason
     assert (found.correct, found.reason) == (correct, reason)
 
 
-@pytest.mark.parametrize("language", UNIT.languages)
-@pytest.mark.parametrize("level", UNIT.levels)
+@pytest.mark.parametrize("language", simple_logic.languages)
+@pytest.mark.parametrize("level", simple_logic.levels)
 def test_read_from_the_prompt_exactly_one_person_can_be_the_answer(level: str, language: str) -> None:
     """The prompt's own words are read again, and every ordering is tried; no fact follows from the others."""
-    for item in draw(UNIT, level=level, language=language, seed=9, count=80 if language == "en" else 30):
+    for item in draw(simple_logic, level=level, language=language, seed=9, count=80 if language == "en" else 30):
         people = item.facts["names"]
         sentences, question = read(item.prompt, people, language)
         asked, place = asked_place(question, len(people))
@@ -101,9 +101,9 @@ def test_read_from_the_prompt_exactly_one_person_can_be_the_answer(level: str, l
             assert len(others) > len(left), (item.prompt, sentence)
 
 
-@pytest.mark.parametrize("language", UNIT.languages)
+@pytest.mark.parametrize("language", simple_logic.languages)
 def test_easy_is_of_the_seeds_size(language: str) -> None:
-    for item in draw(UNIT, level="easy", language=language, seed=9, count=200):
+    for item in draw(simple_logic, level="easy", language=language, seed=9, count=200):
         statements = item.prompt.splitlines()[1]
         assert len(item.facts["names"]) in {2, 3}
         assert statements.count(".") in {2, 3}
@@ -128,7 +128,7 @@ def test_no_single_fact_of_a_puzzle_settles_it() -> None:
 
 
 def test_no_form_of_a_name_is_a_form_of_another() -> None:
-    for language in UNIT.languages:
+    for language in simple_logic.languages:
         forms = [form.lower().replace("ё", "е") for name in names(language) for form in set(cases(name))]
         assert len(set(forms)) == len(forms)
 
@@ -170,12 +170,12 @@ def test_forms_of_russian_adjectives_are_the_dictionarys() -> None:
             assert adjective(word) == tuple(parses[0].inflect(set(form)).word for form in wanted)
 
 
-@pytest.mark.parametrize("level", UNIT.levels)
+@pytest.mark.parametrize("level", simple_logic.levels)
 def test_russian_sentences_agree_and_inflect(level: str) -> None:
     """After a comparative stands the genitive; 'самая' is said of women, 'самый' of men and of mixed groups."""
     gender = genders("ru")
     genitives = {cases(name)[1] for name in names("ru")}
-    for item in draw(UNIT, level=level, language="ru", seed=9, count=150):
+    for item in draw(simple_logic, level=level, language="ru", seed=9, count=150):
         _, statements, _, question, *_ = item.prompt.splitlines()
         for sentence in re.split(r"\. ?", statements)[:-1]:
             assert all(word in genitives for word in re.findall(r"(?:ее|же|ше|че|ле) ([А-ЯЁ]\w+)", sentence)), (

@@ -16,10 +16,10 @@ from basic_control.data.draw import draw
 from basic_control.data.records import Item
 from basic_control.generators.summarization.summarization import (
     LEVELS,
-    UNIT,
     Topic,
     near_misses,
     normalise,
+    summarization,
     texts,
     verify,
 )
@@ -48,7 +48,7 @@ every_topic = pytest.mark.parametrize(
 
 @cache
 def drawn(language: str, level: str) -> list[Item]:
-    return draw(UNIT, level=level, language=language, seed=4, count=1500)
+    return draw(summarization, level=level, language=language, seed=4, count=1500)
 
 
 def reason(reply: str) -> str:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from basic_control.data.loaders.exam import UNIT, Options
+from basic_control.data.loaders.exam import Options, exam_questions
 from basic_control.data.plugins import metric
 from basic_control.data.records import Item
 from basic_control.metrics.judging import JudgeRequest, begin
@@ -18,7 +18,7 @@ TURNED = {"first": "second", "tie": "tie", "second": "first"}
 def exam_items(language: str, n: int, **options: Any) -> list[Item]:
     """Draw an exam as it is asked: n questions of each truth, of all steps."""
     validated = Options.model_validate({"n_items": n, "languages": [language], **options})
-    return [*UNIT.load(validated.model_dump(), ())]
+    return [*exam_questions.load(validated.model_dump(), ())]
 
 
 def sample(item: Item) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def block(page: str, language: str, holding: str) -> str:
 
 def write_files(folder: Path, page: str = "") -> None:
     """Write the files that blocks name into a folder, the tutorial's metric among them, and a page's own ones."""
-    files = {**FILES, "plugins/brief.py": block("docs/tutorial.md", "python", 'name="brief"')}
+    files = {**FILES, "plugins/brief.py": block("docs/tutorial.md", "python", "def brief")}
     own = {one.file: one.text for one in (blocks_of(page) if page else ()) if one.file}
     for name, content in {**files, **own}.items():
         path = folder / name

@@ -13,9 +13,12 @@ from typing import Any
 import pytest
 
 from basic_control.data.records import Metric, Question, Step, Unparsable
-from basic_control.metrics import factual_correctness, preference, response_groundedness, rubric
-from basic_control.metrics.citation import citation
+from basic_control.metrics.citation.citation import citation_score
+from basic_control.metrics.factual_correctness import factual_correctness
 from basic_control.metrics.judging import write, write_repair
+from basic_control.metrics.preference import preference
+from basic_control.metrics.response_groundedness import response_groundedness
+from basic_control.metrics.rubric import rubric
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "judges"
 
@@ -95,7 +98,7 @@ def pages() -> Iterator[Page]:
             {"id": "1", "reason": one["dated"], "verdict": "SUPPORTED"},
             {"id": "2", "reason": one["silent"], "verdict": "NEUTRAL"},
         ]
-        factual, grounded, cited = factual_correctness.UNIT, response_groundedness.UNIT, citation.UNIT
+        factual, grounded, cited = factual_correctness, response_groundedness, citation_score
         support = {"context": one["response"]}
         asked = {
             "claims_split": (
@@ -127,13 +130,13 @@ def pages() -> Iterator[Page]:
                 _json(reason=one["dated"], verdict="CORRECT"),
             ),
             "rubric_rate": (
-                _step(rubric.UNIT, "rate"),
+                _step(rubric, "rate"),
                 {"question": one["question"], "reference": one["reference"], "response": one["response"],
                  "criterion": one["criterion"], "lo": 1, "hi": 5},
                 _json(reason=one["reason"], rating=3),
             ),
             "preference_compare": (
-                _step(preference.UNIT, "compare"),
+                _step(preference, "compare"),
                 {"question": one["question"], "reference": "", "criteria": "",
                  "first": one["response"], "second": one["other"]},
                 _json(reason=one["better"], winner="first"),

@@ -9,8 +9,7 @@ from typing import Any
 from basic_control.data.labelled_sets import SETS
 from basic_control.data.records import Item, Metric, Sample, Score
 from basic_control.metrics.analysis.passports import ExamResult, Passport, passports
-from basic_control.metrics.exam import LABELS
-from basic_control.metrics.exam import UNIT as EXAM
+from basic_control.metrics.exam import LABELS, exam_score
 from basic_control.metrics.judging import JudgeRequest, Session, UnansweredRequest, advance, begin, outcome
 from tests.helpers.exam import Judge, perfect, sample, say
 
@@ -65,7 +64,7 @@ def earned(items: Iterable[Item], judge: Judge) -> list[Passport]:
 
 def _answered(items: Iterable[Item], judge: Judge) -> Iterator[ExamResult]:
     for item in items:
-        session = converse(EXAM, sample(item), partial(judge, item), language=item.language)
+        session = converse(exam_score, sample(item), partial(judge, item), language=item.language)
         yield _result(item, session)
 
 
@@ -84,7 +83,7 @@ def _result(item: Item, session: Session) -> ExamResult:
 
 def exams(items: Sequence[Item], rate: float, times: int, seed: int = 0) -> Iterator[list[Passport]]:
     """Have a judge take an exam many times that gives another verdict by chance, in a share of all."""
-    opened = [(item, begin(EXAM, sample(item), language=item.language)) for item in items]
+    opened = [(item, begin(exam_score, sample(item), language=item.language)) for item in items]
     for time in range(times):
         rng = Random(f"{seed} {time}")
         results = []

@@ -6,7 +6,7 @@ import pytest
 
 from basic_control.data.plugins import metrics
 from basic_control.metrics.analysis.judged import exams_of
-from basic_control.metrics.answers_question import UNIT
+from basic_control.metrics.answers_question import answers_question
 from basic_control.metrics.judging import advance, begin, combine
 from tests.metrics.judges import converse, judged, never
 
@@ -22,26 +22,26 @@ def _reply(verdict: object) -> str:
     [("FULLY", 1.0), ("PARTLY", 0.5), ("NOT", 0.0), ("partly", 0.5), ("**Not**.", 0.0)],
 )
 def test_fully_partly_and_not_are_one_a_half_and_zero(verdict: str, value: float) -> None:
-    session = converse(UNIT, SAMPLE, lambda _: _reply(verdict))
+    session = converse(answers_question, SAMPLE, lambda _: _reply(verdict))
     assert (combine({"j": session}).value, session.n_calls) == (value, 1)
 
 
 @pytest.mark.parametrize("verdict", ["MOSTLY", "NOT FULLY", 1, True, None, ["FULLY"], "FULLY or PARTLY", ""])
 def test_another_verdict_is_a_judges_failure_after_one_repair(verdict: object) -> None:
-    session = converse(UNIT, SAMPLE, lambda _: _reply(verdict))
+    session = converse(answers_question, SAMPLE, lambda _: _reply(verdict))
     score = combine({"j": session})
     assert (score.value, score.status, session.n_repairs) == (None, "judge_failed", 1)
 
 
 @pytest.mark.parametrize("response", ["", " \n", "<think>Hm.</think>"])
 def test_an_empty_response_answers_nothing_without_a_call(response: str) -> None:
-    score = judged(UNIT, {**SAMPLE, "response": response}, never)
+    score = judged(answers_question, {**SAMPLE, "response": response}, never)
     assert (score.value, score.status) == (0.0, "no_answer")
 
 
 @pytest.mark.parametrize("language", ["en", "ru", "zh"])
 def test_a_deciding_judge_is_told_what_each_label_means(language: str) -> None:
-    session = begin(UNIT, SAMPLE, language=language, decides=True)
+    session = begin(answers_question, SAMPLE, language=language, decides=True)
     (ask,) = session.asks
     assert ask.typed is not None
     assert ask.typed.state == SAMPLE
@@ -54,4 +54,4 @@ def test_a_deciding_judge_is_told_what_each_label_means(language: str) -> None:
 def test_it_is_one_typed_step_for_cascades_and_has_no_exam_yet() -> None:
     (step,) = metrics()["answers_question"].steps
     assert step.asks is not None
-    assert exams_of(UNIT, {}) == []
+    assert exams_of(answers_question, {}) == []

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from basic_control.metrics import response_groundedness
 from basic_control.metrics.cascade import Decider, confidence_in, decides_alone, is_checked, join, mean_value_in
 from basic_control.metrics.judging import advance, begin, outcome
+from basic_control.metrics.response_groundedness import response_groundedness
 from basic_control.metrics.stats.cascade import CascadeRule
 
 
@@ -59,12 +59,10 @@ def test_a_random_share_is_checked_and_always_the_same() -> None:
 
 def test_the_small_judge_stands_where_it_is_sure_enough_and_the_large_one_elsewhere() -> None:
     sample = {"response": "It sank.", "retrieved_contexts": ["The ship sank in 1912."]}
-    opened = begin(response_groundedness.UNIT, sample, language="en", decides=True)
+    opened = begin(response_groundedness, sample, language="en", decides=True)
     sure = advance(opened, [answer({"0": 0.05, "1": 0.05, "2": 0.9})])
     unsure = advance(opened, [answer({"0": 0.4, "1": 0.3, "2": 0.3})])
-    large = advance(
-        begin(response_groundedness.UNIT, sample, language="en"), ['{"reason": "as it is", "rating": 1}']
-    )
+    large = advance(begin(response_groundedness, sample, language="en"), ['{"reason": "as it is", "rating": 1}'])
     decider = Decider(CascadeRule(0.9, 100, 60, 1, 0.08), "labels")
     assert decides_alone(sure, decider)
     assert not decides_alone(unsure, decider)
@@ -77,6 +75,6 @@ def test_the_small_judge_stands_where_it_is_sure_enough_and_the_large_one_elsewh
     checked = join(sure, large, ("small", "large"), alone=True)
     assert outcome(checked).value == 1.0, "a check replaces nothing"
     assert (checked.cascade["small"], checked.cascade["large"]) == (1.0, 0.5)
-    settled = begin(response_groundedness.UNIT, {**sample, "response": ""}, language="en", decides=True)
+    settled = begin(response_groundedness, {**sample, "response": ""}, language="en", decides=True)
     assert decides_alone(settled, None), "no judge is needed"
     assert join(settled, None, ("small", "large"), alone=True) is settled

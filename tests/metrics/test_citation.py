@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from basic_control.metrics.citation.citation import UNIT, interpretability, parse
+from basic_control.metrics.citation.citation import citation_score, interpretability, parse
 from basic_control.metrics.citation.passages import verify
 from basic_control.metrics.citation.quotes import find_quote
 from basic_control.metrics.citation.urls import Finding
@@ -51,7 +51,7 @@ def scripted(support: str | Mapping[str, str] = "ENTAILMENT", correct: str = "CO
 
 
 def test_golden_titanic_is_one() -> None:
-    session = converse(UNIT, TITANIC, scripted(), mode="closed_book")
+    session = converse(citation_score, TITANIC, scripted(), mode="closed_book")
     score = combine({"judge": session})
     assert (score.value, score.parts["interpretability"], score.parts["correctness"]) == (1.0, 1.0, 1.0)
     assert (score.parts["coverage"], session.n_calls) == (1.0, 4)
@@ -74,7 +74,7 @@ def test_a_citation_is_worth_its_support_times_its_verification(
         **TITANIC,
         "evidence": {1: {"verdict": verification}, 2: {"verdict": verification}, 3: {"verdict": verification}},
     }
-    score = judged(UNIT, sample, scripted(support, "INCORRECT"), mode="closed_book")
+    score = judged(citation_score, sample, scripted(support, "INCORRECT"), mode="closed_book")
     assert score.parts["interpretability"] == pytest.approx(value)
     assert score.value == pytest.approx(value / 2)
 
@@ -84,7 +84,9 @@ def test_a_citation_is_worth_its_support_times_its_verification(
     [("CORRECT", 1.0), ("PARTIALLY_CORRECT", 0.5), ("partially correct", 0.5), ("INCORRECT", 0.0)],
 )
 def test_correctness_of_the_whole_answer(verdict: str, value: float) -> None:
-    assert judged(UNIT, TITANIC, scripted(correct=verdict), mode="closed_book").parts["correctness"] == value
+    assert (
+        judged(citation_score, TITANIC, scripted(correct=verdict), mode="closed_book").parts["correctness"] == value
+    )
 
 
 def test_interpretability_counts_each_uncited_sentence_as_one_more_zero() -> None:
@@ -96,14 +98,14 @@ def test_interpretability_counts_each_uncited_sentence_as_one_more_zero() -> Non
         "response": "It sank on 15 April 1912 [1]. Her sister was the Olympic [2]. It was a cold night.",
     }
     support = {"It sank on 15 April 1912": "ENTAILMENT", "Her sister was the Olympic": "NEUTRAL"}
-    score = judged(UNIT, sample, scripted(support))
+    score = judged(citation_score, sample, scripted(support))
     assert score.parts["interpretability"] == pytest.approx(0.5)
     assert score.parts["coverage"] == pytest.approx(2 / 3)
     assert score.value == pytest.approx(0.75)
 
 
 def test_numbers_that_point_nowhere_fail_without_a_call_and_are_not_dropped() -> None:
-    session = converse(UNIT, {**PASSAGES, "response": "It sank on 15 April 1912 [1][0][4]."}, scripted())
+    session = converse(citation_score, {**PASSAGES, "response": "It sank on 15 April 1912 [1][0][4]."}, scripted())
     score = combine({"j": session})
     rows = score.details["judges"]["j"]["details"]["citations"]
     assert [(row["number"], row["verification"], row["value"]) for row in rows] == [
@@ -120,37 +122,39 @@ def test_the_judge_compares_the_claim_with_the_cited_passage() -> None:
         asked.append(ask)
         return scripted()(ask)
 
-    converse(UNIT, {**PASSAGES, "response": "Her sister sailed until 1935 [2]."}, listen)
+    converse(citation_score, {**PASSAGES, "response": "Her sister sailed until 1935 [2]."}, listen)
     assert asked[0].question.values["content"] == "Olympic\nRMS Olympic was her sister ship and sailed until 1935."
     assert asked[0].question.values["claim"] == "Her sister sailed until 1935"
 
 
 def test_no_citation_scores_zero_for_interpretability_with_the_reason() -> None:
-    score = judged(UNIT, {**PASSAGES, "response": "It sank on 15 April 1912."}, scripted())
+    score = judged(citation_score, {**PASSAGES, "response": "It sank on 15 April 1912."}, scripted())
     assert (score.parts["interpretability"], score.value, score.reason) == (0.0, 0.5, "no citation")
 
 
 @pytest.mark.parametrize("response", ["", " \n", None, "<think>hm"])
 def test_an_empty_response_is_zero_without_a_call(response: str | None) -> None:
-    score = judged(UNIT, {**PASSAGES, "response": response}, never)
+    score = judged(citation_score, {**PASSAGES, "response": response}, never)
     assert (score.value, score.status, score.reason) == (0.0, "scored", "empty response")
 
 
 def test_without_a_gold_answer_correctness_is_not_applicable_and_the_weights_are_renormalised() -> None:
     sample = {"question": "?", "passages": ["It sank."], "response": "It sank in the sea [1]."}
-    score = judged(UNIT, sample, scripted("NEUTRAL"))
+    score = judged(citation_score, sample, scripted("NEUTRAL"))
     assert (score.value, score.parts["correctness"]) == (0.5, None)
-    none = judged(UNIT, sample, scripted("NEUTRAL"), weight_interpretability=0.0)
+    none = judged(citation_score, sample, scripted("NEUTRAL"), weight_interpretability=0.0)
     assert (none.value, none.status) == (None, "not_applicable")
 
 
 def test_weights_are_options() -> None:
     options = {"mode": "closed_book", "weight_interpretability": 0.25, "weight_correctness": 0.75}
-    assert judged(UNIT, TITANIC, scripted("NEUTRAL"), **options).value == pytest.approx(0.25 * 0.5 + 0.75)
+    assert judged(citation_score, TITANIC, scripted("NEUTRAL"), **options).value == pytest.approx(0.25 * 0.5 + 0.75)
 
 
 def test_a_judge_that_fails_leaves_null_and_names_the_step() -> None:
-    score = judged(UNIT, TITANIC, lambda ask: "" if ask.step == "support" else scripted()(ask), mode="closed_book")
+    score = judged(
+        citation_score, TITANIC, lambda ask: "" if ask.step == "support" else scripted()(ask), mode="closed_book"
+    )
     assert (score.value, score.status, score.reason) == (None, "judge_failed", "support: unparsable reply")
 
 
@@ -161,7 +165,9 @@ CLOSED = (
 
 
 def test_closed_book_without_evidence_is_uncertain_and_an_unlisted_number_fails() -> None:
-    score = judged(UNIT, {**TITANIC, "evidence": None, "response": CLOSED}, scripted(), mode="closed_book")
+    score = judged(
+        citation_score, {**TITANIC, "evidence": None, "response": CLOSED}, scripted(), mode="closed_book"
+    )
     rows = score.details["citations"]
     assert [(row["verification"], row["compared_with"], row["value"]) for row in rows] == [
         ("UNCERTAIN", "quote", 0.5), ("LIKELY_FABRICATED", "", 0.0),
@@ -172,7 +178,7 @@ def test_closed_book_without_evidence_is_uncertain_and_an_unlisted_number_fails(
 def test_closed_book_compares_with_the_fetched_span_where_there_is_one() -> None:
     evidence = {1: {"verdict": "VERIFIED", "reason": "quote found", "span": "She sank on 15 April."}}
     sample = {**TITANIC, "evidence": evidence, "response": CLOSED}
-    asked = begin(UNIT, sample, language="en", options={"mode": "closed_book"}).asks
+    asked = begin(citation_score, sample, language="en", options={"mode": "closed_book"}).asks
     assert (asked[0].question.values["kind"], asked[0].question.values["content"]) == (
         "fetched",
         "She sank on 15 April.",
@@ -212,7 +218,7 @@ def test_a_quote_and_a_passage_of_two_signs_cost_bounded_time_however_often_they
     passage = {"title": "", "text": "ab" * 100_000}
     text = f'{"It was written ab [1]. " * 40}\n\nSources:\n[1] Ab: "{"ab " * 1300}abc"'
     with bounded(20):
-        score = judged(UNIT, {**PASSAGES, "passages": [passage], "response": text}, scripted())
+        score = judged(citation_score, {**PASSAGES, "passages": [passage], "response": text}, scripted())
         quoted = verify(1, "ab" * 1999 + "c", [passage], 90)
     assert score.details["n_citations"] == 40
     assert (quoted.verdict, quoted.match) == ("VERIFIED", 100.0)
@@ -229,14 +235,14 @@ def test_a_long_quote_with_slips_is_found_in_a_long_passage() -> None:
 
 def test_a_quote_in_the_source_list_is_checked_against_the_passage() -> None:
     text = 'It sank on 15 April 1912 [1].\n\nSources:\n[1] Titanic: "sank in the South Pacific on 3 May 1915"'
-    score = judged(UNIT, {**PASSAGES, "response": text}, scripted())
+    score = judged(citation_score, {**PASSAGES, "response": text}, scripted())
     assert score.details["citations"][0]["verification_reason"] == "quote not in the passage"
     assert score.parts["interpretability"] == 0.0
 
 
 def test_a_thousand_citations_cost_no_more_calls_than_the_limit_and_none_is_dropped() -> None:
     text = " ".join(f"Ship number {n} sank at dawn [1]." for n in range(1000))
-    session = converse(UNIT, {**PASSAGES, "response": text}, scripted())
+    session = converse(citation_score, {**PASSAGES, "response": text}, scripted())
     score = combine({"j": session})
     assert session.n_calls == 64 + 1
     assert score.parts["interpretability"] == pytest.approx(64 / 1000)
@@ -244,7 +250,7 @@ def test_a_thousand_citations_cost_no_more_calls_than_the_limit_and_none_is_drop
 
 def test_majority_over_each_verdict_a_tie_to_the_lower() -> None:
     sessions = {
-        str(n): converse(UNIT, TITANIC, scripted(support, correct), mode="closed_book")
+        str(n): converse(citation_score, TITANIC, scripted(support, correct), mode="closed_book")
         for n, (support, correct) in enumerate(
             [("ENTAILMENT", "CORRECT"), ("ENTAILMENT", "INCORRECT"), ("NEUTRAL", "PARTIALLY_CORRECT")]
         )

@@ -12,9 +12,8 @@ import pytest
 from basic_control.data.errors import InputError
 from basic_control.data.options import options_of
 from basic_control.data.records import Score
-from basic_control.metrics.code_tests import code_tests
 from basic_control.metrics.code_tests.checks import take_apart
-from basic_control.metrics.code_tests.code_tests import UNIT, programs, row_tests
+from basic_control.metrics.code_tests.code_tests import code_tests, programs, row_tests
 from basic_control.metrics.code_tests.scripts import entry_of, read_tests
 from basic_control.tasks import sandbox
 from basic_control.tasks.sandbox import run_programs
@@ -24,10 +23,10 @@ ADD = "```python\ndef add(a, b):\n    return a + b\n```"
 
 def scored(row: dict[str, Any], **options: Any) -> Score:
     """Run a row's tests in the sandbox and score it."""
-    used = options_of(UNIT, {"timeout_s": 0.5, **options})
+    used = options_of(code_tests, {"timeout_s": 0.5, **options})
     asked = programs(row, used)
     outcomes = dict(zip(asked, sandbox.run(list(asked.values())), strict=True))
-    return UNIT.score(row, {"programs": outcomes}, used)
+    return code_tests.score(row, {"programs": outcomes}, used)
 
 
 def passes(row: dict[str, Any], **options: Any) -> tuple[Any, str]:
@@ -71,7 +70,7 @@ def by_python(assertion: str, value: str) -> bool:
 def test_every_form_of_assertion_passes_exactly_where_python_says_so(
     value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(code_tests, "FAILED_SHOWN", len(ASSERTIONS))
+    monkeypatch.setattr(f"{code_tests.score.__module__}.FAILED_SHOWN", len(ASSERTIONS))
     row = {"response": f"```python\nimport math\ndef f():\n    return {value}\n```", "tests": ASSERTIONS}
     failed = {one["test"] for one in scored(row).details.get("failed", [])}
     expected = {ast.unparse(ast.parse(one)) for one in ASSERTIONS if not by_python(one, value)}
@@ -359,12 +358,12 @@ def test_no_reply_raises(response: str) -> None:
 @pytest.mark.parametrize("options", [{"language": "kotlin"}, {"test": "x"}, {"tests": 3}])
 def test_options_that_do_not_fit_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="code_tests"):
-        options_of(UNIT, options)
+        options_of(code_tests, options)
 
 
 def test_the_order_of_tests_is_that_of_scripts_then_pairs() -> None:
     row = {"tests": ["assert f(1) == 2", "assert f(2) == 3"], "inputs": [[5]], "outputs": [6]}
-    listed = row_tests(row, options_of(UNIT, {"entry": "f"}))
+    listed = row_tests(row, options_of(code_tests, {"entry": "f"}))
     assert [test.text for test in listed] == ["assert f(1) == 2", "assert f(2) == 3", "f(*[5])"]
 
 
@@ -470,7 +469,7 @@ def test_a_test_that_uses_up_its_time_fails_alone(tests: Any) -> None:
 
 def test_all_tests_together_have_a_limit_too() -> None:
     row = {"response": "```python\ndef f(x):\n    while x: pass\n    return 0\n```", "inputs": [[1]] * 40 + [[0]]}
-    used = options_of(UNIT, {"timeout_s": 0.2, "program_timeout_s": 0.5, "entry": "f"})
+    used = options_of(code_tests, {"timeout_s": 0.2, "program_timeout_s": 0.5, "entry": "f"})
     (program,) = programs({**row, "outputs": [0] * 41}, used).values()
     (outcomes,) = sandbox.run([program])
     assert [outcome.kind for outcome in outcomes] == ["timeout"] * 41
@@ -502,12 +501,12 @@ def test_real_programs_get_the_verdicts_of_their_data_sets(shared: Path) -> None
         ("humaneval", {"tests": "test", "entry": "entry_point", "prompt_code": "question"}),
         ("mbpp", {"tests": "test"}),
     ):
-        settled = options_of(UNIT, options)
+        settled = options_of(code_tests, options)
         replies = rows.filter(bench=bench, label=True)
         samples = [
             {**json.loads(item), "question": question, "response": reply}
             for item, question, reply in replies.select("item", "question", "reply").iter_rows()
         ]
-        for sample, found in zip(samples, run_programs(UNIT, samples, settled), strict=True):
-            rejected[bench] += UNIT.score(sample, found, settled).parts["all"] != 1.0
+        for sample, found in zip(samples, run_programs(code_tests, samples, settled), strict=True):
+            rejected[bench] += code_tests.score(sample, found, settled).parts["all"] != 1.0
     assert rejected == {"humaneval": 2, "mbpp": 0}

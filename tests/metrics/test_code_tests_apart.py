@@ -7,7 +7,7 @@ import pytest
 
 from basic_control.data.options import options_of
 from basic_control.data.records import Score
-from basic_control.metrics.code_tests.code_tests import UNIT
+from basic_control.metrics.code_tests.code_tests import code_tests
 from basic_control.metrics.code_tests.scripts import read_tests
 from basic_control.tasks.sandbox import run_programs
 
@@ -17,9 +17,9 @@ CPU_S = 0.3
 def score_of(program: str, tests: Any, **row: Any) -> Score:
     """Run tests of a program and score it; `entry` is f."""
     sample = {"response": f"```python\n{program}\n```", "tests": tests, **row}
-    used = options_of(UNIT, {"timeout_s": CPU_S, "entry": "f", "setup": "setup", "prompt_code": "head"})
-    (found,) = run_programs(UNIT, [sample], used)
-    return UNIT.score(sample, found, used)
+    used = options_of(code_tests, {"timeout_s": CPU_S, "entry": "f", "setup": "setup", "prompt_code": "head"})
+    (found,) = run_programs(code_tests, [sample], used)
+    return code_tests.score(sample, found, used)
 
 
 def by_python(program: str, script: str) -> bool:

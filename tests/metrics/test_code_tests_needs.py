@@ -7,7 +7,7 @@ import pytest
 
 from basic_control.data.options import options_of
 from basic_control.data.records import Score
-from basic_control.metrics.code_tests.code_tests import UNIT
+from basic_control.metrics.code_tests.code_tests import code_tests
 from basic_control.tasks.sandbox import run_programs
 
 TESTS = ["assert f([1, 2, 3]) == 6", "assert f([]) == 0"]
@@ -16,9 +16,9 @@ STREAM: dict[str, Any] = {"inputs": ["1 2 3", "4"], "outputs": ["6", "4"]}
 
 def score_of(program: str, **row: Any) -> Score:
     sample = {"response": f"```python\n{program}\n```", **(row or {"tests": TESTS})}
-    used = options_of(UNIT, {})
-    (found,) = run_programs(UNIT, [sample], used)
-    return UNIT.score(sample, found, used)
+    used = options_of(code_tests, {})
+    (found,) = run_programs(code_tests, [sample], used)
+    return code_tests.score(sample, found, used)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 
 from basic_control.data.records import Metric
 from basic_control.metrics.analysis.judged import exams_of
-from basic_control.metrics.context_precision import UNIT as PRECISION
-from basic_control.metrics.context_recall import UNIT as RECALL
+from basic_control.metrics.context_precision import context_precision
+from basic_control.metrics.context_recall import context_recall
 from basic_control.metrics.exam import exam_of
 from basic_control.metrics.judging import JudgeRequest, advance, begin, combine
 from basic_control.metrics.overlap import DECISIONS
@@ -39,7 +39,7 @@ def test_recall_is_the_share_of_the_answers_sentences_that_the_contexts_support(
         asks.append(ask)
         return _verdicts(verdicts)
 
-    score = judged(RECALL, sample, answer)
+    score = judged(context_recall, sample, answer)
     assert score.value == pytest.approx(value, abs=5e-5)
     (ask,) = asks
     assert [claim["text"] for claim in ask.question.values["claims"]] == [*FACTS[: len(verdicts)]]
@@ -65,7 +65,7 @@ def test_precision_is_the_mean_of_precision_at_the_ranks_of_useful_contexts(usef
     words = {"0": "no", "1": "yes"}
     by_context = {text: words[sign] for text, sign in zip(contexts, useful, strict=True)}
     sample = {"question": "Q?", "reference": "R.", "retrieved_contexts": contexts}
-    session = converse(PRECISION, sample, lambda ask: _reply(by_context[ask.question.values["context"]]))
+    session = converse(context_precision, sample, lambda ask: _reply(by_context[ask.question.values["context"]]))
     score = combine({"j": session})
     assert score.value == pytest.approx(value, abs=5e-5)
     assert session.n_calls == len(useful)
@@ -77,7 +77,7 @@ def _reply(verdict: object) -> str:
 
 def test_an_empty_context_keeps_its_rank_and_is_not_asked_about() -> None:
     sample = {"reference": "R.", "retrieved_contexts": ["", " \n", {"title": "t"}, "The fourth."]}
-    session = converse(PRECISION, sample, lambda _: _reply("yes"))
+    session = converse(context_precision, sample, lambda _: _reply("yes"))
     assert (combine({"j": session}).value, session.n_calls) == (0.25, 1)
 
 
@@ -85,11 +85,11 @@ def test_an_empty_context_keeps_its_rank_and_is_not_asked_about() -> None:
 def test_one_context_without_a_readable_verdict_is_a_judges_failure_and_no_shorter_list(verdict: object) -> None:
     sample = {"reference": "R.", "retrieved_contexts": ["a", "b"]}
     replies = {"a": _reply("yes"), "b": _reply(verdict)}
-    score = judged(PRECISION, sample, lambda ask: replies[ask.question.values["context"]])
+    score = judged(context_precision, sample, lambda ask: replies[ask.question.values["context"]])
     assert (score.value, score.status) == (None, "judge_failed")
 
 
-@pytest.mark.parametrize("unit", [RECALL, PRECISION], ids=lambda unit: unit.name)
+@pytest.mark.parametrize("unit", [context_recall, context_precision], ids=lambda unit: unit.name)
 @pytest.mark.parametrize(
     ("sample", "reason"),
     [
@@ -108,20 +108,20 @@ def test_without_contexts_or_a_reference_they_do_not_apply(
 
 def test_recall_is_measured_by_the_exam_of_entailment_and_precision_by_none_yet() -> None:
     assert exam_of("context_recall", "entails") == "entails"
-    assert exams_of(RECALL, {}) == ["entails"]
-    assert exams_of(PRECISION, {}) == []
+    assert exams_of(context_recall, {}) == ["entails"]
+    assert exams_of(context_precision, {}) == []
 
 
 def test_the_rules_judge_recall_without_a_call() -> None:
     sample = {"reference": "He was born in Ulm. He died in Rome.", "retrieved_contexts": ["He was born in Ulm."]}
-    score = judged(RECALL, sample, lambda ask: json.dumps(DECISIONS[ask.step](ask.question.values)))
+    score = judged(context_recall, sample, lambda ask: json.dumps(DECISIONS[ask.step](ask.question.values)))
     assert score.value == 0.5
 
 
 @pytest.mark.parametrize("language", ["en", "ru", "zh"])
 def test_a_deciding_judge_is_asked_of_each_context_yes_or_no(language: str) -> None:
     sample = {"question": "Q?", "reference": "R.", "retrieved_contexts": ["a", "b"]}
-    session = begin(PRECISION, sample, language=language, decides=True)
+    session = begin(context_precision, sample, language=language, decides=True)
     questions = [ask.typed for ask in session.asks]
     assert [question.kind for question in questions if question] == ["yes_no", "yes_no"]
     assert all(question and all(question.labels.values()) for question in questions)

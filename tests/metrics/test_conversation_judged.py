@@ -5,15 +5,15 @@ from typing import Any
 from basic_control.data.options import options_of
 from basic_control.data.records import CALLS, RENDERED, TURNS
 from basic_control.metrics.judging import begin
-from basic_control.metrics.rubric import UNIT
+from basic_control.metrics.rubric import rubric
 
 PROMPT = "Rate this.\n{{ conversation }}\n{{ response }}"
 
 
 def shown(sample: dict[str, Any]) -> str:
     """Return what a judge is asked."""
-    options = options_of(UNIT, {"criteria": "Polite.", "prompt": PROMPT})
-    (ask,) = begin(UNIT, sample, language="en", options=options).asks
+    options = options_of(rubric, {"criteria": "Polite.", "prompt": PROMPT})
+    (ask,) = begin(rubric, sample, language="en", options=options).asks
     return ask.messages[-1].content
 
 

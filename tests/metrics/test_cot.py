@@ -40,7 +40,7 @@ Total weekly milk is <<11*7=77>>77.\x20\x20
 
 def score(response: str, reference: str = REFERENCE, question: str = QUESTION, **options: Any) -> Score:
     sample = {"question": question, "reference": reference, "response": response, "language": "en"}
-    return cot.UNIT.score(sample, {}, options_of(cot.UNIT, options))
+    return cot.cot.score(sample, {}, options_of(cot.cot, options))
 
 
 def part(result: Score, name: str) -> float:
@@ -75,7 +75,7 @@ class TestGolden:
         assert result.details["calculations"][5]["origins"] == {"11": "calculation 4", "7": "constant"}
 
     def test_is_found_as_a_metric(self) -> None:
-        assert metrics()["cot"] is cot.UNIT
+        assert metrics()["cot"] is cot.cot
 
 
 WRONG_IN_GOLD = {"97d0c439577d397d": "3/4*364=364/4", "2374dd5f8a38c584": "32-20=300"}
@@ -398,14 +398,14 @@ def test_a_mutant_lowers_the_level_that_should_notice(
 def test_known_constants_are_exact_decimals() -> None:
     result = score("<<0.1*2=0.2>>\n#### 1", known_constants=(0.1,))
     assert result.details["calculations"][0]["coherent"]
-    assert options_of(cot.UNIT, {})["known_constants"] == ()
+    assert options_of(cot.cot, {})["known_constants"] == ()
 
 
 def test_a_cut_reply_is_never_right_by_its_last_number() -> None:
     sample = {"question": QUESTION, "reference": REFERENCE, "response": REFERENCE.rsplit("\n####", 1)[0]}
-    options = options_of(cot.UNIT, {})
-    assert cot.score(sample, {}, options).parts["l1"] == 1.0
-    cut = cot.score({**sample, "response_cut": True}, {}, options)
+    options = options_of(cot.cot, {})
+    assert cot.cot.score(sample, {}, options).parts["l1"] == 1.0
+    cut = cot.cot.score({**sample, "response_cut": True}, {}, options)
     assert (cut.parts["l1"], cut.status) == (0.0, "no_answer")
-    said = cot.score({**sample, "response": f"{REFERENCE}\nTo check,", "response_cut": True}, {}, options)
+    said = cot.cot.score({**sample, "response": f"{REFERENCE}\nTo check,", "response_cut": True}, {}, options)
     assert said.parts["l1"] == 1.0

@@ -190,7 +190,7 @@ class TestSound:
 
     def score(self, response: str, reference: str = "2 + 3 = <<2+3=5>>5\n#### 5") -> Score:
         sample = {"question": "2 and 3", "reference": reference, "response": response}
-        return cot.score(sample, {}, options_of(cot.UNIT, {}))
+        return cot.cot.score(sample, {}, options_of(cot.cot, {}))
 
     @pytest.mark.parametrize(
         ("response", "expected"),

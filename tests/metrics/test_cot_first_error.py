@@ -8,8 +8,8 @@ import pytest
 
 from basic_control.data.number_words import list_given_numbers
 from basic_control.data.options import options_of
-from basic_control.metrics.cot import cot
 from basic_control.metrics.cot.chain import read
+from basic_control.metrics.cot.cot import cot
 from basic_control.metrics.cot.first_error import MOST, REASONS, first_error
 
 QUESTION = (
@@ -20,7 +20,7 @@ REFERENCE = "Pens: 12 * 4 = <<12*4=48>>48\nLeft: 48 - 5 = <<48-5=43>>43\nMoney: 
 
 def score(response: str) -> Any:
     sample = {"question": QUESTION, "reference": REFERENCE, "response": response}
-    return cot.score(sample, {}, options_of(cot.UNIT, {}))
+    return cot.score(sample, {}, options_of(cot, {}))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_kinds(response: str, step: int, kind: str, said: str) -> None:
 
 
 def test_reports_count_typical_errors_by_these_kinds() -> None:
-    shown = {one.name: one for one in cot.UNIT.shown.distributions}["first_error"]
+    shown = {one.name: one for one in cot.shown.distributions}["first_error"]
     assert set(shown.labels) == {"none", *REASONS}
     wrong = score("12 * 4 = 48\n48 - 5 = 43\n43 * 5 = 215\n#### 215")
     assert [*shown.of(wrong.details)] == ["operand"]
@@ -114,7 +114,7 @@ def test_right_solutions_of_models_are_left_alone(shared: Path) -> None:
                 sample = {
                     "question": row["question"], "reference": row["ground_truth"], "response": one["solution"],
                 }  # fmt: skip
-                found = cot.score(sample, {}, options_of(cot.UNIT, {}))
+                found = cot.score(sample, {}, options_of(cot, {}))
                 right += bool(found.details["right"])
                 accused += bool(found.details["right"] and found.details["first_error"])
     assert accused <= 6

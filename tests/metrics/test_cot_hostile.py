@@ -17,7 +17,7 @@ REFERENCE = "She has 2 + 6 = <<2+6=8>>8 pails.\n#### 8"
 
 def score(response: str) -> Score:
     sample = {"question": QUESTION, "reference": REFERENCE, "response": response, "language": "en"}
-    return cot.UNIT.score(sample, {}, options_of(cot.UNIT, {}))
+    return cot.cot.score(sample, {}, options_of(cot.cot, {}))
 
 
 HOSTILE = {

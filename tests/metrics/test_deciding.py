@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 
 from basic_control.data.records import Unparsable
-from basic_control.metrics import factual_correctness, preference, response_groundedness, rubric
 from basic_control.metrics.deciding import REFUSED, pose, read_probabilities
+from basic_control.metrics.factual_correctness import factual_correctness
 from basic_control.metrics.judging import WRITES, UnansweredRequest, advance, begin, fence_code, outcome
+from basic_control.metrics.preference import preference
+from basic_control.metrics.response_groundedness import response_groundedness
+from basic_control.metrics.rubric import rubric
 from tests.metrics.judge_pages import Page, pages
 
 PAGES = {page.name: page for page in pages() if page.step.asks is not None}
@@ -61,7 +64,7 @@ def test_a_claim_is_asked_about_alone_whatever_its_number() -> None:
 def test_the_criteria_of_a_rubric_share_one_state() -> None:
     options = {"criteria": {"polite": "It is polite.", "short": "It is short."}}
     session = begin(
-        rubric.UNIT, {"question": "Why?", "response": "Because."}, language="en", options=options, decides=True
+        rubric, {"question": "Why?", "response": "Because."}, language="en", options=options, decides=True
     )
     first, second = (ask.typed for ask in session.asks)
     assert first is not None
@@ -78,7 +81,7 @@ def test_the_criteria_of_a_rubric_share_one_state() -> None:
 )
 def test_a_prompt_of_the_users_own_without_fences_is_the_state_as_a_whole(prompt: str) -> None:
     options = {"criteria": "It is polite.", "prompt": prompt}
-    session = begin(rubric.UNIT, {"response": "Because."}, language="en", options=options, decides=True)
+    session = begin(rubric, {"response": "Because."}, language="en", options=options, decides=True)
     (ask,) = session.asks
     assert ask.typed is not None
     assert "Because." in ask.typed.state["text"]
@@ -89,7 +92,7 @@ def test_a_prompt_of_the_users_own_without_fences_is_the_state_as_a_whole(prompt
 def test_fences_in_a_users_own_prompt_hold_the_state_and_what_follows_them_is_kept() -> None:
     prompt = "Read it.\n<text-{{ mark }}>{{ response }}</text-{{ mark }}>\nThe more polite, the better."
     options = {"criteria": "It is polite.", "prompt": prompt}
-    session = begin(rubric.UNIT, {"response": "Because."}, language="en", options=options, decides=True)
+    session = begin(rubric, {"response": "Because."}, language="en", options=options, decides=True)
     (ask,) = session.asks
     assert ask.typed is not None
     assert ask.typed.state == {"text": "Because."}
@@ -126,7 +129,7 @@ def test_what_is_no_probability_of_each_label_is_unreadable(text: str) -> None:
 
 def test_the_verdict_is_the_most_probable_label_and_its_probability_is_kept() -> None:
     sample = {"response": "It sank.", "retrieved_contexts": ["The ship sank in 1912."]}
-    session = begin(response_groundedness.UNIT, sample, language="en", decides=True)
+    session = begin(response_groundedness, sample, language="en", decides=True)
     session = advance(session, [answer({"0": 0.2, "1": 0.5, "2": 0.3})])
     score = outcome(session)
     assert score.value == 0.5
@@ -136,7 +139,7 @@ def test_the_verdict_is_the_most_probable_label_and_its_probability_is_kept() ->
 
 def test_both_orders_of_a_preference_tie_where_their_labels_do() -> None:
     sample = {"question": "Why?", "response": "Because.", "baseline": "No idea."}
-    session = begin(preference.UNIT, sample, language="en", decides=True)
+    session = begin(preference, sample, language="en", decides=True)
     assert len(session.asks) == 2
     session = advance(session, [
         answer({"first": 0.45, "second": 0.45, "tie": 0.1}), answer({"first": 0.1, "second": 0.2, "tie": 0.7}),
@@ -146,7 +149,7 @@ def test_both_orders_of_a_preference_tie_where_their_labels_do() -> None:
 
 def test_a_refusal_and_unreadable_probabilities_fail_the_judge_without_a_second_question() -> None:
     sample = {"response": "It sank.", "retrieved_contexts": ["The ship sank in 1912."]}
-    session = begin(response_groundedness.UNIT, sample, language="en", decides=True)
+    session = begin(response_groundedness, sample, language="en", decides=True)
     for text, error in (
         (json.dumps({"refusal": True}), REFUSED),
         (answer({"0": 0.5, "1": 0.1, "2": 0.1}), "add up to 0.7"),
@@ -161,6 +164,6 @@ def test_a_refusal_and_unreadable_probabilities_fail_the_judge_without_a_second_
 
 def test_a_step_that_must_be_written_fails_a_deciding_judge_by_name() -> None:
     sample = {"response": "It sank.", "reference": "The ship sank in 1912."}
-    session = begin(factual_correctness.UNIT, sample, language="en", decides=True)
+    session = begin(factual_correctness, sample, language="en", decides=True)
     assert not session.asks
     assert outcome(session).reason == f"split: {WRITES}"

@@ -8,7 +8,7 @@ import pytest
 
 from basic_control.data.records import Item
 from basic_control.metrics.analysis.passports import Passport, read_passport
-from basic_control.metrics.exam import AGAIN, EXAMINED, LABELS, UNIT, step_of
+from basic_control.metrics.exam import AGAIN, EXAMINED, LABELS, exam_score, step_of
 from basic_control.metrics.judging import JudgeRequest
 from tests.helpers.exam import Judge, asks, exam_items, perfect, say
 from tests.metrics.judges import earned, exams
@@ -150,7 +150,7 @@ def test_a_passport_comes_back_from_its_document_and_from_one_with_probes() -> N
 
 
 def test_the_exam_asks_by_the_very_prompt_schema_parser_and_temperature_of_the_step() -> None:
-    for step in UNIT.steps:
+    for step in exam_score.steps:
         home, own = step_of(step.name)
         assert step.temperature == home.temperature
         for item in (item for item in DRAWN if item.facts["exam"] == step.name):

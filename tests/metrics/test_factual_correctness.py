@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from basic_control.data.errors import InputError
-from basic_control.metrics.factual_correctness import UNIT
+from basic_control.metrics.factual_correctness import factual_correctness
 from basic_control.metrics.judging import JudgeRequest, UnansweredRequest, begin, combine
 from tests.metrics.judges import claims, converse, judged, never
 
@@ -21,18 +21,18 @@ VERDICTS = {"столица": "SUPPORTED", "1500 год": "CONTRADICTED", "ко�
 
 
 def test_golden_one_of_two_on_both_sides_is_one_half_thrice() -> None:
-    score = judged(UNIT, KREMLIN, claims(SPLIT, VERDICTS), language="ru")
+    score = judged(factual_correctness, KREMLIN, claims(SPLIT, VERDICTS), language="ru")
     assert (score.value, score.parts["precision"], score.parts["recall"]) == (0.5, 0.5, 0.5)
     assert score.parts["contradiction_rate"] == 0.5
     assert score.parts["neutral_rate"] == 0.0
 
 
 def test_golden_all_supported_is_one() -> None:
-    assert judged(UNIT, KREMLIN, claims(SPLIT, dict.fromkeys(VERDICTS, "SUPPORTED"))).value == 1.0
+    assert judged(factual_correctness, KREMLIN, claims(SPLIT, dict.fromkeys(VERDICTS, "SUPPORTED"))).value == 1.0
 
 
 def test_nothing_supported_is_zero_and_no_division_by_zero() -> None:
-    score = judged(UNIT, KREMLIN, claims(SPLIT, dict.fromkeys(VERDICTS, "NEUTRAL")))
+    score = judged(factual_correctness, KREMLIN, claims(SPLIT, dict.fromkeys(VERDICTS, "NEUTRAL")))
     assert (score.value, score.parts["neutral_rate"]) == (0.0, 1.0)
 
 
@@ -40,7 +40,9 @@ def test_each_side_counts_its_own_claims() -> None:
     """Precision 1 of 1 and recall 3 of 4: F1 is 6/7; mixing the sides would give another."""
     split = {"response": ["a"], "reference": ["a", "b", "c", "d"]}
     score = judged(
-        UNIT, KREMLIN, claims(split, {"a": "SUPPORTED", "b": "SUPPORTED", "c": "SUPPORTED", "d": "NEUTRAL"})
+        factual_correctness,
+        KREMLIN,
+        claims(split, {"a": "SUPPORTED", "b": "SUPPORTED", "c": "SUPPORTED", "d": "NEUTRAL"}),
     )
     assert (score.parts["precision"], score.parts["recall"]) == (1.0, 0.75)
     assert score.value == pytest.approx(6 / 7)
@@ -62,7 +64,7 @@ def test_a_mode_makes_only_the_calls_it_needs(mode: str, asked: list[str]) -> No
         seen.append(f"{ask.step}/{ask.question.key}")
         return answer(ask)
 
-    session = converse(UNIT, KREMLIN, listen, mode=mode)
+    session = converse(factual_correctness, KREMLIN, listen, mode=mode)
     assert seen == asked
     assert session.n_calls == len(asked)
 
@@ -70,32 +72,35 @@ def test_a_mode_makes_only_the_calls_it_needs(mode: str, asked: list[str]) -> No
 @pytest.mark.parametrize("mode", ["f1", "precision", "recall"])
 def test_an_empty_reference_is_not_applicable_without_a_call_even_for_an_empty_response(mode: str) -> None:
     for response in ("Paris is in France.", "", " \n"):
-        score = judged(UNIT, {"reference": " ", "response": response}, never, mode=mode)
+        score = judged(factual_correctness, {"reference": " ", "response": response}, never, mode=mode)
         assert (score.value, score.status, score.reason) == (None, "not_applicable", "empty reference")
 
 
 def test_an_empty_response_is_zero_with_the_reason_and_no_call_in_precision_mode() -> None:
-    score = judged(UNIT, {**KREMLIN, "response": " \t"}, never, mode="precision")
+    score = judged(factual_correctness, {**KREMLIN, "response": " \t"}, never, mode="precision")
     assert (score.value, score.status, score.reason) == (0.0, "scored", "empty response")
 
 
 @pytest.mark.parametrize("mode", ["f1", "recall"])
 def test_with_an_empty_response_only_the_reference_is_split_since_it_is_looked_at_first(mode: str) -> None:
     empty = {**KREMLIN, "response": ""}
-    session = converse(UNIT, empty, claims({"reference": ["a"]}, {}), mode=mode)
+    session = converse(factual_correctness, empty, claims({"reference": ["a"]}, {}), mode=mode)
     assert session.n_calls == 1
-    assert judged(UNIT, empty, claims({"reference": ["a"]}, {}), mode=mode).value == 0.0
-    score = judged(UNIT, empty, claims({"reference": []}, {}), mode=mode)
+    assert judged(factual_correctness, empty, claims({"reference": ["a"]}, {}), mode=mode).value == 0.0
+    score = judged(factual_correctness, empty, claims({"reference": []}, {}), mode=mode)
     assert (score.value, score.status, score.reason) == (None, "not_applicable", "no claims in the reference")
 
 
 def test_a_refusal_has_no_claims_and_scores_zero_with_that_reason() -> None:
-    score = judged(UNIT, KREMLIN, claims({"response": [], "reference": ["a"]}, {}))
+    score = judged(factual_correctness, KREMLIN, claims({"response": [], "reference": ["a"]}, {}))
     assert (score.value, score.reason, score.parts["precision"]) == (0.0, "no claims in the response", 0.0)
 
 
 def test_no_claims_on_either_side_is_not_applicable() -> None:
-    assert judged(UNIT, KREMLIN, claims({"response": [], "reference": []}, {})).status == "not_applicable"
+    assert (
+        judged(factual_correctness, KREMLIN, claims({"response": [], "reference": []}, {})).status
+        == "not_applicable"
+    )
 
 
 def _entails(*entries: tuple[object, str]) -> str:
@@ -131,7 +136,9 @@ def test_verdicts_must_cover_exactly_the_ids_or_the_judge_has_failed_after_one_r
     reply: str, status: str
 ) -> None:
     first = claims({"response": ["a", "b"]}, {})
-    session = converse(UNIT, KREMLIN, lambda ask: first(ask) if ask.step == "split" else reply, mode="precision")
+    session = converse(
+        factual_correctness, KREMLIN, lambda ask: first(ask) if ask.step == "split" else reply, mode="precision"
+    )
     score = combine({"j": session})
     assert score.status == status
     assert score.value == (0.5 if status == "scored" else None)
@@ -144,19 +151,21 @@ def test_verdicts_must_cover_exactly_the_ids_or_the_judge_has_failed_after_one_r
     "reply", ['{"claims": [1]}', '{"claims": "a"}', '{"claims": [""]}', '{"claim": []}', "- a\n- b"]
 )
 def test_a_split_that_is_no_list_of_texts_fails_at_the_split(reply: str) -> None:
-    assert judged(UNIT, KREMLIN, lambda _: reply).reason == "split: unparsable reply"
+    assert judged(factual_correctness, KREMLIN, lambda _: reply).reason == "split: unparsable reply"
 
 
 def test_a_call_that_failed_is_the_judges_failure_and_ends_the_session_at_once() -> None:
-    session = converse(UNIT, KREMLIN, lambda _: UnansweredRequest("timeout"))
+    session = converse(factual_correctness, KREMLIN, lambda _: UnansweredRequest("timeout"))
     assert (session.n_calls, session.failure, session.error) == (2, "split: call failed", "timeout")
 
 
 def test_several_judges_split_for_themselves_and_no_majority_is_taken_over_scores() -> None:
     sessions = {
-        "a": converse(UNIT, KREMLIN, claims(SPLIT, VERDICTS)),
-        "b": converse(UNIT, KREMLIN, claims({"response": ["x"], "reference": ["x"]}, {"x": "SUPPORTED"})),
-        "c": converse(UNIT, KREMLIN, lambda _: ""),
+        "a": converse(factual_correctness, KREMLIN, claims(SPLIT, VERDICTS)),
+        "b": converse(
+            factual_correctness, KREMLIN, claims({"response": ["x"], "reference": ["x"]}, {"x": "SUPPORTED"})
+        ),
+        "c": converse(factual_correctness, KREMLIN, lambda _: ""),
     }
     score = combine(sessions, "mean")
     assert (score.value, score.parts["precision"]) == (0.75, 0.75)
@@ -174,7 +183,10 @@ def test_several_judges_split_for_themselves_and_no_majority_is_taken_over_score
 def test_the_rates_of_the_three_verdicts_add_up_to_one(verdicts: list[str]) -> None:
     texts = [f"claim {n}" for n in range(len(verdicts))]
     score = judged(
-        UNIT, KREMLIN, claims({"response": texts}, dict(zip(texts, verdicts, strict=True))), mode="precision"
+        factual_correctness,
+        KREMLIN,
+        claims({"response": texts}, dict(zip(texts, verdicts, strict=True))),
+        mode="precision",
     )
     rates = [score.parts[name] or 0.0 for name in ("precision", "contradiction_rate", "neutral_rate")]
     assert sum(rates) == pytest.approx(1)
@@ -182,7 +194,7 @@ def test_the_rates_of_the_three_verdicts_add_up_to_one(verdicts: list[str]) -> N
 
 
 def test_details_name_every_claim_with_its_verdict() -> None:
-    score = judged(UNIT, KREMLIN, claims(SPLIT, VERDICTS))
+    score = judged(factual_correctness, KREMLIN, claims(SPLIT, VERDICTS))
     assert [(c["id"], c["text"], c["verdict"]) for c in score.details["response_claims"]] == [
         ("1", "столица", "SUPPORTED"),
         ("2", "1500 год", "CONTRADICTED"),
@@ -192,6 +204,6 @@ def test_details_name_every_claim_with_its_verdict() -> None:
 
 def test_an_unknown_option_is_refused_by_name() -> None:
     with pytest.raises(InputError, match="unknown option 'modus'; expected one of claims, mode"):
-        begin(UNIT, KREMLIN, language="en", options={"modus": "f1"})
+        begin(factual_correctness, KREMLIN, language="en", options={"modus": "f1"})
     with pytest.raises(InputError, match="option mode: input should be 'f1', 'precision' or 'recall', found 'f2'"):
-        begin(UNIT, KREMLIN, language="en", options={"mode": "f2"})
+        begin(factual_correctness, KREMLIN, language="en", options={"mode": "f2"})

@@ -7,8 +7,8 @@ import pytest
 from basic_control.data.plugins import metric
 from basic_control.metrics.analysis.judged import exams_of
 from basic_control.metrics.exam import exam_of
-from basic_control.metrics.factual_correctness import UNIT as FACTUAL
-from basic_control.metrics.faithfulness import UNIT
+from basic_control.metrics.factual_correctness import factual_correctness
+from basic_control.metrics.faithfulness import faithfulness
 from basic_control.metrics.judging import JudgeRequest, begin, combine
 from basic_control.metrics.overlap import DECISIONS
 from tests.metrics.judges import converse, judged, never
@@ -48,7 +48,7 @@ def test_the_score_is_the_share_of_supported_claims(
     verdicts: str, value: float, contradicted: float, neutral: float
 ) -> None:
     replies = _script(verdicts)
-    session = converse(UNIT, SAMPLE, lambda ask: replies[ask.step])
+    session = converse(faithfulness, SAMPLE, lambda ask: replies[ask.step])
     score = combine({"j": session})
     assert session.n_calls == 2
     assert score.value == pytest.approx(value, abs=5e-5)
@@ -64,7 +64,7 @@ def test_the_claims_are_compared_with_all_contexts_together_and_told_with_their_
         asks.append(ask)
         return replies[ask.step]
 
-    score = judged(UNIT, SAMPLE, answer)
+    score = judged(faithfulness, SAMPLE, answer)
     assert [ask.step for ask in asks] == ["split", "entails"]
     assert asks[0].question.values["text"] == SAMPLE["response"]
     assert asks[1].question.values["source"] == "\n\n".join(SAMPLE["retrieved_contexts"])
@@ -78,15 +78,15 @@ def test_the_claims_are_compared_with_all_contexts_together_and_told_with_their_
 def test_ids_that_are_missing_or_extra_are_a_judges_failure_after_one_repair(ids: list[str]) -> None:
     verdicts = [{"id": claim_id, "reason": "", "verdict": "SUPPORTED"} for claim_id in ids]
     replies = {**_script("SS"), "entails": json.dumps({"verdicts": verdicts})}
-    session = converse(UNIT, SAMPLE, lambda ask: replies[ask.step])
+    session = converse(faithfulness, SAMPLE, lambda ask: replies[ask.step])
     score = combine({"j": session})
     assert (score.value, score.status, session.n_repairs) == (None, "judge_failed", 1)
 
 
 def test_a_response_without_claims_is_zero_and_says_so() -> None:
-    score = judged(UNIT, SAMPLE, lambda _: '{"claims": []}')
+    score = judged(faithfulness, SAMPLE, lambda _: '{"claims": []}')
     assert (score.value, score.status, score.reason) == (0.0, "scored", "no claims in the response")
-    empty = judged(UNIT, {**SAMPLE, "response": " \n"}, never)
+    empty = judged(faithfulness, {**SAMPLE, "response": " \n"}, never)
     assert (empty.value, empty.status, empty.reason) == (0.0, "scored", "empty response")
 
 
@@ -104,11 +104,11 @@ def test_without_contexts_the_score_is_left_out_or_zero_by_choice(
 
 
 def test_its_steps_are_those_that_the_exams_examine() -> None:
-    assert [exam_of(UNIT.name, step.name) for step in UNIT.steps] == ["split", "entails"]
-    assert exams_of(UNIT, {}) == ["split", "entails"]
-    for step, examined in zip(UNIT.steps, FACTUAL.steps, strict=True):
+    assert [exam_of(faithfulness.name, step.name) for step in faithfulness.steps] == ["split", "entails"]
+    assert exams_of(faithfulness, {}) == ["split", "entails"]
+    for step, examined in zip(faithfulness.steps, factual_correctness.steps, strict=True):
         assert (step.prompt, step.parse, step.asks) == (examined.prompt, examined.parse, examined.asks)
-    assert UNIT.temperature == FACTUAL.temperature
+    assert faithfulness.temperature == factual_correctness.temperature
 
 
 def test_sentences_are_claims_where_asked_and_nobody_splits_them() -> None:
@@ -122,29 +122,29 @@ def test_sentences_are_claims_where_asked_and_nobody_splits_them() -> None:
         **SAMPLE,
         "response": "Dr. Stern says: 3.5 kg of it were left.\n\n---\n\n他在乌尔姆出生。后来去了瑞士! Да?",
     }
-    session = converse(UNIT, sample, support_the_first, claims="sentences")
+    session = converse(faithfulness, sample, support_the_first, claims="sentences")
     claims = ["Dr. Stern says: 3.5 kg of it were left.", "他在乌尔姆出生。", "后来去了瑞士!", "Да?"]
     assert [claim["text"] for claim in asks[0].question.values["claims"]] == claims
     assert [ask.step for ask in asks] == ["entails"]
     assert combine({"j": session}).value == 0.25
-    assert judged(UNIT, {**SAMPLE, "response": " - !"}, never, claims="sentences").value == 0.0
-    assert exams_of(UNIT, {"claims": "sentences"}) == ["entails"]
+    assert judged(faithfulness, {**SAMPLE, "response": " - !"}, never, claims="sentences").value == 0.0
+    assert exams_of(faithfulness, {"claims": "sentences"}) == ["entails"]
 
 
 def test_sentences_of_both_texts_are_the_claims_of_factual_correctness() -> None:
     sample = {"response": "It rained. It froze.", "reference": "It rained. It snowed. It froze."}
     verdicts = {"response": "SS", "reference": "SNS"}
     script = {side: _script(letters)["entails"] for side, letters in verdicts.items()}
-    score = judged(FACTUAL, sample, lambda ask: script[ask.question.key], claims="sentences")
+    score = judged(factual_correctness, sample, lambda ask: script[ask.question.key], claims="sentences")
     # Precision 2/2 and recall 2/3, so 2 · 1 · 2/3 / (1 + 2/3).
     assert score.value == pytest.approx(0.8)
-    assert judged(FACTUAL, {**sample, "response": ""}, never, claims="sentences").value == 0.0
-    assert judged(FACTUAL, {**sample, "reference": ""}, never, claims="sentences").value is None
+    assert judged(factual_correctness, {**sample, "response": ""}, never, claims="sentences").value == 0.0
+    assert judged(factual_correctness, {**sample, "reference": ""}, never, claims="sentences").value is None
 
 
 def test_a_judge_asks_as_ever_unless_sentences_are_the_claims() -> None:
     sample = {**SAMPLE, "reference": "He was born in Ulm."}
-    for unit in (UNIT, FACTUAL):
+    for unit in (faithfulness, factual_correctness):
         plain = begin(unit, sample, language="en")
         chosen = begin(unit, sample, language="en", options={"claims": "judge"})
         assert plain.asks == chosen.asks
@@ -152,6 +152,6 @@ def test_a_judge_asks_as_ever_unless_sentences_are_the_claims() -> None:
 
 
 def test_the_rules_judge_it_without_a_call() -> None:
-    session = begin(UNIT, {**SAMPLE, "response": "He was born in Ulm, Germany."}, language="en")
-    score = judged(UNIT, session.sample, lambda ask: json.dumps(DECISIONS[ask.step](ask.question.values)))
+    session = begin(faithfulness, {**SAMPLE, "response": "He was born in Ulm, Germany."}, language="en")
+    score = judged(faithfulness, session.sample, lambda ask: json.dumps(DECISIONS[ask.step](ask.question.values)))
     assert score.value == 1.0

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from basic_control.data.errors import InputError
 from basic_control.data.records import Message, Question, Sample, Unparsable
-from basic_control.metrics import factual_correctness, response_groundedness
+from basic_control.metrics import response_groundedness
 from basic_control.metrics.citation import citation
+from basic_control.metrics.factual_correctness import factual_correctness
 from basic_control.metrics.judging import (
     SHOWN,
     WAITS,
@@ -40,7 +41,7 @@ SAMPLE = {
     "retrieved_contexts": ["The ship sank on 15 April 1912, they say."],
     "short_answers": ["15 April 1912"],
 }
-UNITS = (citation.UNIT, factual_correctness.UNIT, response_groundedness.UNIT)
+UNITS = (citation.citation_score, factual_correctness, response_groundedness.response_groundedness)
 
 
 @pytest.mark.parametrize("page", list(pages()), ids=lambda page: page.name)
@@ -71,7 +72,7 @@ def begin_schema(page: Page) -> object:
 def test_all_sessions_advance_together_in_waves_and_end_in_the_same_scores_as_alone() -> None:
     script = claims({"response": ["a"], "reference": ["a", "b"]}, {"a": "SUPPORTED", "b": "NEUTRAL"})
     samples = [SAMPLE, {**SAMPLE, "response": ""}, {**SAMPLE, "reference": ""}]
-    sessions = [begin(factual_correctness.UNIT, sample, language="en") for sample in samples]
+    sessions = [begin(factual_correctness, sample, language="en") for sample in samples]
     waves = []
     while batch := [ask for session in sessions for ask in session.asks]:
         waves.append(len(batch))
@@ -82,7 +83,7 @@ def test_all_sessions_advance_together_in_waves_and_end_in_the_same_scores_as_al
 
 
 def test_a_repair_shows_the_judge_its_reply_and_the_error_and_is_made_once() -> None:
-    session = begin(response_groundedness.UNIT, SAMPLE, language="en")
+    session = begin(response_groundedness.response_groundedness, SAMPLE, language="en")
     first = session.asks[0]
     session = advance(session, ["The rating is 2."])
     (repair,) = session.asks
@@ -97,7 +98,7 @@ def test_a_repair_shows_the_judge_its_reply_and_the_error_and_is_made_once() -> 
 
 
 def test_a_repair_asks_only_the_questions_that_were_not_read() -> None:
-    session = begin(factual_correctness.UNIT, SAMPLE, language="en")
+    session = begin(factual_correctness, SAMPLE, language="en")
     session = advance(session, ['{"claims": ["a"]}', "no"])
     assert [ask.question.key for ask in session.asks] == ["reference"]
     session = advance(session, ['{"claims": ["b"]}'])
@@ -108,13 +109,13 @@ def test_a_repair_asks_only_the_questions_that_were_not_read() -> None:
 
 
 def test_a_huge_or_empty_reply_is_shown_shortened() -> None:
-    ask = begin(response_groundedness.UNIT, SAMPLE, language="ru").asks[0]
+    ask = begin(response_groundedness.response_groundedness, SAMPLE, language="ru").asks[0]
     assert len(write_repair(ask, "x" * 10**6, "e", "ru").messages[2].content) < SHOWN + 10
     assert write_repair(ask, " ", "e", "ru").messages[2].content == "(empty)"
 
 
 def test_too_few_replies_and_an_unended_session_are_mistakes_of_the_caller() -> None:
-    session = begin(response_groundedness.UNIT, SAMPLE, language="en")
+    session = begin(response_groundedness.response_groundedness, SAMPLE, language="en")
     with pytest.raises(ValueError, match="expected 1 replies, one for each request, found 0"):
         advance(session, [])
     with pytest.raises(ValueError, match="has 1 unanswered"):
@@ -127,7 +128,10 @@ def test_requests_are_the_same_each_time_so_that_the_cache_knows_them() -> None:
 
 
 def test_a_language_without_prompts_is_asked_about_in_english() -> None:
-    asked = [begin(response_groundedness.UNIT, SAMPLE, language=language).asks for language in ("fr", "en")]
+    asked = [
+        begin(response_groundedness.response_groundedness, SAMPLE, language=language).asks
+        for language in ("fr", "en")
+    ]
     assert [ask.messages for ask in asked[0]] == [ask.messages for ask in asked[1]]
 
 
@@ -150,9 +154,9 @@ def test_a_majority_is_a_most_frequent_value_the_lowest_of_them_in_any_order(val
 
 
 def test_failed_judges_are_left_out_and_counted_and_all_failed_is_a_failure() -> None:
-    good = converse(response_groundedness.UNIT, SAMPLE, always('{"reason": "r", "rating": 1}'))
-    bad = converse(response_groundedness.UNIT, SAMPLE, always("?"))
-    gone = converse(response_groundedness.UNIT, SAMPLE, lambda _: UnansweredRequest("connection"))
+    good = converse(response_groundedness.response_groundedness, SAMPLE, always('{"reason": "r", "rating": 1}'))
+    bad = converse(response_groundedness.response_groundedness, SAMPLE, always("?"))
+    gone = converse(response_groundedness.response_groundedness, SAMPLE, lambda _: UnansweredRequest("connection"))
     score = combine({"good": good, "bad": bad, "gone": gone}, "min")
     assert (score.value, score.details["n_judges"], score.details["n_failed"]) == (0.5, 3, 2)
     none = combine({"bad": bad, "gone": gone}, "majority")
@@ -166,8 +170,10 @@ def test_failed_judges_are_left_out_and_counted_and_all_failed_is_a_failure() ->
 
 
 def test_a_panel_has_no_score_before_each_of_its_judges_that_count_has_replied() -> None:
-    good = converse(response_groundedness.UNIT, SAMPLE, always('{"reason": "r", "rating": 1}'))
-    slow = converse(response_groundedness.UNIT, SAMPLE, lambda _: UnansweredRequest("submitted", waits=True))
+    good = converse(response_groundedness.response_groundedness, SAMPLE, always('{"reason": "r", "rating": 1}'))
+    slow = converse(
+        response_groundedness.response_groundedness, SAMPLE, lambda _: UnansweredRequest("submitted", waits=True)
+    )
     for how in ("mean", "majority"):
         score = combine({"good": good, "slow": slow}, how)
         assert (score.value, score.status, score.reason) == (None, "judge_failed", f"rate: {WAITS}")
@@ -224,11 +230,9 @@ def _prompts(text: str) -> Iterator[tuple[str, dict[str, object]]]:
     sample: Sample = {**SAMPLE, "response": text, "retrieved_contexts": ["Something else was said here."]}
     sessions = [begin(unit, sample, language=language) for unit in UNITS for language in ("en", "ru", "zh")]
     cited = {**SAMPLE, "response": f"{text} And so she sank at dawn [1]."}
-    sessions += [begin(citation.UNIT, cited, language="en")]
+    sessions += [begin(citation.citation_score, cited, language="en")]
     for session in sessions:
-        later = (
-            [advance(session, [split] * len(session.asks))] if session.metric is factual_correctness.UNIT else []
-        )
+        later = [advance(session, [split] * len(session.asks))] if session.metric is factual_correctness else []
         for ask in (*session.asks, *(ask for one in later for ask in one.asks)):
             yield ask.messages[1].content, dict(ask.question.values)
 
@@ -304,6 +308,6 @@ def test_any_cited_answer_is_scored_by_a_judge_that_replies_well(response: str) 
     sample = {**SAMPLE, "passages": ["one", "two"], "response": response}
     alternatives: list[dict[str, Any]] = [{}, {"mode": "closed_book"}]
     for options in alternatives:
-        score = combine({"judge": converse(citation.UNIT, sample, script, **options)})
+        score = combine({"judge": converse(citation.citation_score, sample, script, **options)})
         assert score.status == "scored"
         assert all(value is None or 0.0 <= value <= 1.0 for value in (score.value, *score.parts.values()))

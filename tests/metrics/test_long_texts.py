@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from basic_control.data.records import Room
-from basic_control.metrics.factual_correctness import UNIT
+from basic_control.metrics.factual_correctness import factual_correctness
 from basic_control.metrics.judging import CutReply, JudgeRequest, Session, advance, begin, constrained, outcome
 from tests.helpers.enforced import Split, enforce, judge, split_sentences
 
@@ -33,7 +33,7 @@ def hear(
 ) -> Session:
     """Have a constrained judge judge a response in mode precision."""
     sample = {"response": response, "reference": "The reference.", "question": ""}
-    session = begin(UNIT, sample, language=language, options={"mode": "precision"}, room=room)
+    session = begin(factual_correctness, sample, language=language, options={"mode": "precision"}, room=room)
     while session.asks:
         if asks is not None:
             asks += session.asks
@@ -151,7 +151,7 @@ def test_a_judge_that_no_schema_binds_is_not_taken_for_cut() -> None:
 
 def test_a_reply_cut_at_its_token_limit_says_so_with_the_key_to_raise() -> None:
     sample = {"response": EIGHT, "reference": "r"}
-    session = begin(UNIT, sample, language="en", options={"mode": "precision"}, room=ROOM)
+    session = begin(factual_correctness, sample, language="en", options={"mode": "precision"}, room=ROOM)
     cut = CutReply('{"claims": ["Anna was born in 19')
     session = advance(advance(session, [cut]), [cut])
     assert session.failure == "split: cut reply"
@@ -160,7 +160,7 @@ def test_a_reply_cut_at_its_token_limit_says_so_with_the_key_to_raise() -> None:
 
 def test_a_complete_reply_that_ended_at_the_limit_is_read() -> None:
     sample = {"response": EIGHT, "reference": "r"}
-    session = begin(UNIT, sample, language="en", options={"mode": "precision"}, room=ROOM)
+    session = begin(factual_correctness, sample, language="en", options={"mode": "precision"}, room=ROOM)
     session = advance(session, [CutReply('{"claims": ["Anna was born."]} Further')])
     assert [ask.step for ask in session.asks] == ["entails"]
 

@@ -13,11 +13,11 @@ from basic_control.metrics.math import child, math
 from tests.acceptance.reading import Case, lines
 
 pytest.importorskip("math_verify", reason="the extra `math` is not installed")
-OPTIONS = options_of(math.UNIT, {})
+OPTIONS = options_of(math.math, {})
 
 
 def scored(reply: str, answer: Any) -> Score:
-    return math.score({"response": reply, "answer": answer, "question": "?"}, {}, OPTIONS)
+    return math.math.score({"response": reply, "answer": answer, "question": "?"}, {}, OPTIONS)
 
 
 @pytest.mark.parametrize("case", lines("math"), ids=lambda case: case["id"])
@@ -38,8 +38,8 @@ def test_a_reply_without_an_expression_is_no_answer(reply: str) -> None:
 
 def test_a_truncated_reply_has_only_what_it_states() -> None:
     row = {"answer": "x^2", "question": "?", "response_cut": True}
-    assert math.score({**row, "response": "So we get $x^2$"}, {}, OPTIONS).status == "no_answer"
-    assert math.score({**row, "response": "Answer: $x^2$\n\nTo check"}, {}, OPTIONS).value == 1
+    assert math.math.score({**row, "response": "So we get $x^2$"}, {}, OPTIONS).status == "no_answer"
+    assert math.math.score({**row, "response": "Answer: $x^2$\n\nTo check"}, {}, OPTIONS).value == 1
 
 
 @pytest.mark.parametrize("reply", ["9^{9^{9^{9}}}", "100000000!"])

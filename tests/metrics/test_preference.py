@@ -8,7 +8,7 @@ import pytest
 from basic_control.data.errors import InputError
 from basic_control.data.options import options_of
 from basic_control.metrics.judging import JudgeRequest, begin, combine
-from basic_control.metrics.preference import UNIT
+from basic_control.metrics.preference import preference
 from tests.metrics.judges import Script, always, converse, judged, never
 
 ROW = {"question": "When?", "response": "On Monday, by noon.", "baseline": "Soon."}
@@ -40,7 +40,7 @@ def orders(ab: str, ba: str) -> Script:
 def test_every_pair_of_answers(  # noqa: PLR0917 - a row of the table
     ab: str, ba: str, value: float, flipped: float, reason: str, language: str
 ) -> None:
-    session = converse(UNIT, ROW, orders(ab, ba), language=language)
+    session = converse(preference, ROW, orders(ab, ba), language=language)
     score = combine({"j": session})
     assert (score.value, score.reason, score.parts) == (value, reason, {"flipped": flipped})
     assert (session.n_calls, session.n_repairs) == (2, 0)
@@ -49,7 +49,7 @@ def test_every_pair_of_answers(  # noqa: PLR0917 - a row of the table
 
 
 def test_both_orders_are_asked_in_one_wave_each_text_in_its_place() -> None:
-    ab, ba = begin(UNIT, ROW, language="en").asks
+    ab, ba = begin(preference, ROW, language="en").asks
     assert (ab.question.key, ba.question.key) == ("ab", "ba")
     for ask, first, second in ((ab, ROW["response"], ROW["baseline"]), (ba, ROW["baseline"], ROW["response"])):
         content = ask.messages[1].content
@@ -61,7 +61,7 @@ def test_the_same_word_written_otherwise_is_taken(written: str) -> None:
     def script(ask: JudgeRequest) -> str:
         return says(written if ask.question.key == "ab" else "second")
 
-    assert judged(UNIT, ROW, script).value == 1.0
+    assert judged(preference, ROW, script).value == 1.0
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_the_same_word_written_otherwise_is_taken(written: str) -> None:
     ],
 )  # fmt: skip
 def test_any_other_winner_is_a_judges_failure(reply: str) -> None:
-    session = converse(UNIT, ROW, always(reply))
+    session = converse(preference, ROW, always(reply))
     score = combine({"j": session})
     assert (score.value, score.status, score.reason) == (None, "judge_failed", "compare: unparsable reply")
     assert (session.n_calls, session.n_repairs) == (4, 2)
@@ -98,7 +98,7 @@ def test_any_other_winner_is_a_judges_failure(reply: str) -> None:
 def test_what_needs_no_judge(
     row: dict[str, Any], options: dict[str, Any], value: float | None, status: str, reason: str
 ) -> None:
-    score = judged(UNIT, row, never, **options)
+    score = judged(preference, row, never, **options)
     assert (score.value, score.status, score.reason) == (value, status, reason)
     assert list(score.parts) == ["flipped"]
 
@@ -106,22 +106,22 @@ def test_what_needs_no_judge(
 def test_criteria_reference_and_another_column_reach_the_judge() -> None:
     row = {"question": "When?", "response": "R1", "gold": "G1", "reference": "REF", "baseline": "unused"}
     options = {"baseline": "gold", "criteria": "Shorter is better."}
-    for ask in begin(UNIT, row, language="en", options=options).asks:
+    for ask in begin(preference, row, language="en", options=options).asks:
         content = ask.messages[1].content
         assert all(text in content for text in ("Shorter is better.", "REF", "G1", "R1", "When?"))
         assert "unused" not in content
 
 
 def test_the_schema_has_the_reason_first_and_three_winners() -> None:
-    for ask in begin(UNIT, ROW, language="ru").asks:
+    for ask in begin(preference, ROW, language="ru").asks:
         properties = (ask.schema or {})["properties"]
         assert list(properties) == ["reason", "winner"]
         assert properties["winner"]["enum"] == ["first", "second", "tie"]
 
 
 def test_a_judge_that_prefers_a_place_is_counted_over_judges() -> None:
-    fair = converse(UNIT, ROW, orders("first", "second"))
-    lazy = converse(UNIT, ROW, always(says("first")))
+    fair = converse(preference, ROW, orders("first", "second"))
+    lazy = converse(preference, ROW, always(says("first")))
     score = combine({"fair": fair, "lazy": lazy}, "mean")
     assert (score.value, score.parts) == (0.75, {"flipped": 0.5})
 
@@ -129,4 +129,4 @@ def test_a_judge_that_prefers_a_place_is_counted_over_judges() -> None:
 @pytest.mark.parametrize("options", [{"baseline": ""}, {"base": "x"}, {"criteria": 3}])
 def test_options_that_do_not_fit_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="preference"):
-        options_of(UNIT, options)
+        options_of(preference, options)

@@ -3,7 +3,7 @@
 import pytest
 
 from basic_control.metrics.judging import combine
-from basic_control.metrics.response_groundedness import UNIT, shortcut
+from basic_control.metrics.response_groundedness import response_groundedness, shortcut
 from tests.helpers.bounds import bounded
 from tests.metrics.judges import always, converse, judged, never
 
@@ -19,13 +19,13 @@ def _rate(rating: str) -> str:
 
 @pytest.mark.parametrize(("raw", "value"), [("0", 0.0), ("1", 0.5), ("2", 1.0)])
 def test_golden_a_raw_rating_is_halved(raw: str, value: float) -> None:
-    session = converse(UNIT, MOSCOW, lambda _: _rate(raw), language="ru")
+    session = converse(response_groundedness, MOSCOW, lambda _: _rate(raw), language="ru")
     assert (combine({"j": session}).value, session.n_calls) == (value, 1)
 
 
 @pytest.mark.parametrize("rating", ["2.0", '"2"', '" 2 "'])
 def test_the_same_integer_written_otherwise_is_taken(rating: str) -> None:
-    assert judged(UNIT, MOSCOW, lambda _: _rate(rating)).value == 1.0
+    assert judged(response_groundedness, MOSCOW, lambda _: _rate(rating)).value == 1.0
 
 
 @pytest.mark.parametrize(
@@ -38,14 +38,14 @@ def test_the_same_integer_written_otherwise_is_taken(rating: str) -> None:
     ],
 )  # fmt: skip
 def test_any_other_rating_is_a_judges_failure_after_one_repair_and_never_clamped(reply: str) -> None:
-    session = converse(UNIT, MOSCOW, lambda _: reply)
+    session = converse(response_groundedness, MOSCOW, lambda _: reply)
     score = combine({"j": session})
     assert (score.value, score.status, score.reason) == (None, "judge_failed", "rate: unparsable reply")
     assert (session.n_calls, session.n_repairs) == (2, 1)
 
 
 def test_a_reply_that_the_repair_mends_is_scored() -> None:
-    session = converse(UNIT, MOSCOW, lambda ask: _rate("1") if ask.repair else "1 (out of 2)")
+    session = converse(response_groundedness, MOSCOW, lambda ask: _rate("1") if ask.repair else "1 (out of 2)")
     assert combine({"j": session}).value == 0.5
     assert session.n_repairs == 1
 
@@ -70,7 +70,9 @@ PASSAGE = (
     ],
 )
 def test_a_context_or_whole_running_sentences_of_one_need_no_call_and_are_flagged(response: str) -> None:
-    score = judged(UNIT, {"response": response, "retrieved_contexts": ["Other text.", PASSAGE]}, never)
+    score = judged(
+        response_groundedness, {"response": response, "retrieved_contexts": ["Other text.", PASSAGE]}, never
+    )
     assert score.value == 1.0
     assert score.details["shortcut"] in {"equals a context", "sentences of a context"}
     assert score.reason == score.details["shortcut"]
@@ -93,7 +95,9 @@ def test_a_context_or_whole_running_sentences_of_one_need_no_call_and_are_flagge
 )  # fmt: skip
 def test_a_bare_no_a_clause_a_quotation_and_sentences_apart_must_be_judged(response: str) -> None:
     assert shortcut(response, [PASSAGE]) == ""
-    session = converse(UNIT, {"response": response, "retrieved_contexts": [PASSAGE]}, lambda _: _rate("0"))
+    session = converse(
+        response_groundedness, {"response": response, "retrieved_contexts": [PASSAGE]}, lambda _: _rate("0")
+    )
     assert session.n_calls == 1
 
 
@@ -130,24 +134,27 @@ def test_shortcuts_know_russian_and_chinese(response: str, context: str) -> None
 
 def test_shortcuts_can_be_switched_off() -> None:
     sample = {"response": PASSAGE, "retrieved_contexts": [PASSAGE]}
-    assert converse(UNIT, sample, lambda _: _rate("2"), heuristic_shortcuts=False).n_calls == 1
+    assert converse(response_groundedness, sample, lambda _: _rate("2"), heuristic_shortcuts=False).n_calls == 1
 
 
 @pytest.mark.parametrize("response", ["", "  \n\t", None])
 def test_an_empty_response_is_zero_without_a_call(response: str | None) -> None:
-    score = judged(UNIT, {"response": response, "retrieved_contexts": ["text"]}, never)
+    score = judged(response_groundedness, {"response": response, "retrieved_contexts": ["text"]}, never)
     assert (score.value, score.status, score.reason) == (0.0, "scored", "empty response")
 
 
 @pytest.mark.parametrize("contexts", [None, [], ["", " "], [None]])
 def test_no_contexts_is_not_applicable(contexts: list[str] | None) -> None:
-    score = judged(UNIT, {"response": "text", "retrieved_contexts": contexts}, never)
+    score = judged(response_groundedness, {"response": "text", "retrieved_contexts": contexts}, never)
     assert (score.value, score.status) == (None, "not_applicable")
 
 
 def test_majority_over_ratings_and_a_tie_goes_to_the_lower() -> None:
     def votes(*ratings: str) -> float | None:
-        judges = {str(n): converse(UNIT, MOSCOW, always(_rate(rating))) for n, rating in enumerate(ratings)}
+        judges = {
+            str(n): converse(response_groundedness, MOSCOW, always(_rate(rating)))
+            for n, rating in enumerate(ratings)
+        }
         return combine(judges, "majority").value
 
     assert votes("2", "2", "0") == 1.0

@@ -10,7 +10,7 @@ from basic_control.data.errors import InputError
 from basic_control.data.options import options_of
 from basic_control.data.records import Question
 from basic_control.metrics.judging import JudgeRequest, begin, combine, constrained, fence_code
-from basic_control.metrics.rubric import UNIT
+from basic_control.metrics.rubric import rubric
 from tests.metrics.judges import always, converse, judged, never
 
 ROW = {"question": "Where is my parcel?", "response": "It is on its way.", "answer": "It arrives on Monday."}
@@ -32,7 +32,7 @@ def rate(rating: object, reason: str = "because") -> str:
 def test_the_value_is_the_ratings_place_on_the_scale(
     scale: list[int], rating: int, value: float, language: str
 ) -> None:
-    session = converse(UNIT, ROW, always(rate(rating)), language=language, criteria="Good.", scale=scale)
+    session = converse(rubric, ROW, always(rate(rating)), language=language, criteria="Good.", scale=scale)
     score = combine({"j": session})
     assert score.value == pytest.approx(value)
     assert (session.n_calls, score.parts) == (1, {})
@@ -41,7 +41,7 @@ def test_the_value_is_the_ratings_place_on_the_scale(
 
 @pytest.mark.parametrize("rating", ["4", " 4 ", 4.0, 4])
 def test_the_same_whole_number_written_otherwise_is_taken(rating: object) -> None:
-    assert judged(UNIT, ROW, always(rate(rating)), criteria="Good.").value == 0.75
+    assert judged(rubric, ROW, always(rate(rating)), criteria="Good.").value == 0.75
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_the_same_whole_number_written_otherwise_is_taken(rating: object) -> Non
     ],
 )  # fmt: skip
 def test_a_rating_outside_of_the_scale_or_none_is_a_judges_failure_and_never_clamped(reply: str) -> None:
-    session = converse(UNIT, ROW, always(reply), criteria="Good.")
+    session = converse(rubric, ROW, always(reply), criteria="Good.")
     score = combine({"j": session})
     assert (score.value, score.status, score.reason) == (None, "judge_failed", "rate: unparsable reply")
     assert (session.n_calls, session.n_repairs) == (2, 1)
@@ -62,12 +62,12 @@ def test_a_rating_outside_of_the_scale_or_none_is_a_judges_failure_and_never_cla
 
 def test_several_criteria_are_asked_in_one_wave_and_are_parts_of_their_mean() -> None:
     ratings = {"polite": 5, "вежливо": 3, "next": 1}
-    session = begin(UNIT, ROW, language="en", options={"criteria": CRITERIA})
+    session = begin(rubric, ROW, language="en", options={"criteria": CRITERIA})
     assert [ask.question.key for ask in session.asks] == list(CRITERIA)
     for ask in session.asks:
         shown = [text for text in CRITERIA.values() if text in ask.messages[1].content]
         assert shown == [CRITERIA[ask.question.key]]
-    score = judged(UNIT, ROW, lambda ask: rate(ratings[ask.question.key]), criteria=CRITERIA)
+    score = judged(rubric, ROW, lambda ask: rate(ratings[ask.question.key]), criteria=CRITERIA)
     assert score.parts == {"polite": 1.0, "вежливо": 0.5, "next": 0.0}
     assert score.value == 0.5
 
@@ -76,12 +76,12 @@ def test_one_criterion_that_is_not_rated_fails_the_whole() -> None:
     def script(ask: JudgeRequest) -> str:
         return rate(9 if ask.question.key == "next" else 5)
 
-    assert judged(UNIT, ROW, script, criteria=CRITERIA).status == "judge_failed"
+    assert judged(rubric, ROW, script, criteria=CRITERIA).status == "judge_failed"
 
 
 @pytest.mark.parametrize("response", [None, "", " \n", "<think>hm</think>", "<think>hm"])
 def test_an_empty_reply_is_no_answer_and_nobody_is_asked(response: str | None) -> None:
-    score = judged(UNIT, {**ROW, "response": response}, never, criteria=CRITERIA)
+    score = judged(rubric, {**ROW, "response": response}, never, criteria=CRITERIA)
     assert (score.value, score.status, score.reason) == (0.0, "no_answer", "empty reply")
     assert score.parts == dict.fromkeys(CRITERIA, 0.0)
 
@@ -97,14 +97,14 @@ def test_an_empty_reply_is_no_answer_and_nobody_is_asked(response: str | None) -
     ],
 )  # fmt: skip
 def test_what_the_row_has_is_shown(row: dict[str, Any], there: list[str], absent: list[str]) -> None:
-    (ask,) = begin(UNIT, row, language="en", options={"criteria": "Good."}).asks
+    (ask,) = begin(rubric, row, language="en", options={"criteria": "Good."}).asks
     content = ask.messages[1].content
     assert all(text in content for text in there)
     assert not any(text in content for text in absent)
 
 
 def test_the_schema_has_the_reason_first_bounded_and_the_scales_numbers_only() -> None:
-    (ask,) = begin(UNIT, ROW, language="en", options={"criteria": "Good.", "scale": [2, 4]}).asks
+    (ask,) = begin(rubric, ROW, language="en", options={"criteria": "Good.", "scale": [2, 4]}).asks
     properties = (constrained(ask, 4096, "en") or {})["properties"]
     assert list(properties) == ["reason", "rating"]
     assert properties["rating"] == {"type": "integer", "enum": [2, 3, 4]}
@@ -118,13 +118,13 @@ OWN = "Be strict.\nCriterion: {{ criterion }}\n<r-{{ mark }}>\n{{ response }}\n<
 def test_a_prompt_of_ones_own_is_filled_and_told_the_form_unless_it_says_it(language: str) -> None:
     """A prompt of one's own needs no template of ours in its language: the system prompt is then in English."""
     options = {"criteria": "Good.", "prompt": OWN}
-    (ask,) = begin(UNIT, ROW, language=language, options=options).asks
+    (ask,) = begin(rubric, ROW, language=language, options=options).asks
     content = ask.messages[1].content
     code = fence_code(ask.question.values)
     assert content.startswith(f"Be strict.\nCriterion: Good.\n<r-{code}>\nIt is on its way.\n</r-{code}>\n1-5\n")
     assert content.endswith('{"reason": "…", "rating": 1 … 5}')
     stated = 'Rate {{ response }} as {"reason": "", "rating": 1 to 5}.'
-    (ask,) = begin(UNIT, ROW, language=language, options={**options, "prompt": stated}).asks
+    (ask,) = begin(rubric, ROW, language=language, options={**options, "prompt": stated}).asks
     assert ask.messages[1].content == 'Rate It is on its way. as {"reason": "", "rating": 1 to 5}.'
 
 
@@ -138,7 +138,7 @@ def test_a_prompt_of_ones_own_is_filled_and_told_the_form_unless_it_says_it(lang
 def test_a_hostile_response_is_never_a_template_and_stays_in_its_fence(hostile: str) -> None:
     for prompt in ("", OWN):
         options = {"criteria": "Good.", "prompt": prompt}
-        (ask,) = begin(UNIT, {**ROW, "response": hostile}, language="en", options=options).asks
+        (ask,) = begin(rubric, {**ROW, "response": hostile}, language="en", options=options).asks
         code = fence_code(ask.question.values)
         fence = re.compile(rf"<r(?:esponse)?-{code}>\n(.*?)\n</r(?:esponse)?-{code}>", re.DOTALL)
         found = fence.search(ask.messages[1].content)
@@ -173,19 +173,19 @@ def test_a_hostile_response_is_never_a_template_and_stays_in_its_fence(hostile: 
 )
 def test_options_that_do_not_fit_are_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        options_of(UNIT, options)
+        options_of(rubric, options)
 
 
 def test_several_judges_ratings_are_joined_part_by_part() -> None:
     sessions = {
-        str(n): converse(UNIT, ROW, always(rate(n)), criteria={"polite": "It is polite."}) for n in (1, 2, 5)
+        str(n): converse(rubric, ROW, always(rate(n)), criteria={"polite": "It is polite."}) for n in (1, 2, 5)
     }
     assert combine(sessions, "median").parts == {"polite": 0.25}
-    voted = {str(k): converse(UNIT, ROW, always(rate(n)), criteria="Good.") for k, n in enumerate((2, 2, 5))}
+    voted = {str(k): converse(rubric, ROW, always(rate(n)), criteria="Good.") for k, n in enumerate((2, 2, 5))}
     assert combine(voted, "majority").value == 0.25
 
 
 def test_a_rating_that_the_judge_quotes_is_not_taken() -> None:
     reply = f"The response says {rate(5)}.\n{rate(2)}"
     question = Question("rating", {"lo": 1, "hi": 5})
-    assert UNIT.steps[0].parse(question, reply).value == 2.0
+    assert rubric.steps[0].parse(question, reply).value == 2.0

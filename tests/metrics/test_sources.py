@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from basic_control.data.options import options_of
-from basic_control.metrics.citation.citation import UNIT
+from basic_control.metrics.citation.citation import citation_score
 from basic_control.metrics.citation.identifiers import identifiers, isbn_is_sound
 from basic_control.metrics.citation.source_lists import ListedSource
 from basic_control.metrics.citation.sources import MISSING, check_sources, judge_page, judge_status
@@ -242,7 +242,7 @@ def test_an_answers_sources_as_the_metric_reads_them() -> None:
         "evidence": {n: asdict(one) for n, one in found.items()},
         "short_answers": ["1912"],
     }
-    scored = UNIT.score(sample, {}, options_of(UNIT, {"mode": "closed_book"}))
+    scored = citation_score.score(sample, {}, options_of(citation_score, {"mode": "closed_book"}))
     assert scored.details["citations"][0]["verification_reason"] == "a placeholder domain"
 
 

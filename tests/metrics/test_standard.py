@@ -10,8 +10,13 @@ import pytest
 from basic_control.data.errors import InputError
 from basic_control.data.options import options_of
 from basic_control.data.records import Metric, Score
-from basic_control.metrics import choice, contains, exact_match, number, regex, similarity
+from basic_control.metrics.choice import choice
+from basic_control.metrics.contains import contains
+from basic_control.metrics.exact_match import exact_match
 from basic_control.metrics.json_match import json_match
+from basic_control.metrics.number import number
+from basic_control.metrics.regex import regex
+from basic_control.metrics.similarity import similarity
 
 
 def scored(metric: Metric, response: str | None, answer: Any = None, **options: Any) -> Score:
@@ -19,11 +24,11 @@ def scored(metric: Metric, response: str | None, answer: Any = None, **options: 
 
 
 def test_a_pattern_that_backtracks_without_end_is_stopped_and_a_missing_group_told() -> None:
-    slow = scored(regex.UNIT, "a" * 60 + "!", None, pattern=r"^(?:(?:a|a)|(?:aa|a))+$")
+    slow = scored(regex, "a" * 60 + "!", None, pattern=r"^(?:(?:a|a)|(?:aa|a))+$")
     assert (slow.value, slow.reason) in {(0.0, "the pattern took too long"), (0.0, "no match")}
     with pytest.raises(InputError, match="no group 2, expected one of 0, 1"):
-        scored(regex.UNIT, "ab", "x", pattern="(a)b", group=2)
-    assert scored(regex.UNIT, "none", "x", pattern="(a)b", group=1).status == "no_answer"
+        scored(regex, "ab", "x", pattern="(a)b", group=2)
+    assert scored(regex, "none", "x", pattern="(a)b", group=1).status == "no_answer"
 
 
 @pytest.mark.parametrize(
@@ -39,29 +44,29 @@ def test_a_pattern_that_backtracks_without_end_is_stopped_and_a_missing_group_to
 def test_what_patterns_match_does_not_count_on_either_side(response: str, answer: str, value: float) -> None:
     """As lm-evaluation-harness's regexes_to_ignore, one after the other."""
     patterns = [",", r"\$", r"(?s).*#### ", r"\.$"]
-    assert scored(exact_match.UNIT, response, answer, raw=True, ignore=patterns).value == value
-    found = scored(regex.UNIT, f"<a>{response}</a>", answer, pattern="<a>(.*)</a>", group=1, ignore=patterns)
+    assert scored(exact_match, response, answer, raw=True, ignore=patterns).value == value
+    found = scored(regex, f"<a>{response}</a>", answer, pattern="<a>(.*)</a>", group=1, ignore=patterns)
     assert found.value == value
-    slow = scored(exact_match.UNIT, "a" * 60 + "!", "a", ignore=[r"^(?:(?:a|a)|(?:aa|a))+$"])
+    slow = scored(exact_match, "a" * 60 + "!", "a", ignore=[r"^(?:(?:a|a)|(?:aa|a))+$"])
     assert slow.value == 0
 
 
 def test_a_group_may_differ_in_case() -> None:
     options = {"pattern": "team: (.*)", "group": 1}
-    assert scored(regex.UNIT, "team: Alpha", "alpha", **options).value == 0
-    assert scored(regex.UNIT, "team: Alpha", "alpha", **options, case_sensitive=False).value == 1
+    assert scored(regex, "team: Alpha", "alpha", **options).value == 0
+    assert scored(regex, "team: Alpha", "alpha", **options, case_sensitive=False).value == 1
 
 
-@pytest.mark.parametrize("metric", [exact_match.UNIT, regex.UNIT], ids=lambda metric: metric.name)
+@pytest.mark.parametrize("metric", [exact_match, regex], ids=lambda metric: metric.name)
 def test_a_broken_pattern_is_refused(metric: Metric) -> None:
     with pytest.raises(InputError, match="not a regular expression"):
         scored(metric, "a", "a", ignore=["("], **({"pattern": "a"} if metric.name == "regex" else {}))
 
 
-WITH_ANSWER = (choice.UNIT, exact_match.UNIT, contains.UNIT, number.UNIT, json_match.UNIT, similarity.UNIT)
+WITH_ANSWER = (choice, exact_match, contains, number, json_match.json_match, similarity)
 
 
-@pytest.mark.parametrize("metric", [*WITH_ANSWER, regex.UNIT], ids=lambda metric: metric.name)
+@pytest.mark.parametrize("metric", [*WITH_ANSWER, regex], ids=lambda metric: metric.name)
 @pytest.mark.parametrize("response", [None, "", "\n", "<think>5</think>", "<think>5"])
 def test_an_empty_reply_is_no_answer(metric: Metric, response: str | None) -> None:
     options: dict[str, Any] = {"regex": {"pattern": "5"}, "choice": {"index": 0}}.get(metric.name, {})
@@ -72,15 +77,15 @@ def test_an_empty_reply_is_no_answer(metric: Metric, response: str | None) -> No
 @pytest.mark.parametrize("metric", WITH_ANSWER, ids=lambda metric: metric.name)
 @pytest.mark.parametrize("answer", [None, "", [], [None]])
 def test_a_row_without_an_answer_is_not_applicable(metric: Metric, answer: Any) -> None:
-    if metric is json_match.UNIT and isinstance(answer, list):
+    if metric is json_match.json_match and isinstance(answer, list):
         return  # a list is a JSON value, or several
     assert scored(metric, "5", answer).status == "not_applicable"
 
 
 @pytest.mark.parametrize(
     ("metric", "options"),
-    [(regex.UNIT, {"pattern": "("}), (regex.UNIT, {}), (regex.UNIT, {"pattern": "a", "flags": ["z"]}), (contains.UNIT, {"mode": "some"}),
-     (exact_match.UNIT, {"cases": True}), (number.UNIT, {"tolerance": -1}), (json_match.UNIT, {"schema": {"type": "text"}}), (similarity.UNIT, {"scorer": "x"})],
+    [(regex, {"pattern": "("}), (regex, {}), (regex, {"pattern": "a", "flags": ["z"]}), (contains, {"mode": "some"}),
+     (exact_match, {"cases": True}), (number, {"tolerance": -1}), (json_match.json_match, {"schema": {"type": "text"}}), (similarity, {"scorer": "x"})],
 )  # fmt: skip
 def test_options_that_do_not_fit_are_refused(metric: Metric, options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=metric.name):
@@ -93,20 +98,20 @@ HOSTILE = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("metric", [*WITH_ANSWER, regex.UNIT], ids=lambda metric: metric.name)
+@pytest.mark.parametrize("metric", [*WITH_ANSWER, regex], ids=lambda metric: metric.name)
 @pytest.mark.parametrize(
     "response", [HOSTILE[0], *(pytest.param(text, marks=pytest.mark.slow) for text in HOSTILE[1:])], ids=len
 )
 def test_no_reply_raises(metric: Metric, response: str) -> None:
-    options = {"pattern": "(a+)+$"} if metric is regex.UNIT else {}
+    options = {"pattern": "(a+)+$"} if metric is regex else {}
     score = scored(metric, response, "text", **options)
     assert score.status in {"scored", "no_answer", "not_applicable"}
 
 
 def test_an_answer_that_is_no_option_or_holds_no_number_is_not_applicable() -> None:
-    assert scored(number.UNIT, "18", "n/a").status == "not_applicable"
+    assert scored(number, "18", "n/a").status == "not_applicable"
     for answer in ("Z", 99):
-        assert scored(choice.UNIT, "B", answer).status == "not_applicable"
+        assert scored(choice, "B", answer).status == "not_applicable"
 
 
 def test_a_long_list_is_matched_though_every_entry_gives_way_to_the_next() -> None:
@@ -125,10 +130,10 @@ def test_a_long_list_is_matched_though_every_entry_gives_way_to_the_next() -> No
 def test_a_schema_refers_to_itself_alone() -> None:
     """What a `$ref` names stands in the schema, or the configuration is refused: nothing is fetched for it."""
     whole = {"$defs": {"n": {"type": "integer"}}, "properties": {"a": {"$ref": "#/$defs/n"}}}
-    assert scored(json_match.UNIT, '{"a": 1}', schema=whole, compare="none").value == 1.0
-    assert scored(json_match.UNIT, '{"a": "1"}', schema=whole, compare="none").value == 0.0
+    assert scored(json_match.json_match, '{"a": 1}', schema=whole, compare="none").value == 1.0
+    assert scored(json_match.json_match, '{"a": "1"}', schema=whole, compare="none").value == 0.0
     for reference in ("#/$defs/m", "http://127.0.0.1:9/schema"):
         with pytest.raises(InputError, match="nothing is fetched"):
-            options_of(json_match.UNIT, {"schema": {"items": {"$ref": reference}}})
+            options_of(json_match.json_match, {"schema": {"items": {"$ref": reference}}})
     circle = {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}
-    assert scored(json_match.UNIT, "1", schema=circle, compare="none").status == "not_applicable"
+    assert scored(json_match.json_match, "1", schema=circle, compare="none").status == "not_applicable"

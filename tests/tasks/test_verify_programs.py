@@ -9,7 +9,7 @@ from basic_control.data import plugins
 from basic_control.data.draw import draw, format_canonical
 from basic_control.data.errors import InputError
 from basic_control.data.records import Item
-from basic_control.generators.code_gen.code_gen import UNIT, reference
+from basic_control.generators.code_gen.code_gen import code_gen, reference
 from basic_control.tasks.verify import ReplyToVerify, verify_all
 
 
@@ -31,7 +31,7 @@ def test_without_a_compiler_every_kotlin_item_is_not_applicable() -> None:
     """With code, with none, empty, or without a reply at all; the same replies to Python items are decided."""
     statuses = {}
     for language in ("kotlin", "python"):
-        (item,) = draw(UNIT, level="easy", language="en", seed=1, count=1, options={"languages": [language]})
+        (item,) = draw(code_gen, level="easy", language="en", seed=1, count=1, options={"languages": [language]})
         replies = [replied(item, text) for text in (reference(item), "I cannot.", "", None)]
         rows = verify_all(replies)
         statuses[language] = [(row["status"], row["correct"]) for row in rows]
@@ -52,7 +52,9 @@ def test_a_verifier_that_raises_or_gives_no_verdict_is_told_with_its_family(
     path = tmp_path / "own.py"
     path.write_text(
         "from basic_control.data.records import Family, Item\n"
-        'UNIT = Family("coins", 1, {"easy": {}}, lambda rng: Item("?", "1"), lambda item, reply: ' + said + ")\n",
+        'code_gen = Family("coins", 1, {"easy": {}}, lambda rng: Item("?", "1"), lambda item, reply: '
+        + said
+        + ")\n",
         encoding="utf-8",
     )
     monkeypatch.setenv(plugins.VARIABLE, str(path))

@@ -2,8 +2,9 @@
 
 from pydantic import Field
 
-from data.options import Frozen
-from data.records import Provider, Reply
+import basic_control as bc
+from basic_control.data.options import Frozen
+from basic_control.data.records import Reply
 
 
 class Options(Frozen):
@@ -13,7 +14,7 @@ class Options(Frozen):
 
 
 class ShoutingClient:
-    """What asks; a client that cannot answer raises `tasks.models.protocol.CallError` with its kind."""
+    """A client; one that cannot answer raises `basic_control.tasks.models.protocol.CallError` with its kind."""
 
     def __init__(self, model):
         self.model = model
@@ -23,11 +24,14 @@ class ShoutingClient:
         return {"provider": "shouting", "model": self.model.name, "stutter": str(self.model.options["stutter"])}
 
     async def ask(self, call):
-        said = call.messages[-1].content.rpartition(": ")[2].upper()
-        return Reply(" ".join([said] * self.model.options["stutter"]), finish_reason="stop")
+        word = call.messages[-1].content.rpartition(": ")[2].upper()
+        return Reply(" ".join([word] * self.model.options["stutter"]), finish_reason="stop")
 
     async def close(self):
         """Let go of connections; there are none."""
 
 
-UNIT = Provider(name="shouting", version=1, open=ShoutingClient, options=Options)
+@bc.provider(options=Options)
+def shouting(model):
+    """Return the client of an entry of the configuration; a function of `prompt` would return the reply itself."""
+    return ShoutingClient(model)

@@ -3,14 +3,8 @@
 from importlib.util import find_spec
 from typing import Any
 
+from basic_control.data.decorators import provider
 from basic_control.data.extras import format_install
-from basic_control.data.records import Provider
-
-
-def _open(model: Any) -> Any:
-    from basic_control.tasks.models.anthropic import AnthropicClient
-
-    return AnthropicClient(model)
 
 
 def _find_lack(model: Any) -> str:
@@ -21,4 +15,9 @@ def _find_lack(model: Any) -> str:
     return ""
 
 
-UNIT = Provider(name="anthropic", version=1, open=_open, unready=_find_lack)
+@provider(unready=_find_lack)
+def anthropic(model: Any) -> Any:
+    """Return a client of Anthropic's messages."""
+    from basic_control.tasks.models.anthropic import AnthropicClient
+
+    return AnthropicClient(model)

@@ -2,18 +2,8 @@
 
 from typing import Any
 
-from basic_control.data.records import Provider
+from basic_control.data.decorators import provider
 from basic_control.tasks.models.openai_forms import DECIDING, Options, find_misfit
-
-
-def _open(model: Any) -> Any:
-    if _decides(model):
-        from basic_control.tasks.models.openai_deciding import DecidingClient
-
-        return DecidingClient(model)
-    from basic_control.tasks.models.openai import OpenAIClient
-
-    return OpenAIClient(model)
 
 
 def _decides(model: Any) -> bool:
@@ -28,4 +18,13 @@ def _check(model: Any) -> str:
     return find_misfit(model)
 
 
-UNIT = Provider(name="azure", version=1, open=_open, options=Options, check=_check, decides=_decides)
+@provider(options=Options, check=_check, decides=_decides)
+def azure(model: Any) -> Any:
+    """Return a client of an Azure deployment; of its probabilities, for a judge that decides."""
+    if _decides(model):
+        from basic_control.tasks.models.openai_deciding import DecidingClient
+
+        return DecidingClient(model)
+    from basic_control.tasks.models.openai import OpenAIClient
+
+    return OpenAIClient(model)

@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic import Field
 
+from basic_control.data.decorators import provider
 from basic_control.data.options import Frozen
-from basic_control.data.records import Provider
 
 
 class Options(Frozen):
@@ -14,12 +14,6 @@ class Options(Frozen):
 
     version: str = Field("", description="its version, for the cache; without one it is asked anew in each run")
     sees_item: bool = Field(default=False, description="whether it is shown the row")
-
-
-def _open(model: Any) -> Any:
-    from basic_control.tasks.models.functions import CallerClient
-
-    return CallerClient(model)
 
 
 def _unready(model: Any) -> str:
@@ -30,12 +24,15 @@ def _unready(model: Any) -> str:
     )
 
 
-UNIT = Provider(
+@provider(
     name="callable",
-    version=1,
-    open=_open,
     options=Options,
     sees=lambda model: bool(model.options["sees_item"]),
     brings=lambda _model: ("retrieved_contexts", "citations"),
     unready=_unready,
 )
+def callable_function(model: Any) -> Any:
+    """Return a client that calls a function of the caller's process."""
+    from basic_control.tasks.models.functions import CallerClient
+
+    return CallerClient(model)

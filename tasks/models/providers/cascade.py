@@ -5,9 +5,9 @@ from typing import Any
 from pydantic import Field
 
 from basic_control.config.models import Judge
+from basic_control.data.decorators import provider
 from basic_control.data.errors import InputError
 from basic_control.data.options import Frozen, Share
-from basic_control.data.records import Provider
 
 
 class Options(Frozen):
@@ -21,10 +21,6 @@ class Options(Frozen):
     check: Share = Field(0.05, description="random share of its decisions that the large judge sees too; 0: none")
 
 
-def _open(model: Any) -> Any:
-    raise InputError(f"judge {model.name!r} is a cascade, whose judges are asked in its place")
-
-
 def _check(model: Any) -> str:
     if not isinstance(model, Judge):
         return "a cascade answers no questions, it judges: put it under `judges`"
@@ -33,11 +29,7 @@ def _check(model: Any) -> str:
     return ""
 
 
-UNIT = Provider(
-    name="cascade",
-    version=1,
-    open=_open,
-    options=Options,
-    check=_check,
-    unready=lambda _: "",
-)
+@provider(options=Options, check=_check, unready=lambda _: "")
+def cascade(model: Any) -> Any:
+    """Refuse: a cascade's judges are asked in its place."""
+    raise InputError(f"judge {model.name!r} is a cascade, whose judges are asked in its place")

@@ -4,16 +4,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from basic_control.data.decorators import provider
 from basic_control.data.errors import InputError
 from basic_control.data.options import Frozen
-from basic_control.data.records import Provider
 from basic_control.tasks.models.openai_forms import find_misfit
-
-
-def _open(model: Any) -> Any:
-    from basic_control.tasks.models.embedded import EmbeddedClient
-
-    return EmbeddedClient(model)
 
 
 def _at_once(model: Any) -> int:
@@ -48,13 +42,16 @@ def _check(model: Any) -> str:
     return find_misfit(model)
 
 
-UNIT = Provider(
+@provider(
     name="embedded",
-    version=1,
-    open=_open,
     options=Options,
     unready=_unready,
     check=_check,
     at_once=_at_once,
     decides=lambda model: model.options["api"] == "systemone",
 )
+def engine(model: Any) -> Any:
+    """Return a client of an engine in a process of its own."""
+    from basic_control.tasks.models.embedded import EmbeddedClient
+
+    return EmbeddedClient(model)

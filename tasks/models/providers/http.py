@@ -5,8 +5,8 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from basic_control.data.decorators import provider
 from basic_control.data.options import Frozen
-from basic_control.data.records import Provider
 
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,80}")
 _SECRET = re.compile(r"auth|cookie|api[-_]?key|token|secret|password|credential", re.IGNORECASE)
@@ -76,24 +76,20 @@ class Options(Frozen):
         return self
 
 
-def _open(model: Any) -> Any:
-    from basic_control.tasks.models.http import HttpClient
-
-    return HttpClient(model)
-
-
 def _sees(model: Any) -> bool:
     from basic_control.tasks.models.templates import names_item
 
     return names_item(model.options["body"])
 
 
-UNIT = Provider(
-    name="http",
-    version=1,
-    open=_open,
+@provider(
     options=Options,
     check=lambda model: "" if model.base_url else "provider http needs `base_url`: the application's address",
     sees=_sees,
     brings=lambda model: [fact for path, fact in BROUGHT.items() if model.options[path]],
 )
+def http(model: Any) -> Any:
+    """Return a client of the application."""
+    from basic_control.tasks.models.http import HttpClient
+
+    return HttpClient(model)

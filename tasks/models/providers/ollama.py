@@ -2,15 +2,9 @@
 
 from typing import Any
 
-from basic_control.data.records import Provider
+from basic_control.data.decorators import provider
 
 _ELSEWHERE = ("reasoning_effort", "reasoning_format", "chat_template_kwargs", "enable_thinking")
-
-
-def _open(model: Any) -> Any:
-    from basic_control.tasks.models.ollama import OllamaClient
-
-    return OllamaClient(model)
 
 
 def _check(model: Any) -> str:
@@ -35,4 +29,9 @@ def _unready(model: Any) -> str:
     return f"{obstacle} If {host}'s model is meant, set `provider: {host}`." if obstacle and host else obstacle
 
 
-UNIT = Provider(name="ollama", version=1, open=_open, unready=_unready, check=_check)
+@provider(unready=_unready, check=_check)
+def ollama(model: Any) -> Any:
+    """Return a client of an Ollama server."""
+    from basic_control.tasks.models.ollama import OllamaClient
+
+    return OllamaClient(model)

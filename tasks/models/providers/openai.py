@@ -2,18 +2,8 @@
 
 from typing import Any
 
-from basic_control.data.records import Provider
+from basic_control.data.decorators import provider
 from basic_control.tasks.models.openai_forms import DECIDING, Options, find_misfit
-
-
-def _open(model: Any) -> Any:
-    if _decides(model):
-        from basic_control.tasks.models.openai_deciding import DecidingClient
-
-        return DecidingClient(model)
-    from basic_control.tasks.models.openai import OpenAIClient
-
-    return OpenAIClient(model)
 
 
 def _decides(model: Any) -> bool:
@@ -26,12 +16,13 @@ def _batches(client: Any) -> Any:
     return OpenAIBatches(client)
 
 
-UNIT = Provider(
-    name="openai",
-    version=1,
-    open=_open,
-    options=Options,
-    check=find_misfit,
-    batches=_batches,
-    decides=_decides,
-)
+@provider(options=Options, check=find_misfit, batches=_batches, decides=_decides)
+def openai(model: Any) -> Any:
+    """Return a client of the server; of its probabilities, for a judge that decides."""
+    if _decides(model):
+        from basic_control.tasks.models.openai_deciding import DecidingClient
+
+        return DecidingClient(model)
+    from basic_control.tasks.models.openai import OpenAIClient
+
+    return OpenAIClient(model)

@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
+from basic_control.data.decorators import provider
 from basic_control.data.options import Frozen
-from basic_control.data.records import Provider
 
 _REFERENCE = re.compile(r"(?P<module>.+\.py|[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<function>[^\W\d]\w*(\.[^\W\d]\w*)*)")
 
@@ -26,23 +26,16 @@ class Options(Frozen):
         return value
 
 
-def _open(model: Any) -> Any:
-    from basic_control.tasks.models.python import PythonClient
-
-    return PythonClient(model)
-
-
 def _sees(model: Any) -> bool:
     from basic_control.tasks.models.python import load
 
     return "item" in load(model)[1]["takes"]
 
 
-UNIT = Provider(
-    name="python",
-    version=1,
-    open=_open,
-    options=Options,
-    sees=_sees,
-    brings=lambda _: ("retrieved_contexts", "citations"),  # only its mappings tell
-)
+# What a function brings, only its mappings say.
+@provider(options=Options, sees=_sees, brings=lambda _: ("retrieved_contexts", "citations"))
+def python(model: Any) -> Any:
+    """Return a client that calls a function of a Python file or module."""
+    from basic_control.tasks.models.python import PythonClient
+
+    return PythonClient(model)

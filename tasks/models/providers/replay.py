@@ -2,13 +2,7 @@
 
 from typing import Any
 
-from basic_control.data.records import Provider
-
-
-def _open(model: Any) -> Any:
-    from basic_control.tasks.models.replay import ReplayClient
-
-    return ReplayClient(model)
+from basic_control.data.decorators import provider
 
 
 def _check(model: Any) -> str:
@@ -17,4 +11,9 @@ def _check(model: Any) -> str:
     return "provider replay takes no key" if model.key_place else ""
 
 
-UNIT = Provider(name="replay", version=1, open=_open, check=_check, by_item=True)
+@provider(check=_check, by_item=True)
+def replay(model: Any) -> Any:
+    """Return a client that answers from the file."""
+    from basic_control.tasks.models.replay import ReplayClient
+
+    return ReplayClient(model)

@@ -4,15 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from basic_control.config.models import Judge
-from basic_control.data.records import Provider
+from basic_control.data.decorators import provider
 
 STEPS = ("split", "entails", "support", "correctness", "groundedness")
-
-
-def _open(_model: Any) -> Any:
-    from basic_control.tasks.models.rules import RulesClient
-
-    return RulesClient()
 
 
 def _decide(step: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -27,4 +21,9 @@ def _check(model: Any) -> str:
     return "provider rules takes no key" if model.key_place or model.api_key_env else ""
 
 
-UNIT = Provider(name="rules", version=1, open=_open, check=_check, rules=STEPS, decide=_decide)
+@provider(check=_check, rules=STEPS, decide=_decide)
+def rules(_model: Any) -> Any:
+    """Return a client that answers judges' questions by rule."""
+    from basic_control.tasks.models.rules import RulesClient
+
+    return RulesClient()

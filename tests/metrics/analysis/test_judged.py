@@ -30,7 +30,7 @@ from basic_control.metrics.analysis.passports import Passport
 from basic_control.metrics.analysis.policy import Gate
 from basic_control.metrics.analysis.scores import Circumstances
 from basic_control.metrics.judging import Aggregate, Judgement, Session, combine
-from basic_control.metrics.response_groundedness import UNIT as GROUNDEDNESS
+from basic_control.metrics.response_groundedness import response_groundedness
 from basic_control.metrics.stats.calibration import contrast
 from basic_control.metrics.stats.intervals import Interval, MeanEstimate, Share
 from basic_control.metrics.stats.labelled import Powered, prediction_powered
@@ -157,11 +157,11 @@ def rated(value: int | None) -> Session:
     """Return a judge's ended session that rated a reply so, or failed."""
     found = {} if value is None else {"rate": {"rating": Judgement(str(value), float(value))}}
     return Session(
-        GROUNDEDNESS,
+        response_groundedness,
         {"response": "It is so.", "retrieved_contexts": ["Another text that does not say it."]},
-        options_of(GROUNDEDNESS, {}),
+        options_of(response_groundedness, {}),
         "en",
-        len(GROUNDEDNESS.steps),
+        len(response_groundedness.steps),
         found,
         n_calls=1,
         failure="" if value is not None else "rate: unparsable reply",

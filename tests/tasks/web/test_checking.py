@@ -11,7 +11,7 @@ import pytest
 
 from basic_control.data.options import options_of
 from basic_control.data.tables import EVIDENCE
-from basic_control.metrics.citation.citation import UNIT
+from basic_control.metrics.citation.citation import citation_score
 from basic_control.tasks.store.samples import SampleRow
 from basic_control.tasks.store.tables import Store
 from basic_control.tasks.web import NetworkPolicy, check
@@ -123,11 +123,11 @@ def test_the_metric_reads_the_evidence(encyclopedia: Site) -> None:
         for row in frame.iter_rows(named=True)
     }
     sample = {**one.sample, "evidence": evidence, "short_answers": ["1912"]}
-    options = options_of(UNIT, {"mode": "closed_book"})
-    rows = UNIT.score(sample, {}, options).details["citations"]
+    options = options_of(citation_score, {"mode": "closed_book"})
+    rows = citation_score.score(sample, {}, options).details["citations"]
     assert [row["verification"] for row in rows] == ["VERIFIED", "LIKELY_FABRICATED"]
     assert QUOTE in rows[0]["span"]
-    asked = list(UNIT.steps[0].rows(sample, {}, options))
+    asked = list(citation_score.steps[0].rows(sample, {}, options))
     assert [question.values["kind"] for question in asked] == ["fetched", "quote"]
 
 

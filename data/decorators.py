@@ -1,8 +1,11 @@
-"""Plug-ins as decorated functions: `metric`, `family`, `loader`, `provider`.
+"""Units as decorated functions: `metric`, `family`, `loader`, `provider`, for plug-ins and for our own.
 
-A decorator returns the unit itself, as `UNIT` would hold it. Parameters with a default are the unit's options.
+A decorator returns the unit itself, as `UNIT` would hold it. Parameters with a default are the unit's options. A
+function with the parameters of a unit's own function is called as it is: `(sample, replies, options)` of a metric,
+`(options, required)` of a loader, `(model)` of a provider, which returns a client.
 """
 
+import importlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial, wraps
@@ -13,8 +16,16 @@ from basic_control.data.plugins import declare
 from basic_control.data.records import Family, Found, Item, Loader, Metric, Provider, Sample, Score, Verdict
 
 Function = Callable[..., Any]
-_FULL_FORM = ("sample", "found", "options")
-"""Parameters of a metric's `score`, as a `UNIT` has it."""
+Needs = Sequence[str] | Callable[[Mapping[str, Any]], Iterable[str]]
+"""Columns that a metric needs, or a function of its options that names them."""
+Files = Sequence[str] | Callable[[Mapping[str, Any]], Iterable[Path]]
+"""Options of a loader that hold paths, or a function of its options that returns its files."""
+_SCORES = {("sample", replies, "options") for replies in ("found", "replies", "")}
+"""Parameters of a metric's `score`, without the underscore of those that it does not use."""
+_LOADS = ("options", "required")
+"""Parameters of a loader's `load`, likewise."""
+_OPENS = ("model",)
+"""The parameter of a provider's `open`."""
 _ALWAYS_THERE = frozenset({"sample", "response", "answer", "prompt", "language"})
 """Columns that every sample has."""
 
@@ -34,6 +45,11 @@ def _read_columns(function: Function) -> tuple[str, ...]:
     return tuple(parameter.name for parameter in required if parameter.kind not in variable)
 
 
+def _name_parameters(function: Function) -> tuple[str, ...]:
+    """Return the names of a function's required parameters, as they are called where they are used."""
+    return tuple(name.strip("_") for name in _read_columns(function))
+
+
 def _returns_truth(function: Function) -> bool:
     return inspect.signature(function).return_annotation in {bool, "bool"}
 
@@ -45,7 +61,7 @@ def metric(
     *,
     name: str = "",
     version: int = 1,
-    needs: Sequence[str] | None = None,
+    needs: Needs | None = None,
     yes_no: bool | None = None,
     scores_empty: bool = False,
     **fields: Any,
@@ -56,7 +72,7 @@ def metric(
     *,
     name: str = "",
     version: int = 1,
-    needs: Sequence[str] | None = None,
+    needs: Needs | None = None,
     yes_no: bool | None = None,
     scores_empty: bool = False,
     **fields: Any,
@@ -65,8 +81,9 @@ def metric(
 
     A parameter without a default is a column by its name (`response`, `answer`, those of the row), or `sample`, all
     of them. It returns a boolean, a number from 0 to 1, or a `Score`; None: not applicable. An empty response is
-    `no_answer` and scores 0, unless `scores_empty`. `needs` are the columns that rows must have; default: the
-    parameters. `yes_no`: every value is 0 or 1; default: as annotated, `-> bool`. `fields` are others of `Metric`.
+    `no_answer` and scores 0, unless `scores_empty`. `needs` are the columns that rows must have, or a function of
+    the options that names them; default: the parameters. `yes_no`: every value is 0 or 1; default: as annotated,
+    `-> bool`. `fields` are others of `Metric`.
     """
     if function is None:
         facts = {"name": name, "version": version, "needs": needs, "yes_no": yes_no, "scores_empty": scores_empty}
@@ -79,28 +96,32 @@ def _metric(
     *,
     name: str,
     version: int,
-    needs: Sequence[str] | None,
+    needs: Needs | None,
     yes_no: bool | None,
     scores_empty: bool,
     **fields: Any,
 ) -> Metric:
     columns = _read_columns(function)
     score: Function = function
-    # A function of today's form is called as it is.
-    if columns == _FULL_FORM:
+    if _name_parameters(function) in _SCORES:
         columns = ()
     else:
         score = wraps(function)(partial(_score, function, columns, scores_empty=scores_empty))
+    # Whatever else it reads, rows must have.
     if needs is None:
         needs = [column for column in columns if column not in _ALWAYS_THERE]
+    if not callable(needs):
+        needs = tuple(needs)
+    if yes_no is None:
+        yes_no = _returns_truth(function)
     fields = {"options": _options_of(function), **fields}
     unit = Metric(
         name=name or function.__name__,
         version=version,
         bounds=(0.0, 1.0),
         score=score,
-        needs=tuple(needs),
-        yes_no=_returns_truth(function) if yes_no is None else yes_no,
+        needs=needs,
+        yes_no=yes_no,
         **fields,
     )
     return declare(unit, function.__module__)
@@ -213,7 +234,7 @@ def _family(
 def loader(function: Function, /) -> Loader: ...
 @overload
 def loader(
-    *, name: str = "", version: int = 1, files: Sequence[str] = (), **fields: Any
+    *, name: str = "", version: int = 1, files: Files = (), **fields: Any
 ) -> Callable[[Function], Loader]: ...
 def loader(
     function: Function | None = None,
@@ -221,29 +242,34 @@ def loader(
     *,
     name: str = "",
     version: int = 1,
-    files: Sequence[str] = (),
+    files: Files = (),
     **fields: Any,
 ) -> Loader | Callable[[Function], Loader]:
     """Make a loader of a function that yields rows: mappings of columns, or `Item`s.
 
-    `files` names the options that hold paths: a run reads these anew when they change. `fields` are others of
-    `Loader`.
+    `files` names the options that hold paths, or is a function of the options that returns them: a run reads these
+    anew when they change. `fields` are others of `Loader`.
     """
     if function is None:
         return partial(_loader, name=name, version=version, files=files, **fields)
     return _loader(function, name=name, version=version, files=files)
 
 
-def _loader(function: Function, *, name: str, version: int, files: Sequence[str], **fields: Any) -> Loader:
+def _loader(function: Function, *, name: str, version: int, files: Files, **fields: Any) -> Loader:
     @wraps(function)
-    def load(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
+    def load_rows(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
         for index, row in enumerate(function(**options)):
             yield row if isinstance(row, Item) else _item(row, index)
 
-    def paths_in(options: Mapping[str, Any]) -> Iterable[Path]:
+    def list_files(options: Mapping[str, Any]) -> Iterable[Path]:
+        if callable(files):
+            return files(options)
         return [Path(str(options[option])) for option in files]
 
-    fields = {"options": _options_of(function), "files": paths_in, **fields}
+    load: Function = load_rows
+    if _name_parameters(function) == _LOADS:
+        load = function
+    fields = {"options": _options_of(function), "files": list_files, **fields}
     unit = Loader(name=name or function.__name__, version=version, load=load, **fields)
     return declare(unit, function.__module__)
 
@@ -275,8 +301,8 @@ def provider(
     """Make a provider of a function of the prompt, or a coroutine: what it returns is the reply.
 
     By name it may also take `system`, `messages`, `parameters`, `item` and `model`, the entry's name for the model.
-    It returns a text, or a mapping with `text`, as a function in docs/applications.md does. `fields` are others of
-    `Provider`.
+    It returns a text, or a mapping with `text`, as a function in docs/applications.md does. A function of `model`
+    alone, the entry of the configuration, returns a client. `fields` are others of `Provider`.
     """
     if function is None:
         return partial(_provider, name=name, version=version, **fields)
@@ -285,13 +311,15 @@ def provider(
 
 def _provider(function: Function, *, name: str, version: int, **fields: Any) -> Provider:
     provider_name = name or function.__name__
+    if _name_parameters(function) == _OPENS:
+        unit = Provider(name=provider_name, version=version, open=function, **fields)
+        return declare(unit, function.__module__)
 
-    # What talks to models is imported only where one is asked.
+    # What talks to models is imported only where one is asked, and stands above this room.
     @wraps(function)
     def open_client(model: Any) -> Any:
-        from basic_control.tasks.models.functions import FunctionClient
-
-        return FunctionClient(model, function, {"provider": provider_name, "version": str(version)})
+        client = importlib.import_module("basic_control.tasks.models.functions").FunctionClient
+        return client(model, function, {"provider": provider_name, "version": str(version)})
 
     is_shown_items = "item" in inspect.signature(function).parameters
     fields = {
