@@ -17,7 +17,7 @@ SEVERAL = (("exact_match", "contains"), ("exact_match", "similarity"), ("exact_m
 class Reply:
     """How a call ended: a text, perhaps cut at its token limit, or no reply.
 
-    `state`: why it has no value by the metric `of`, by default by any.
+    `state`: why it has no value by the metric `of`, by default by any; `cause`: the kind of error of a failed call.
     """
 
     text: str = ""
@@ -25,6 +25,7 @@ class Reply:
     failed: bool = False
     state: str = ""
     of: str = ""
+    cause: str = "server"
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,10 @@ def _score(draw: st.DrawFn, metrics: Mapping[str, Mapping[str, Any]]) -> Any:
 
 
 @st.composite
-def drawn_suites(draw: st.DrawFn, name: str, models: tuple[str, ...], repeats: int) -> Suite:
-    """Draw a suite: 3 to 24 rows, some of them twice."""
+def drawn_suites(draw: st.DrawFn, name: str, models: tuple[str, ...], repeats: int, most: int) -> Suite:
+    """Draw a suite: 3 rows to `most`, some of them twice."""
     metrics = _metrics(draw)
-    n = draw(st.integers(3, 24))
+    n = draw(st.integers(3, most))
     twice = draw(st.sampled_from((0, 0, 0, 1, 3)))
     templates = draw(st.sampled_from((0, 0, 0, 3, 6, 11)))
     columns = [{"template": f"t{i % templates}"} if templates else {} for i in range(n)]
@@ -155,12 +156,12 @@ def joined_name(score: Any) -> str:
 
 
 @st.composite
-def runs(draw: st.DrawFn, *, is_recorded: bool = False) -> Run:
+def runs(draw: st.DrawFn, *, is_recorded: bool = False, most: int = 24) -> Run:
     """Draw a run of one to three suites by one or two models; recorded replies are one model's, and none failed."""
     models = ("m0", "m1")[: 1 if is_recorded else draw(st.sampled_from((1, 1, 2)))]
     repeats = 1 if is_recorded else draw(st.sampled_from((1, 1, 1, 2, 3)))
     listed = tuple(
-        draw(drawn_suites(name, models, repeats)) for name in ("s0", "s1", "s2")[: draw(st.integers(1, 3))]
+        draw(drawn_suites(name, models, repeats, most)) for name in ("s0", "s1", "s2")[: draw(st.integers(1, 3))]
     )
     if all(suite.weight == 0 and len(headline_names(suite)) == 1 for suite in listed):
         listed = (replace(listed[0], weight=1.0), *listed[1:])

@@ -3,7 +3,7 @@
 import csv
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,17 @@ from basic_control.data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
 from basic_control.data.units import identity_of
 from basic_control.flows.runs import provenance
 from basic_control.metrics.analysis.document import document as document_of
+from basic_control.metrics.analysis.results import Results, SuiteFindings
 from basic_control.tasks.aggregate import aggregate
 from basic_control.tasks.findings import find_suite
 from basic_control.tasks.gate import gate
 from basic_control.tasks.generate import items_of
-from basic_control.tasks.plan import Identities, resolve
+from basic_control.tasks.plan import Identities, Plan, resolve
 from basic_control.tasks.report import exports, junit, markdown
 from basic_control.tasks.report.report_data import ReportData, gather
 from basic_control.tasks.results import results
 from basic_control.tasks.score import join_metrics, measure
+from basic_control.tasks.store import manifest as manifests
 from basic_control.tasks.store.tables import Store
 from tests.helpers.inside import call
 from tests.oracle.draws import Reply, Run
@@ -42,9 +44,24 @@ class Output:
     tables: Mapping[str, list[dict[str, str]]]
 
 
-def configuration(run: Run, folder: Path, *, is_recorded: bool = False) -> dict[str, Any]:
-    """Return a run's configuration; its rows are written to files, with their replies where these are recorded."""
+@dataclass(frozen=True)
+class Measured:
+    """A run whose replies are scored: its plan, its store, its tables, and what each suite shows."""
+
+    plan: Plan
+    store: Store
+    tables: Tables
+    identities: Identities
+    findings: tuple[SuiteFindings, ...]
+
+
+def configuration(run: Run, folder: Path, *, is_recorded: bool = False, **keys: Any) -> dict[str, Any]:
+    """Return a run's configuration; its rows are written to files, with their replies where these are recorded.
+
+    `keys` are the configuration's other ones.
+    """
     suites = []
+    folder.mkdir(exist_ok=True)
     for suite in run.suites:
         path = folder / f"{suite.name}.jsonl"
         rows: list[dict[str, Any]] = [
@@ -65,12 +82,12 @@ def configuration(run: Run, folder: Path, *, is_recorded: bool = False) -> dict[
     store = {"root": str(folder / "store"), "runs": str(folder / "runs")}
     return {
         "models": models, "suites": suites, "threshold": run.threshold, "gate": run.gate,
-        "undecided": run.undecided, "repeats": run.repeats, "store": store, "report": {"html": False},
+        "undecided": run.undecided, "repeats": run.repeats, "store": store, "report": {"html": False}, **keys,
     }  # fmt: skip
 
 
 def _response(request_id: str, reply: Reply) -> dict[str, Any]:
-    ended = {"error": "the server answered 500", "error_kind": "server"} if reply.failed else {}
+    ended = {"error": f"no reply: {reply.cause}", "error_kind": reply.cause} if reply.failed else {}
     finish = None if reply.failed else "length" if reply.cut else "stop"
     text = None if reply.failed else reply.text
     return {
@@ -121,11 +138,11 @@ def _tables(run: Run, given: Settings, store: Store) -> dict[str, Tables]:
     return tables
 
 
-def drive(run: Run, folder: Path) -> Output:
-    """Score, measure, decide and write a run."""
-    given = Settings.model_validate(configuration(run, folder))
-    store, plan = Store(given.store.root), resolve(given)
-    parts = _tables(run, given, store)
+def measure_run(run: Run, declared: Mapping[str, Any]) -> Measured:
+    """Score and measure a run by its configuration."""
+    settings = Settings.model_validate(declared)
+    store, plan = Store(settings.store.root), resolve(settings)
+    parts = _tables(run, settings, store)
     identities = Identities({name: {"provider": "ollama"} for name in run.models}, {})
     findings = [find_suite(plan, suite, parts[suite.name], identities, 0) for suite in plan.suites]
     tables = Tables(
@@ -133,17 +150,46 @@ def drive(run: Run, folder: Path) -> Output:
         queries=[result for part in parts.values() for result in part.queries],
         scores=[ref for part in parts.values() for ref in part.scores],
     )
-    summary = aggregate.function(given.store, tables.items, tables.scores, ())
-    facts = {"run": "20261105_140233", "started": "2026-11-05T14:02:33+00:00"}
-    found = results.function(plan, tables, summary, findings, run=facts, provenance=provenance(plan, identities))
-    n = sum(result.total for result in tables.queries)
-    manifest = {
-        "schema": 1, **facts, "versions": {}, "sandbox": {}, "wall_s": 1.0, "tables": {},
-        "requests": {"asked": n, "cached": 0, "answered": n, "failed": 0},
+    return Measured(plan, store, tables, identities, tuple(findings))
+
+
+def manifest_of(measured: Measured, name: str) -> dict[str, Any]:
+    """Return the manifest of a finished run."""
+    tables = measured.tables
+    refs = {
+        "items": tables.items, "requests": [result.requests for result in tables.queries],
+        "responses": [result.responses for result in tables.queries], "scores": tables.scores,
     }  # fmt: skip
+    listed = {
+        kind: [{"table": ref.table, "digest": ref.digest, "rows": ref.rows} for ref in of_kind]
+        for kind, of_kind in refs.items()
+    }
+    n = sum(result.total for result in tables.queries)
+    return {
+        "schema": manifests.SCHEMA, "run": name, "started": "2026-11-05T14:02:33+00:00", "status": "completed",
+        "versions": {}, "sandbox": {}, "wall_s": 1.0, "tables": listed,
+        "requests": {"asked": n, "cached": 0, "answered": n, "failed": 0},
+        **provenance(measured.plan, measured.identities),
+    }  # fmt: skip
+
+
+def decide_run(measured: Measured, folder: Path, change: Callable[[Results], Results] = lambda it: it) -> Output:
+    """Decide a run that is measured, write it and read its files back; `change` adds to its results."""
+    plan, store, tables = measured.plan, measured.store, measured.tables
+    summary = aggregate.function(plan.store, tables.items, tables.scores, ())
+    manifest = manifest_of(measured, "20261105_140233")
+    facts = {key: manifest[key] for key in ("run", "started")}
+    found = change(results.function(
+        plan, tables, summary, measured.findings, run=facts, provenance=provenance(plan, measured.identities)
+    ))  # fmt: skip
     data = gather(store, tables, summary, plan=plan, manifest=manifest, results=found,
                   verdict=gate.function(found, plan.policy))  # fmt: skip
     return written(data, folder)
+
+
+def drive(run: Run, folder: Path) -> Output:
+    """Score, measure, decide and write a run."""
+    return decide_run(measure_run(run, configuration(run, folder)), folder)
 
 
 def written(data: ReportData, folder: Path) -> Output:

@@ -104,6 +104,16 @@ JOINS: Mapping[str, Callable[[Sequence[Fraction]], Fraction]] = {
 """What makes a question's value of its repeats' values."""
 
 
+def clusters_of(suite: Suite, texts: Iterable[str]) -> tuple[tuple[int, ...], ...]:
+    """Return the places of those questions that share a template, two of them or more."""
+    template_of = {question.text: question.columns.get("template") for question in suite.questions}
+    places: dict[str, list[int]] = {}
+    for place, text in enumerate(texts):
+        if template := template_of[text]:
+            places.setdefault(template, []).append(place)
+    return tuple(tuple(shared) for shared in places.values() if len(shared) > 1)
+
+
 @dataclass(frozen=True)
 class Part:
     """A model by one metric of a suite: each question's observations by repeat."""
@@ -132,20 +142,19 @@ class Part:
         """How many observations have a value."""
         return sum(observation.at("value") is not None for observation in self.observations)
 
+    def values(self, end: str = "value") -> dict[str, Fraction]:
+        """Return what each question comes to, where it does; repeats enter by their mean (section 9)."""
+        join = JOINS[self.suite.options.get("gate_on", "mean")]
+        observed = {text: [row.at(end) for row in repeats] for text, repeats in self.questions.items()}
+        present = {text: [value for value in values if value is not None] for text, values in observed.items()}
+        return {text: join(values) for text, values in present.items() if values}
+
     def score(self, end: str = "value") -> Score:
-        """Return the mean over questions; repeats enter by their mean (section 9)."""
-        units: list[Fraction] = []
-        templates: dict[str, list[int]] = {}
-        template_of = {question.text: question.columns.get("template") for question in self.suite.questions}
-        for text, repeats in self.questions.items():
-            values = [value for observation in repeats if (value := observation.at(end)) is not None]
-            if not values:
-                continue
-            if template := template_of[text]:
-                templates.setdefault(template, []).append(len(units))
-            units.append(JOINS[self.suite.options.get("gate_on", "mean")](values))
-        clusters = tuple(tuple(places) for places in templates.values() if len(places) > 1)
-        return Score(mean(units) if units else None, tuple(units), self.is_binary, clusters)
+        """Return the mean over questions."""
+        values = self.values(end)
+        units = tuple(values.values())
+        clusters = clusters_of(self.suite, values)
+        return Score(mean(units) if units else None, units, self.is_binary, clusters)
 
     @property
     def is_binary(self) -> bool:
@@ -198,6 +207,21 @@ class Headline:
             return Score(None, ())
         whole = sum(weight for weight, _ in scores)
         return Score(sum((weight / whole * (score.mean or 0) for weight, score in scores), Fraction(0)), ())
+
+    def values(self, end: str = "value") -> dict[str, Fraction]:
+        """Return what each question comes to by the parts that apply to it, where all of them do."""
+        columns = [(weight, part.values(end), part) for weight, part in self.parts]
+        found = {}
+        for text in columns[0][2].questions:
+            shares = [
+                (weight, values.get(text))
+                for weight, values, part in columns
+                if any(row.status != "not_applicable" for row in part.questions[text])
+            ]
+            if shares and all(value is not None for _, value in shares):
+                whole = sum(weight for weight, _ in shares)
+                found[text] = sum((weight / whole * (value or 0) for weight, value in shares), Fraction(0))
+        return found
 
     def outcome(self, gate: str, intervals: Intervals) -> str:
         """Return the verdict at the headline's threshold."""

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 
+from tests.oracle.baselines import check_sequel, drive_sequel, sequels
 from tests.oracle.draws import Question, Reply, Run, Suite, edited, runs
 from tests.oracle.held_against import check
+from tests.oracle.pairs import Sequel
 from tests.oracle.product import command, drive
 
-DRAWS = int(os.environ.get("ORACLE_DRAWS", "100"))
+DRAWS = int(os.environ.get("ORACLE_DRAWS", "40"))
 
 QUESTIONS = (Question("q", "a"), Question("q", "b"), Question("r", "a"))
 REPLIES = {("m0", row, 0): Reply("a", cut=row < 2) for row in range(3)}
@@ -27,8 +29,15 @@ def test_a_run_is_what_the_rules_say(run: Run) -> None:
         check(drive(run, Path(folder)), run)
 
 
+@settings(max_examples=max(DRAWS // 4, 1))
+@given(sequels())
+def test_a_comparison_with_a_baseline_is_what_the_rules_say(sequel: Sequel) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        check_sequel(drive_sequel(sequel, Path(folder)), sequel)
+
+
 @pytest.mark.slow
-@settings(max_examples=DRAWS)
+@settings(max_examples=max(DRAWS, 100))
 @given(runs(is_recorded=True))
 def test_a_command_on_recorded_replies_says_and_ends_as_the_rules_say(run: Run) -> None:
     with tempfile.TemporaryDirectory() as folder:
