@@ -20,7 +20,7 @@ from basic_control.data.exam import MOST
 from basic_control.data.options import OFF, Frozen, Number, Seed, names, settle
 from basic_control.data.plugins import discover, find
 from basic_control.data.records import Provider
-from basic_control.data.truncation import sent_limit
+from basic_control.data.truncation import find_sent_limit
 
 BATCH_PRICE = 0.5
 """The price of a batched call as a share of the full price: what every server with batches charges."""
@@ -200,7 +200,7 @@ class Model(Frozen):
     @property
     def token_limit(self) -> int:
         """The limit of tokens per reply that is sent: `extra` may set it under its server's name."""
-        return sent_limit({"max_tokens": self.max_tokens, **self.extra}) or self.max_tokens
+        return find_sent_limit({"max_tokens": self.max_tokens, **self.extra}) or self.max_tokens
 
     @property
     def concurrency(self) -> int:

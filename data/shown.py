@@ -63,7 +63,9 @@ class Shown:
     @property
     def titles(self) -> Mapping[str, Text]:
         """The declared parts with their titles."""
-        return self.parts if isinstance(self.parts, Mapping) else {name: {} for name in self.parts}
+        if isinstance(self.parts, Mapping):
+            return self.parts
+        return {name: {} for name in self.parts}
 
 
 def read_shown(path: Path, **of: Callable[[Mapping[str, Any]], Any]) -> Shown:
@@ -73,15 +75,17 @@ def read_shown(path: Path, **of: Callable[[Mapping[str, Any]], Any]) -> Shown:
     """
     import yaml
 
-    told = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
-    crossings, distributions = told.pop("crossings", {}), told.pop("distributions", {})
-    for one in crossings.values():
-        cells = one.get("reasons", {}).items()
-        one["reasons"] = {(row, column): text for row, texts in cells for column, text in texts.items()}
-        one["alert"] = tuple(one["alert"])
+    document = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    crossings: list[Crossing] = []
+    for name, parts in document.pop("crossings", {}).items():
+        reasons: dict[tuple[str, str], str] = {}
+        for row, texts in parts.pop("reasons", {}).items():
+            reasons |= {(row, column): text for column, text in texts.items()}
+        crossings.append(Crossing(name, of[name], alert=tuple(parts.pop("alert")), reasons=reasons, **parts))
+    distributions = document.pop("distributions", {}).items()
     return Shown(
-        headline=tuple(told.pop("headline", ())),
-        crossings=tuple(Crossing(name, of[name], **one) for name, one in crossings.items()),
-        distributions=tuple(Distribution(name, of[name], **one) for name, one in distributions.items()),
-        **told,
+        headline=tuple(document.pop("headline", ())),
+        crossings=tuple(crossings),
+        distributions=tuple(Distribution(name, of[name], **parts) for name, parts in distributions),
+        **document,
     )

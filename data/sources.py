@@ -34,13 +34,13 @@ class PublicFile:
     def suffix(self) -> str:
         """The file name's extension, which gives its format."""
         path = Path(self.url)
-        return Path(path.stem).suffix + path.suffix if path.suffix == ".gz" else path.suffix
+        if path.suffix != ".gz":
+            return path.suffix
+        return Path(path.stem).suffix + path.suffix
 
 
-SOURCES: Mapping[str, PublicFile] = {
-    name: PublicFile(**file)
-    for name, file in json.loads(Path(__file__).with_name("sources.json").read_text(encoding="utf-8")).items()
-}
+_DECLARED = json.loads(Path(__file__).with_name("sources.json").read_text(encoding="utf-8"))
+SOURCES: Mapping[str, PublicFile] = {name: PublicFile(**file) for name, file in _DECLARED.items()}
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "mgsm": ("mgsm_en", "mgsm_ru", "mgsm_zh"),
     "begin": ("begin_dev", "begin_test"),
@@ -52,8 +52,9 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 
 def folder() -> Path:
     """Return the data folder: $BASIC_CONTROL_DATA, or basic-control in the user's data folder."""
-    if named := os.environ.get("BASIC_CONTROL_DATA"):
-        return Path(named)
+    path = os.environ.get("BASIC_CONTROL_DATA")
+    if path:
+        return Path(path)
     return platformdirs.user_data_path("basic-control", appauthor=False)
 
 
@@ -69,7 +70,7 @@ def locate(source: str | Path) -> Path:
         InputError: there is no such file; the message says how to get it.
     """
     name = str(source)
-    path = local_path(name) if name in SOURCES else Path(source)
+    path = _find_path(name)
     if path.is_file():
         return path
     if name in SOURCES:
@@ -78,15 +79,20 @@ def locate(source: str | Path) -> Path:
         )
     if name in GROUPS:
         raise InputError(f"{name!r} is a group of data sets; expected one of {', '.join(GROUPS[name])}.")
-    known = ", ".join(("sample", *SOURCES))
-    raise InputError(f"{path}: no such file. Give a file, or one of {known}.")
+    names = ", ".join(("sample", *SOURCES))
+    raise InputError(f"{path}: no such file. Give a file, or one of {names}.")
 
 
-def given_file(source: str, sample: Path) -> Path:
+def _find_path(source: str) -> Path:
+    """Return the path of a data set's file, whether it is there or not: of a fetched one, or the user's."""
+    return local_path(source) if source in SOURCES else Path(source)
+
+
+def find_data_file(source: str, sample: Path) -> Path:
     """Return the file of a data set: the shipped sample, a fetched one, or the user's."""
     if source == "sample":
         return sample
-    return local_path(source) if source in SOURCES else Path(source)
+    return _find_path(source)
 
 
 # The endings of a file of rows, such as .jsonl and .csv.gz.
@@ -97,4 +103,4 @@ def name_of(source: str) -> str:
     """Return a data set's name for the column `family`."""
     name = Path(source).name
     # A dot within a name, as in v3.1.jsonl, belongs to it.
-    return name if source == "sample" else _ENDINGS.sub("", name) or name
+    return _ENDINGS.sub("", name) or name

@@ -35,35 +35,44 @@ class TableSchema:
             InputError: it does not; the message names the columns.
         """
         expected = dict(self.columns)
-        if lacks := [name for name in self.added if name not in frame.columns]:
-            order = [name for name in expected if name in {*frame.columns, *lacks}]
-            frame = frame.with_columns(pl.lit(None, expected[name]).alias(name) for name in lacks).select(order)
-        found = dict(frame.schema)
-        here = f"table {self.name}{where and f' in {where}'}"
-        if found != expected:
-            wrong = [
-                f"{name}: {found.get(name, 'missing')} instead of {expected.get(name, 'nothing')}"
-                for name in {**expected, **found}
-                if found.get(name) != expected.get(name)
-            ]
-            raise InputError(f"{here}: {'; '.join(wrong)}.")
+        if not frame.schema.keys() >= {*self.added}:
+            frame = self._add_missing(frame)
+        schema = dict(frame.schema)
+        location = f"table {self.name}{where and f' in {where}'}"
+        if schema != expected:
+            problems = []
+            for name in {**expected, **schema}:
+                actual, declared = schema.get(name, "missing"), expected.get(name, "nothing")
+                if actual != declared:
+                    problems.append(f"{name}: {actual} instead of {declared}")
+            raise InputError(f"{location}: {'; '.join(problems)}.")
         if self.key and frame.select(pl.struct(self.key).is_duplicated().any()).item():
-            raise InputError(f"{here}: duplicate rows by {', '.join(self.key)}.")
+            raise InputError(f"{location}: duplicate rows by {', '.join(self.key)}.")
         return frame
 
+    def _add_missing(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Add the columns that tables of earlier versions lack, in their places."""
+        for name in self.added:
+            if name not in frame.columns:
+                frame = frame.with_columns(pl.lit(None, self.columns[name]).alias(name))
+        # Columns that are not this table's stay out: its other columns are still compared.
+        return frame.select([name for name in self.columns if name in frame.columns])
 
-def _declared(told: Mapping[str, Any]) -> dict[str, TableSchema]:
+
+def _read_tables(document: Mapping[str, Any]) -> dict[str, TableSchema]:
     """Return the tables that the YAML file declares."""
-    types = {name: getattr(pl, kind)() for kind, names in told["types"].items() for name in names.split()}
-    found = {}
-    for table, parts in told["tables"].items():
-        listed = {part: tuple(names.split()) for part, names in parts.items()}
-        columns = {name: types[name] for name in listed.pop("columns")}
-        found[table] = TableSchema(table, columns, **listed)
-    return found
+    types: dict[str, pl.DataType] = {}
+    for kind, columns in document["types"].items():
+        types |= dict.fromkeys(columns.split(), getattr(pl, kind)())
+    tables = {}
+    for table, texts in document["tables"].items():
+        parts = {part: tuple(names.split()) for part, names in texts.items()}
+        columns = {name: types[name] for name in parts.pop("columns")}
+        tables[table] = TableSchema(table, columns, **parts)
+    return tables
 
 
-TABLES: Mapping[str, TableSchema] = _declared(read_beside(__file__))
+TABLES: Mapping[str, TableSchema] = _read_tables(read_beside(__file__))
 ITEMS, REQUESTS, RESPONSES = TABLES["items"], TABLES["requests"], TABLES["responses"]
 VERDICTS, JUDGEMENTS, EVIDENCE = TABLES["verdicts"], TABLES["judgements"], TABLES["evidence"]
 SCORES, SUMMARY = TABLES["scores"], TABLES["summary"]

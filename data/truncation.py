@@ -24,7 +24,7 @@ def is_cut(reply: Mapping[str, Any]) -> bool:
         return True
     if reply["text"] is None or reply["text"].strip() or not (reply["reasoning"] or "").strip():
         return False
-    limit = sent_limit(json.loads(reply["payload"] or "{}").get("parameters") or {})
+    limit = find_sent_limit(json.loads(reply["payload"] or "{}").get("parameters") or {})
     return limit is not None and reply["tokens_out"] is not None and reply["tokens_out"] >= limit
 
 
@@ -35,7 +35,7 @@ def is_thinking_alone(reply: Mapping[str, Any]) -> bool:
     return not is_cut(reply)
 
 
-def sent_limit(parameters: Mapping[str, Any]) -> int | None:
+def find_sent_limit(parameters: Mapping[str, Any]) -> int | None:
     """Return the token limit of a request with these parameters; None without one (Ollama's -1)."""
     limit = next((parameters[name] for name in NAMES if isinstance(parameters.get(name), int)), 0)
     return limit if limit > 0 else None

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ from basic_control.data.errors import InputError
 from basic_control.data.files import Row, convert_text, read_file_rows
 from basic_control.data.options import Frozen
 from basic_control.data.records import Item
-from basic_control.data.sources import SAMPLES, given_file, locate
+from basic_control.data.sources import SAMPLES, find_data_file, locate
 
 SAMPLE = SAMPLES / "nq.jsonl"
 """The shipped sample: facts in the project's own words, English and Russian."""
@@ -38,7 +39,7 @@ class Options(Frozen):
     sample: Sampling = Sampling(n=5)
 
 
-def questions(
+def read_questions(
     source: str | Path = "sample", *, language: str = "", passages: bool = True, seed: int = 50
 ) -> list[Item]:
     """Read a data set: `sample`, a fetched one, or a Parquet, JSONL or JSONL.gz file in one of the known forms.
@@ -51,41 +52,50 @@ def questions(
     Raises:
         InputError: no such file, an unknown form, a broken line, or nothing left.
     """
-    path = SAMPLE if str(source) == "sample" else locate(source)
-    converted = (_convert(raw, f"{path}, row {n}", seed) for n, raw in enumerate(read_file_rows(path), 1))
-    kept = [one for one in converted if one is not None and language in {"", one.language}]
-    if not kept:
-        wanted = f" in language {language!r}" if language else ""
-        raise InputError(f"{path}: no question with an answer{wanted}; expected {_FORMS}.")
+    path = SAMPLE
+    if str(source) != "sample":
+        path = locate(source)
+    items: list[Item] = []
+    for number, raw in enumerate(read_file_rows(path), 1):
+        item = _convert_row(raw, f"{path}, row {number}", seed)
+        if item is not None and language in {"", item.language}:
+            items.append(item)
+    if not items:
+        scope = language and f" in language {language!r}"
+        raise InputError(f"{path}: no question with an answer{scope}; expected {_FORMS}.")
     if not passages:
-        return [replace(one, facts={**one.facts, "passages": []}) for one in kept]
-    if without := sum(not one.facts["passages"] for one in kept):
+        return [replace(item, facts={**item.facts, "passages": []}) for item in items]
+    n_without = sum(not item.facts["passages"] for item in items)
+    if n_without:
         raise InputError(
-            f"{path}: {without} of {len(kept)} questions have no passages "
+            f"{path}: {n_without} of {len(items)} questions have no passages "
             "(NQ-open has none). Use `mode: closed_book`, or data with passages."
         )
-    return kept
+    return items
 
 
-def _convert(raw: Row, where: str, seed: int) -> Item | None:
+def _convert_row(raw: Row, where: str, seed: int) -> Item | None:
     """Convert one row to the common form; None if the question has no answer."""
     if "annotations" in raw and ("question_text" in raw or "question_tokens" in raw):
         try:
-            return _original(raw)
+            return _read_original(raw)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise InputError(f"{where}: not the original form; {error} is missing or wrong.") from error
-    form = next((name for name in ("short_answers", "ctxs", "answer") if name in raw and "question" in raw), "")
-    if not form:
+    # Each form has a column that no other has.
+    form = next(filter(raw.__contains__, ("short_answers", "ctxs", "answer")), None)
+    if form is None or "question" not in raw:
         raise InputError(f"{where}: found columns {', '.join(map(str, raw))}; expected {_FORMS}.")
-    question = _text(raw, "question", where)
+    question = _read_text(raw, "question", where)
     if not question.strip():
         raise InputError(f"{where}: empty question. Fill it in, or delete the row.")
     if form == "answer":
-        return _item(question, _texts(raw, "answer", where), language=_text(raw, "language", where))
-    return _retrieved(raw, question, where, seed) if form == "ctxs" else _prepared(raw, question, where)
+        return _build_item(question, _read_texts(raw, "answer", where), language=_read_text(raw, "language", where))
+    if form == "ctxs":
+        return _read_retrieved(raw, question, where, seed)
+    return _read_prepared(raw, question, where)
 
 
-def _item(
+def _build_item(
     question: str,
     short_answers: list[str],
     passages: Sequence[Mapping[str, str]] = (),
@@ -105,133 +115,150 @@ def _item(
     return Item("", answer, facts, language=language or "en", stated_language=language)
 
 
-def _list(raw: Row, name: str, where: str) -> list[Any]:
+def _read_list(raw: Row, name: str, where: str) -> list[Any]:
     """Return a column's list; a single text is a list of one, and a missing value an empty list."""
     value = raw.get(name)
     if value is None or isinstance(value, list):
-        return [one for one in value or () if one is not None]
+        return [member for member in value or () if member is not None]
     if isinstance(value, str | Mapping):
         return [value] if value else []
     raise InputError(f"{where}, {name}: expected a list, found a {type(value).__name__}.")
 
 
-def _text(raw: Row, name: str, where: str) -> str:
+def _read_text(raw: Row, name: str, where: str) -> str:
     return convert_text(raw.get(name), f"{where}, {name}") or ""
 
 
-def _texts(raw: Row, name: str, where: str) -> list[str]:
-    return [convert_text(one, f"{where}, {name}") or "" for one in _list(raw, name, where)]
+def _read_texts(raw: Row, name: str, where: str) -> list[str]:
+    return [convert_text(text, f"{where}, {name}") or "" for text in _read_list(raw, name, where)]
 
 
-def _passage(one: Any, where: str) -> dict[str, str]:
-    given = one if isinstance(one, Mapping) else {"text": one}
-    return {part: convert_text(given.get(part), where) or "" for part in ("title", "text")}
+def _read_passage(value: Any, where: str) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        value = {"text": value}
+    return {part: convert_text(value.get(part), where) or "" for part in ("title", "text")}
 
 
-def _prepared(raw: Row, question: str, where: str) -> Item:
+def _read_prepared(raw: Row, question: str, where: str) -> Item:
     """Read the sample's form and nq_dev's: passages or contexts, the gold one by its number or its index from 0."""
     name = "passages" if raw.get("passages") else "contexts"
-    named, first = ("gold_index", 1) if raw.get("gold_number") is None else ("gold_number", 0)
+    gold_column, offset = "gold_number", 0
+    if raw.get(gold_column) is None:
+        gold_column, offset = "gold_index", 1
+    gold, gold_number = raw.get(gold_column), None
     try:
-        gold = None if raw.get(named) is None else int(raw[named]) + first
+        if gold is not None:
+            gold_number = int(gold) + offset
     except (TypeError, ValueError) as error:
-        raise InputError(f"{where}, {named}: expected a number, found {raw[named]!r}.") from error
-    return _item(
+        raise InputError(f"{where}, {gold_column}: expected a number, found {gold!r}.") from error
+    return _build_item(
         question,
-        _texts(raw, "short_answers", where),
-        [_passage(one, f"{where}, {name}") for one in _list(raw, name, where)],
-        long_answer=_text(raw, "long_answer", where),
-        gold_number=gold,
-        language=_text(raw, "language", where),
+        _read_texts(raw, "short_answers", where),
+        [_read_passage(passage, f"{where}, {name}") for passage in _read_list(raw, name, where)],
+        long_answer=_read_text(raw, "long_answer", where),
+        gold_number=gold_number,
+        language=_read_text(raw, "language", where),
     )
 
 
-def _retrieved(raw: Row, question: str, where: str, seed: int) -> Item:
+def _read_retrieved(raw: Row, question: str, where: str, seed: int) -> Item:
     """Read a question with retrieved passages, one of them gold; they are shuffled, since gold is first."""
-    listed = _list(raw, "ctxs", where)
-    if not all(isinstance(one, Mapping) for one in listed):
+    contexts = _read_list(raw, "ctxs", where)
+    if not all(isinstance(context, Mapping) for context in contexts):
         raise InputError(f"{where}, ctxs: expected passages with title and text.")
-    random_source("nq passages", seed, question).shuffle(listed)
-    gold = next((n for n, one in enumerate(listed, 1) if one.get("isgold")), None)
-    annotated = raw.get("nq_annotated_gold")
-    passages = [_passage(one, f"{where}, ctxs") for one in listed]
-    told = _text(annotated, "long_answer", where) if isinstance(annotated, Mapping) else ""
-    return _item(
+    random_source("nq passages", seed, question).shuffle(contexts)
+    passages = [_read_passage(context, f"{where}, ctxs") for context in contexts]
+    # Without an annotated long answer, the gold passage is the long answer.
+    annotated, long_answer = raw.get("nq_annotated_gold"), ""
+    if isinstance(annotated, Mapping):
+        long_answer = _read_text(annotated, "long_answer", where)
+    gold_number = next((number for number, context in enumerate(contexts, 1) if context.get("isgold")), None)
+    if gold_number and not long_answer:
+        long_answer = passages[gold_number - 1]["text"]
+    return _build_item(
         question,
-        _texts(raw, "answers", where),
+        _read_texts(raw, "answers", where),
         passages,
-        long_answer=told or (passages[gold - 1]["text"] if gold else ""),
-        gold_number=gold,
-        language=_text(raw, "language", where),
+        long_answer=long_answer,
+        gold_number=gold_number,
+        language=_read_text(raw, "language", where),
     )
 
 
-def _original(raw: Row) -> Item | None:
+def _read_original(raw: Row) -> Item | None:
     """Read the original form: the gold paragraph of the first annotator who gave one, every short answer.
 
     The other paragraphs of the page, nearest to the gold one first, are its distractors; none holds an answer.
     """
-    annotated = [one for one in raw["annotations"] if _has(one["long_answer"])]
-    if not annotated:
+    annotations = [annotation for annotation in raw["annotations"] if _has_tokens(annotation["long_answer"])]
+    if not annotations:
         return None
     if "document_text" in raw:
         tokens = str(raw["document_text"]).split(" ")
     else:
-        tokens = [str(one["token"]) for one in raw["document_tokens"]]
-    gold = next((one for one in annotated if one["short_answers"]), annotated[0])["long_answer"]
-    answers = [_joined(tokens, span) for one in annotated for span in one["short_answers"] if _has(span)]
-    wanted = [one.lower() for one in answers if one not in {"yes", "no"}]
-    answers += [one["yes_no_answer"].lower() for one in annotated if one["yes_no_answer"] in {"YES", "NO"}]
+        tokens = list(map(str, map(itemgetter("token"), raw["document_tokens"])))
+    gold = next(filter(itemgetter("short_answers"), annotations), annotations[0])["long_answer"]
+    answers, verdicts = list[str](), list[str]()
+    for annotation in annotations:
+        answers += [_join_span(tokens, span) for span in annotation["short_answers"] if _has_tokens(span)]
+        if annotation["yes_no_answer"] in {"YES", "NO"}:
+            verdicts.append(annotation["yes_no_answer"].lower())
+    # A paragraph with the word `no` in it gives nothing away.
+    revealing = [answer.lower() for answer in answers if answer not in {"yes", "no"}]
     start = int(gold["start_token"])
-    nearest = sorted(raw["long_answer_candidates"], key=lambda one: abs(int(one["start_token"]) - start))
-    others = islice((span for span in nearest if _distracts(span, tokens, gold, wanted)), DISTRACTORS)
-    spans = sorted([*others, gold], key=lambda span: int(span["start_token"]))
-    title = str(raw.get("document_title") or _title(str(raw.get("document_url") or "")))
-    return _item(
+    candidates = sorted(raw["long_answer_candidates"], key=lambda span: abs(int(span["start_token"]) - start))
+    distractors = filter(lambda span: _is_distractor(span, tokens, gold, revealing), candidates)
+    spans = sorted([*islice(distractors, DISTRACTORS), gold], key=lambda span: int(span["start_token"]))
+    title = str(raw.get("document_title") or _read_title(str(raw.get("document_url") or "")))
+    return _build_item(
         str(raw.get("question_text") or " ".join(raw["question_tokens"])),
-        list(dict.fromkeys(answers)),
-        [{"title": title, "text": _joined(tokens, span)} for span in spans],
-        long_answer=_joined(tokens, gold),
+        list(dict.fromkeys([*answers, *verdicts])),
+        [{"title": title, "text": _join_span(tokens, span)} for span in spans],
+        long_answer=_join_span(tokens, gold),
         gold_number=spans.index(gold) + 1,
     )
 
 
-def _has(span: Row) -> bool:
+def _has_tokens(span: Row) -> bool:
     return int(span.get("start_token", -1)) >= 0 and int(span["end_token"]) > int(span["start_token"])
 
 
-def _joined(tokens: Sequence[str], span: Row) -> str:
+def _join_span(tokens: Sequence[str], span: Row) -> str:
     """Join a span's tokens, without HTML tags and the tokenizer's spaces."""
     inside = tokens[span["start_token"] : span["end_token"]]
-    text = " ".join(one for one in inside if not (one[:1] == "<" and one[-1:] == ">"))
+    text = " ".join(token for token in inside if not (token[:1] == "<" and token[-1:] == ">"))
     for sign in (",", ".", ";", ":", "!", "?", ")", "'s", "n't", "%"):
         text = text.replace(f" {sign}", sign)
     return text.replace("( ", "(").replace("`` ", '"').replace(" ''", '"').strip()
 
 
-def _distracts(span: Row, tokens: Sequence[str], gold: Row, wanted: Sequence[str]) -> bool:
+def _is_distractor(span: Row, tokens: Sequence[str], gold: Row, answers: Sequence[str]) -> bool:
     """Return whether a span is a paragraph that does not overlap the gold one and holds no short answer."""
     start, end = int(span["start_token"]), int(span["end_token"])
-    return (
-        (end <= int(gold["start_token"]) or start >= int(gold["end_token"]))
-        and span.get("top_level", True)
-        and _FEWEST_TOKENS <= end - start <= _MOST_TOKENS
-        and tokens[start].upper() == "<P>"
-        and not any(one in _joined(tokens, span).lower() for one in wanted)
-    )
+    if start < int(gold["end_token"]) and end > int(gold["start_token"]):
+        return False
+    # Not every span of a page is a paragraph: lists and tables are, too.
+    if not span.get("top_level", True) or not _FEWEST_TOKENS <= end - start <= _MOST_TOKENS:
+        return False
+    if tokens[start].upper() != "<P>":
+        return False
+    text = _join_span(tokens, span).lower()
+    return not any(answer in text for answer in answers)
 
 
-def _title(url: str) -> str:
+def _read_title(url: str) -> str:
     from urllib.parse import parse_qs, unquote, urlsplit
 
     parts = urlsplit(url)
-    named = parse_qs(parts.query).get("title", [parts.path.rsplit("/", 1)[-1]])[0]
-    return unquote(named).replace("_", " ")
+    title = parse_qs(parts.query).get("title", [parts.path.rsplit("/", 1)[-1]])[0]
+    return unquote(title).replace("_", " ")
 
 
-@loader(options=Options, files=lambda options: [given_file(options["data"], SAMPLE)])
+@loader(options=Options, files=lambda options: [find_data_file(options["data"], SAMPLE)])
 def natural_questions(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
     """Yield questions: facts `question`, `passages`, `short_answers`, `long_answer`, `gold_number`."""
-    sample, given = options["sample"], options["mode"] == "passages"
-    found = questions(options["data"], language=options["language"], passages=given, seed=sample["seed"])
-    return select_items(found, sample)
+    sample, has_passages = options["sample"], options["mode"] == "passages"
+    items = read_questions(
+        options["data"], language=options["language"], passages=has_passages, seed=sample["seed"]
+    )
+    return select_items(items, sample)

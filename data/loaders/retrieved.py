@@ -4,6 +4,7 @@ import json
 from ast import literal_eval
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ from basic_control.data.errors import InputError
 from basic_control.data.files import Row, convert_text, read_file_rows
 from basic_control.data.options import Frozen
 from basic_control.data.records import Item
-from basic_control.data.sources import SAMPLES, given_file
+from basic_control.data.sources import SAMPLES, find_data_file
 
 SAMPLE = SAMPLES / "rag.jsonl"
 """The shipped sample: English and Russian, without responses."""
@@ -37,7 +38,7 @@ class Options(Frozen):
     sample: Sampling = Sampling(method="all")
 
 
-def questions(
+def read_questions(
     source: str | Path = "sample", *, language: str = "", required: Sequence[str] = REQUIRED
 ) -> list[Item]:
     """Read a data set: `sample`, or a Parquet, CSV or JSONL file.
@@ -54,55 +55,82 @@ def questions(
     raw = list(read_file_rows(path))
     if not raw:
         raise InputError(f"{path}: no rows; expected columns {', '.join(required)}.")
-    there = dict.fromkeys(name for row in raw for name in row)
-    names = {ours: next((n for n in (ours, *others) if n in there), None) for ours, others in OTHER_NAMES.items()}
-    if missing := [name for name in required if names.get(name) is None]:
-        others = "; ".join(
-            f"{name} (or {', '.join(OTHER_NAMES[name])})" if name in OTHER_NAMES else name for name in missing
-        )
-        raise InputError(f"{path}: found columns {', '.join(map(str, there))}; missing: {others}.")
-    found = [_question(row, f"{path}, row {number}", names) for number, row in enumerate(raw, 1)]
-    kept = [one for one in found if not language or one.language == language]
-    if not kept:
-        raise InputError(f"{path}: no rows in language {language!r} among {len(found)}.")
-    return kept
+    columns = dict.fromkeys(chain.from_iterable(raw))
+    names: dict[str, str] = {}
+    for column, aliases in OTHER_NAMES.items():
+        # A file may have both: then ours is the column, and the alias is not read.
+        name = next(filter(columns.__contains__, (column, *aliases)), None)
+        if name is not None:
+            names[column] = name
+    missing = [name for name in required if name not in names]
+    if missing:
+        expected = "; ".join(map(_describe_column, missing))
+        raise InputError(f"{path}: found columns {', '.join(map(str, columns))}; missing: {expected}.")
+    items = [_build_item(row, f"{path}, row {number}", names) for number, row in enumerate(raw, 1)]
+    selection = [item for item in items if language in {"", item.language}]
+    if not selection:
+        raise InputError(f"{path}: no rows in language {language!r} among {len(items)}.")
+    return selection
 
 
-def _question(raw: Row, where: str, names: Mapping[str, str | None]) -> Item:
-    taken = {ours: raw.get(name) if name else None for ours, name in names.items()}
-    texts = {name: convert_text(taken[name], f"{where}, {name}") for name in ("question", "response", "reference")}
-    contexts = _contexts(taken["retrieved_contexts"], where)
+def _describe_column(name: str) -> str:
+    """Return a column with the names by which other tools call it."""
+    if name not in OTHER_NAMES:
+        return name
+    return f"{name} (or {', '.join(OTHER_NAMES[name])})"
+
+
+def _build_item(raw: Row, where: str, names: Mapping[str, str]) -> Item:
+    """Return a row as an item; `names` are the file's names of our columns."""
+    columns = {column: raw.get(name) for column, name in names.items()}
+    texts: dict[str, str | None] = {}
+    for name in ("question", "response", "reference"):
+        texts[name] = convert_text(columns.get(name), f"{where}, {name}")
+    contexts = _read_contexts(columns.get("retrieved_contexts"), where)
+    # A recorded response can be judged without its question, if the metrics need none.
     if texts["response"] is None and not (texts["question"] or "").strip():
         raise InputError(
             f"{where}: found neither a question nor a response; expected a question to ask the models, or a "
             "response to judge. Fill one in, or delete the row."
         )
-    stated, facts = str(raw.get("language") or ""), {**texts, "retrieved_contexts": contexts}
-    return Item("", texts["reference"] or "", facts, language=stated or "en", stated_language=stated)
+    language = str(raw.get("language") or "")
+    facts = {**texts, "retrieved_contexts": contexts}
+    return Item("", texts["reference"] or "", facts, language=language or "en", stated_language=language)
 
 
-def _contexts(value: Any, where: str) -> list[str]:
+def _read_contexts(value: Any, where: str) -> list[str]:
     """Read one row's contexts: a list of texts or of objects with `text`, such a list in a text, or one text.
 
     In a CSV cell the list is in JSON or Python notation.
     """
-    for read in (json.loads, literal_eval) if isinstance(value, str) and value.strip().startswith("[") else ():
-        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-            listed = read(value.strip())
-            if isinstance(listed, list):
-                value = listed
-                break
-    found = []
-    for one in value if isinstance(value, list) else [value]:
-        text = convert_text(one.get("text") if isinstance(one, Mapping) else one, f"{where}, retrieved_contexts")
+    if isinstance(value, str) and value.strip().startswith("["):
+        value = _parse_list(value)
+    if not isinstance(value, list):
+        value = [value]
+    texts = []
+    for context in value:
+        content = context.get("text") if isinstance(context, Mapping) else context
+        text = convert_text(content, f"{where}, retrieved_contexts")
         if text and text.strip():
-            found.append(text)
-    return found
+            texts.append(text)
+    return texts
 
 
-@loader(name="retrieved", options=Options, files=lambda options: [given_file(options["data"], SAMPLE)])
+def _parse_list(text: str) -> Any:
+    """Return the list that a text holds in JSON or Python notation; the text if it holds none."""
+    for parse in (json.loads, literal_eval):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            value = parse(text.strip())
+            if isinstance(value, list):
+                return value
+    return text
+
+
+@loader(name="retrieved", options=Options, files=lambda options: [find_data_file(options["data"], SAMPLE)])
 def retrieval(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
     """Yield rows: facts `question`, `response` (if any), `reference`, `retrieved_contexts`."""
-    needed = ("reference" if name == "answer" else name for name in required)  # "answer" is the reference
-    found = questions(options["data"], language=options["language"], required=("question", *needed))
-    return select_items(found, options["sample"])
+    columns = ["question", *required]
+    if "answer" in columns:  # which is the reference here
+        columns[columns.index("answer")] = "reference"
+    items = read_questions(options["data"], language=options["language"], required=columns)
+    return select_items(items, options["sample"])

@@ -16,7 +16,7 @@ from basic_control.data.errors import InputError
 from basic_control.data.files import read_file_rows
 from basic_control.data.options import Frozen
 from basic_control.data.records import Item
-from basic_control.data.sources import given_file, locate
+from basic_control.data.sources import find_data_file, locate
 
 RESPONSE = "response"
 """Column of recorded replies."""
@@ -44,13 +44,17 @@ class Options(Frozen):
     )
 
 
-def _renamed(raw: Mapping[str, Any], columns: Mapping[str, str], where: str) -> dict[str, Any]:
-    if missing := [theirs for theirs in columns.values() if theirs not in raw]:
-        there = ", ".join(map(str, raw))
-        raise InputError(f"{where}: column {missing[0]!r}, named in `columns`, not found; the row has {there}.")
-    taken = set(columns.values())
-    rest = {str(name): value for name, value in raw.items() if name not in taken and name not in columns}
-    return {**{ours: raw[theirs] for ours, theirs in columns.items()}, **rest}
+def _rename_columns(raw: Mapping[str, Any], columns: Mapping[str, str], where: str) -> dict[str, Any]:
+    """Return a row with its columns by our names; one that has such a name in the file is not that column."""
+    row: dict[str, Any] = {}
+    for name, column in columns.items():
+        if column not in raw:
+            names = ", ".join(map(str, raw))
+            raise InputError(f"{where}: column {column!r}, named in `columns`, not found; the row has {names}.")
+        row[name] = raw[column]
+    # A column under one of our names, while another was declared for it, would take its place.
+    hidden = {*columns, *columns.values()}
+    return row | {str(name): value for name, value in raw.items() if name not in hidden}
 
 
 def read_response(value: Any) -> Any:
@@ -64,14 +68,16 @@ def read_response(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) else value
 
 
-def _text(value: Any) -> str:
+def _format_expected(value: Any) -> str:
     """Format an expected value for people, including several values."""
     if isinstance(value, list | tuple):
-        return "; ".join(map(_text, value))
-    return "" if value is None else str(value)
+        return "; ".join(map(_format_expected, value))
+    if value is None:
+        return ""
+    return str(value)
 
 
-def _typed(text: str) -> bool | list[Any] | None:
+def _parse_typed(text: str) -> bool | list[Any] | None:
     """Return the boolean or the list in a cell, as JSON or as pandas prints it; None if it holds neither."""
     text = text.strip()
     if text.lower() in BOOLEANS:
@@ -81,88 +87,95 @@ def _typed(text: str) -> bool | list[Any] | None:
     for read in (json.loads, ast.literal_eval):
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
             value = read(text)
-            return value if isinstance(value, list) else None
+            if isinstance(value, list):
+                return value
+            return None
     return None
 
 
-def _type_answers(found: Sequence[dict[str, Any]], path: Path, answers: str) -> None:
+def _type_answers(rows: Sequence[dict[str, Any]], path: Path, answers: str) -> None:
     """Give the answers of all rows their types; a file of texts has one for a whole column, or none."""
     if answers == "text":
-        for row in found:
+        for row in rows:
             if "answer" in row:
-                row["answer"] = _plain(row["answer"])
+                row["answer"] = _format_value(row["answer"])
     elif path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
-        filled = [row for row in found if str(row.get("answer") or "").strip()]
-        typed = [_typed(row["answer"]) for row in filled]
-        if None not in typed and len(set(map(type, typed))) == 1:
-            for row, value in zip(filled, typed, strict=True):
+        filled = [row for row in rows if str(row.get("answer") or "").strip()]
+        values = [_parse_typed(row["answer"]) for row in filled]
+        if None not in values and len(set(map(type, values))) == 1:
+            for row, value in zip(filled, values, strict=True):
                 row["answer"] = value
 
 
-def _plain(value: Any) -> Any:
+def _format_value(value: Any) -> Any:
     """Return a value as the text that the file shows; lists and mappings as JSON."""
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _declared(listed: Sequence[tuple[int, str, Mapping[str, Any]]], path: Path) -> dict[int, str]:
+def _read_ids(rows: Sequence[tuple[int, str, Mapping[str, Any]]], path: Path) -> dict[int, str]:
     """Return the declared ids by row number.
 
     Raises:
         InputError: a row has none, or two of one language have the same.
     """
-    seen: dict[tuple[str, str], int] = {}
-    for number, _, found in listed:
-        named, language = " ".join(_text(found["id"]).split()), str(found.get("language") or "")
-        if not named:
+    numbers: dict[tuple[str, str], int] = {}
+    for number, _, row in rows:
+        row_id, language = " ".join(_format_expected(row["id"]).split()), str(row.get("language") or "")
+        if not row_id:
             raise InputError(f"{path}, row {number + 1}: missing id; `columns` declares an id column.")
-        if (first := seen.setdefault((language, named), number)) != number:
-            spoken = f" in language {language!r}" if language else ""
+        first = numbers.setdefault((language, row_id), number)
+        if first != number:
+            scope = f" in language {language!r}" if language else ""
             raise InputError(
-                f"{path}: duplicate id {named!r} in rows {first + 1} and {number + 1}; expected unique "
-                f"ids{spoken}. Fix them, or remove `id` from `columns` to identify questions by their text."
+                f"{path}: duplicate id {row_id!r} in rows {first + 1} and {number + 1}; expected unique "
+                f"ids{scope}. Fix them, or remove `id` from `columns` to identify questions by their text."
             )
-    return {number: named for (_, named), number in seen.items()}
+    return {number: row_id for (_, row_id), number in numbers.items()}
 
 
-@loader(name="table", version=2, options=Options, files=lambda options: [given_file(options["data"], Path())])
+@loader(name="table", version=2, options=Options, files=lambda options: [find_data_file(options["data"], Path())])
 def table_rows(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
     """Yield rows; their columns are the facts.
 
     Raises:
         InputError: no such file, a column that is named or needed is not there, a broken row, or no row.
     """
-    path, wanted = locate(options["data"]), options["language"]
-    listed = []
-    all_rows = list[dict[str, Any]]()
+    path, only = locate(options["data"]), options["language"]
+    rows = list[dict[str, Any]]()
+    selection: list[tuple[int, str, Mapping[str, Any]]] = []
     for number, raw in enumerate(read_file_rows(path)):
-        found = _renamed(raw, options["columns"], f"{path}, row {number + 1}")
-        if missing := [name for name in required if name not in found]:
+        row = _rename_columns(raw, options["columns"], f"{path}, row {number + 1}")
+        missing = [name for name in required if name not in row]
+        if missing:
             raise InputError(
                 f"{path}, row {number + 1}: column {missing[0]!r}, required by a metric of the suite, not found; "
-                f"the file has {', '.join(found)}. Map it under `columns`."
+                f"the file has {', '.join(row)}. Map it under `columns`."
             )
-        if RESPONSE in found:
-            found[RESPONSE] = read_response(found[RESPONSE])
-        all_rows.append(found)
-        language = str(found.get("language") or wanted or "en")
-        if not wanted or language == wanted:
-            listed.append((number, language, found))
-    _type_answers(all_rows, path, options["answers"])
-    declared = _declared(listed, path) if "id" in options["columns"] else {}
-    if not listed:
-        kept = f" in language {wanted!r}" if wanted else ""
-        raise InputError(f"{path}: no rows{kept}; expected one question per row.")
-    for place in choose(len(listed), **options["sample"]):
-        number, language, found = listed[place]
+        if RESPONSE in row:
+            row[RESPONSE] = read_response(row[RESPONSE])
+        rows.append(row)
+        language = str(row.get("language") or only or "en")
+        if only in {"", language}:
+            selection.append((number, language, row))
+    # Rows of all languages say what type the answers of a column have; ids are unique within a language.
+    _type_answers(rows, path, options["answers"])
+    ids: dict[int, str] = {}
+    if "id" in options["columns"]:
+        ids = _read_ids(selection, path)
+    if not selection:
+        scope = f" in language {only!r}" if only else ""
+        raise InputError(f"{path}: no rows{scope}; expected one question per row.")
+    for position in choose(len(selection), **options["sample"]):
+        number, language, facts = selection[position]
         yield Item(
             "",
-            _text(found.get("answer")),
-            found,
-            template=str(found.get("template") or ""),
+            _format_expected(facts.get("answer")),
+            facts,
+            template=str(facts.get("template") or ""),
             language=language,
             index=number,
-            stated_language=str(found.get("language") or ""),
-            declared_id=declared.get(number, ""),
+            stated_language=str(facts.get("language") or ""),
+            declared_id=ids.get(number, ""),
         )

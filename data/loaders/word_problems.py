@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from basic_control.data.files import Row, read_file_rows
 from basic_control.data.options import Frozen
 from basic_control.data.patterns import pattern
 from basic_control.data.records import Item
-from basic_control.data.sources import SAMPLES, given_file, locate
+from basic_control.data.sources import SAMPLES, find_data_file, locate
 
 SAMPLE = SAMPLES / "word_problems.jsonl"
 """The shipped sample: the project's own problems, English and Russian."""
@@ -22,7 +23,8 @@ FORMS = "columns question and answer (GSM8K), or question and answer_number (MGS
 MGSM = ("question", "answer_number")
 """The columns of MGSM's TSV, which has no header."""
 _MARKER = "####"
-_NAMED = pattern(r"(?:^|[_.-])(en|ru|zh)(?:[_.-]|$)")
+# The language in a file's name: mgsm_ru.tsv
+_LANGUAGE_NAME = pattern(r"(?:^|[_.-])(en|ru|zh)(?:[_.-]|$)")
 
 
 class Options(Frozen):
@@ -33,7 +35,7 @@ class Options(Frozen):
     sample: Sampling = Sampling()
 
 
-def problems(source: str | Path = "sample", *, language: str = "") -> list[Item]:
+def read_problems(source: str | Path = "sample", *, language: str = "") -> list[Item]:
     """Read a data set: `sample`, a fetched one (`gsm8k`, `mgsm_en` …), or a Parquet, JSONL, CSV or TSV file.
 
     A row's language is its column `language`, else that of the file name (`mgsm_ru`), else detected from its
@@ -43,64 +45,80 @@ def problems(source: str | Path = "sample", *, language: str = "") -> list[Item]
     Raises:
         InputError: no such file, columns missing, a broken row, or nothing left.
     """
-    path = SAMPLE if str(source) == "sample" else locate(source)
+    path = SAMPLE
+    if str(source) != "sample":
+        path = locate(source)
     raw = [*read_file_rows(path, unnamed=MGSM)]
-    there = dict.fromkeys(name for row in raw for name in row)
-    if not raw or "question" not in there or not {"answer", "answer_number"} & set(there):
-        has = f"columns {', '.join(map(str, there))}" if raw else "no row"
-        raise InputError(f"{path}: found {has}; expected {FORMS}.")
-    found = [_problem(row, f"{path}, row {number}", path) for number, row in enumerate(raw, 1)]
-    kept = [one for one in found if not language or one.language == language]
-    if not kept:
-        has = ", ".join(sorted({one.language for one in found}))
+    columns = dict.fromkeys(chain.from_iterable(raw))
+    if "question" not in columns or columns.keys().isdisjoint(("answer", "answer_number")):
+        contents = f"columns {', '.join(map(str, columns))}" if columns else "no row"
+        raise InputError(f"{path}: found {contents}; expected {FORMS}.")
+    items = [_build_item(row, f"{path}, row {number}", path) for number, row in enumerate(raw, 1)]
+    selection = [item for item in items if language in {"", item.language}]
+    if not selection:
+        languages = ", ".join(sorted({item.language for item in items}))
         raise InputError(
-            f"{path}: no problems in language {language!r} among {len(found)} (found: {has}). "
+            f"{path}: no problems in language {language!r} among {len(items)} (found: {languages}). "
             "Set `language` to one of these."
         )
-    return kept
+    return selection
 
 
-def _problem(raw: Row, where: str, path: Path) -> Item:
+def _build_item(raw: Row, where: str, path: Path) -> Item:
     from basic_control.data.numerals import find_numbers  # not needed for checking a configuration
     from basic_control.data.reading.numbers import read_number
 
     question, answer, value = raw.get("question"), raw.get("answer"), raw.get("answer_number")
     if not isinstance(question, str) or not question.strip():
         raise InputError(f"{where}: no question; expected text in column question.")
-    several = False  # in a worked answer without its last line, any of its numbers may be the result
+    # In a worked answer without its last line, any of its numbers may be the result.
+    is_ambiguous = False
     if isinstance(answer, str) and _MARKER in answer:
         reference = answer.strip()
     else:
-        told = answer if value is None or value == "" else value
-        told = int(told) if isinstance(told, float) and told.is_integer() else told
-        reference = f"{_MARKER} {'' if told is None else str(told).strip()}"
-        several = isinstance(told, str) and len(find_numbers(told)) > 1
-    found = None if several else read_number(reference).answer
-    if found is None or found.value is None:
+        if value is None or value == "":
+            value = answer
+        reference = f"{_MARKER} {_format_value(value)}"
+        is_ambiguous = isinstance(value, str) and len(find_numbers(value)) > 1
+    expected = None if is_ambiguous else read_number(reference).answer
+    if expected is None or expected.value is None:
         raise InputError(
             f"{where}: no final answer; expected a line `{_MARKER} number` in column answer, or a number "
             "in column answer_number."
         )
-    stated = str(raw.get("language") or "")
+    language = str(raw.get("language") or "")
     return Item(
         "",
-        found.text,
+        expected.text,
         {"question": question.strip(), "reference": reference},
         template=str(raw.get("template") or ""),
-        language=stated or _language(question, path),
-        stated_language=stated,
+        language=language or _detect_language(question, path),
+        stated_language=language,
     )
 
 
-def _language(question: str, path: Path) -> str:
-    if path != SAMPLE and (named := _NAMED.search(path.name.partition(".")[0])):
-        return named[1]
+def _format_value(value: Any) -> str:
+    """Return a cell as text: 18 for a column of floats, too."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).strip()
+
+
+def _detect_language(question: str, path: Path) -> str:
+    """Return the language that a file's name states, else that of a question's letters."""
+    match = _LANGUAGE_NAME.search(path.name.partition(".")[0])
+    if match and path != SAMPLE:
+        return match[1]
     if re.search("[а-яё]", question, re.IGNORECASE):
         return "ru"
-    return "zh" if re.search("[\u4e00-\u9fff]", question) else "en"
+    if re.search("[\u4e00-\u9fff]", question):
+        return "zh"
+    return "en"
 
 
-@loader(options=Options, files=lambda options: [given_file(options["data"], SAMPLE)])
+@loader(options=Options, files=lambda options: [find_data_file(options["data"], SAMPLE)])
 def word_problems(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
     """Yield problems: facts `question` and `reference` (its steps), the answer as a number."""
-    return select_items(problems(options["data"], language=options["language"]), options["sample"])
+    return select_items(read_problems(options["data"], language=options["language"]), options["sample"])

@@ -17,7 +17,7 @@ from basic_control.data.draw import content_id
 from basic_control.data.loading import families_of, makers_of
 from basic_control.data.plugins import family, loader
 from basic_control.data.records import Item
-from basic_control.data.sources import given_file
+from basic_control.data.sources import find_data_file
 from basic_control.data.suites import Suite, TwinKind, Twins
 from basic_control.data.tables import ITEMS
 from basic_control.data.units import UnitIdentity
@@ -59,7 +59,7 @@ def paired_data(suite: Suite) -> PairedData | None:
     for language in LANGUAGES:
         other = _NAMED.sub(language, file.replace("_", " ")).replace(" ", "_")
         name = f"{folder}{slash}{other}"
-        path = given_file(name, Path())
+        path = find_data_file(name, Path())
         if other != file and path.is_file():
             sample = suite.source.get("sample")
             every = {"sample": {**sample, "method": "all"}} if isinstance(sample, Mapping) else {}

@@ -35,7 +35,7 @@ def reply(ask: JudgeRequest) -> str:
 def samples(name: str, count: int) -> list[dict[str, Any]]:
     """Repeat the shipped samples, each with an answer of its own."""
     if name == "citation":
-        rows = [{**one.facts, "language": one.language} for one in natural_questions.questions()]
+        rows = [{**one.facts, "language": one.language} for one in natural_questions.read_questions()]
         answer = (
             "{0} it was, as the first passage says [1]. Others say the same of it [2][3]. Item {1} ends here [1]."
         )
@@ -44,7 +44,7 @@ def samples(name: str, count: int) -> list[dict[str, Any]]:
             {**row, "response": answer.format(row["short_answers"][0], n)}
             for n, row in enumerate(islice(cycle(given), count))
         ]
-    rows = [{**one.facts, "language": one.language} for one in retrieved.questions()]
+    rows = [{**one.facts, "language": one.language} for one in retrieved.read_questions()]
     return [
         {**row, "response": f"{row['reference']} This is item {n}."}
         for n, row in enumerate(islice(cycle(rows), count))

@@ -20,8 +20,8 @@ import pytest
 from basic_control.data import sources
 from basic_control.data.errors import InputError
 from basic_control.data.fetch import fetch
-from basic_control.data.loaders.natural_questions import questions
-from basic_control.data.loaders.word_problems import problems
+from basic_control.data.loaders.natural_questions import read_questions
+from basic_control.data.loaders.word_problems import read_problems
 from basic_control.data.sources import SOURCES, PublicFile
 from tests.helpers.suites import rows_of
 
@@ -102,7 +102,7 @@ def test_downloads_once_and_leaves_what_is_right_alone(mirror: Server) -> None:
     assert seen == sorted(seen)
     fetch("small", base=mirror.base)
     assert len(mirror.asked) == 1
-    assert len(problems("small")) == 5_000
+    assert len(read_problems("small")) == 5_000
 
 
 def test_a_broken_download_is_resumed_from_where_it_stopped(mirror: Server) -> None:
@@ -171,11 +171,11 @@ def passages(mirror: Server, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_nq_comes_with_ten_passages_in_an_order_drawn_from_the_seed(passages: Path) -> None:
     assert passages.name == "nq.jsonl.gz"
-    items = questions(passages, seed=50)
+    items = read_questions(passages, seed=50)
     assert len(items) == 40
-    assert items == questions(passages, seed=50)
+    assert items == read_questions(passages, seed=50)
     assert [one.facts["gold_number"] for one in items] != [
-        one.facts["gold_number"] for one in questions(passages, seed=51)
+        one.facts["gold_number"] for one in read_questions(passages, seed=51)
     ]
     assert {one.facts["gold_number"] for one in items} == {*range(1, 11)}, "40 draws of ten: no place is left out"
     for n, (row, raw) in enumerate(zip((one.facts for one in items), RETRIEVED, strict=True)):
@@ -192,7 +192,7 @@ def test_the_default_mode_of_citation_runs_on_fetched_questions(passages: Path) 
         gold = facts["passages"][facts["gold_number"] - 1]
         assert gold["text"].endswith("red.")
         assert all(passage["text"] in one["prompt"] for passage in facts["passages"])
-    assert len(questions(passages, passages=False)) == 40, "closed_book takes them as well"
+    assert len(read_questions(passages, passages=False)) == 40, "closed_book takes them as well"
 
 
 def test_a_file_is_checked_by_gits_id_where_no_other_is_known(mirror: Server, passages: Path) -> None:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from basic_control.data.errors import InputError
-from basic_control.data.loaders.word_problems import problems
+from basic_control.data.loaders.word_problems import read_problems
 from basic_control.data.records import Item
 
 STEPS = "He has 2 + 3 = <<2+3=5>>5.\n#### 5"
@@ -25,14 +25,14 @@ def test_jsonl_and_parquet_and_csv_read_alike(tmp_path: Path) -> None:
     pl.DataFrame([ROW]).write_parquet(tmp_path / "same.parquet")
     pl.DataFrame([ROW]).write_csv(tmp_path / "same.csv")
     expected = [Item("", "5", {"question": "Two and 3?", "reference": STEPS})]
-    assert problems(jsonl(tmp_path / "same.jsonl", ROW)) == expected
-    assert all(problems(tmp_path / f"same.{form}") == expected for form in ("parquet", "csv"))
+    assert read_problems(jsonl(tmp_path / "same.jsonl", ROW)) == expected
+    assert all(read_problems(tmp_path / f"same.{form}") == expected for form in ("parquet", "csv"))
 
 
 def test_mgsm_has_an_answer_and_no_steps(tmp_path: Path) -> None:
     path = tmp_path / "mgsm_ru.tsv"
     path.write_text("Сколько?\t1,080\nА сколько тут?\t-3\n", "utf-8")
-    found = problems(path)
+    found = read_problems(path)
     assert [item.facts["reference"] for item in found] == ["#### 1,080", "#### -3"]
     assert [item.answer for item in found] == ["1,080", "-3"]
     assert [item.language for item in found] == ["ru", "ru"]
@@ -41,27 +41,27 @@ def test_mgsm_has_an_answer_and_no_steps(tmp_path: Path) -> None:
 def test_a_quotation_mark_in_mgsms_own_form_is_a_character_as_any_other(tmp_path: Path) -> None:
     path = tmp_path / "mgsm_en.tsv"
     path.write_text('"Two", he said. How many?\t2\n"Three\t3\n', "utf-8")
-    assert [item.facts["question"] for item in problems(path)] == ['"Two", he said. How many?', '"Three']
+    assert [item.facts["question"] for item in read_problems(path)] == ['"Two", he said. How many?', '"Three']
 
 
 def test_a_tsv_may_have_a_header(tmp_path: Path) -> None:
     path = tmp_path / "own.tsv"
     path.write_text("question\tanswer_number\nHow many?\t18\n", "utf-8")
-    assert [item.facts["reference"] for item in problems(path)] == ["#### 18"]
+    assert [item.facts["reference"] for item in read_problems(path)] == ["#### 18"]
 
 
 def test_answer_number_is_written_without_a_point_where_it_is_whole(tmp_path: Path) -> None:
     rows = [{"question": "a", "answer_number": 18.0}, {"question": "b", "answer_number": 2.5}]
-    assert [item.answer for item in problems(jsonl(tmp_path / "numbers.jsonl", *rows))] == ["18", "2.5"]
+    assert [item.answer for item in read_problems(jsonl(tmp_path / "numbers.jsonl", *rows))] == ["18", "2.5"]
 
 
 def test_language_comes_from_the_row_the_name_or_the_letters(tmp_path: Path) -> None:
     rows = [{"question": q, "answer_number": 1} for q in ("How many?", "Сколько яиц?", "多少？")]
-    mixed = problems(jsonl(tmp_path / "mixed.jsonl", *rows))
+    mixed = read_problems(jsonl(tmp_path / "mixed.jsonl", *rows))
     assert [item.language for item in mixed] == ["en", "ru", "zh"]
-    assert [item.language for item in problems(jsonl(tmp_path / "mgsm_zh.jsonl", rows[0]))] == ["zh"]
+    assert [item.language for item in read_problems(jsonl(tmp_path / "mgsm_zh.jsonl", rows[0]))] == ["zh"]
     stated = {**rows[0], "language": "ru"}
-    assert len(problems(jsonl(tmp_path / "stated.jsonl", stated, rows[1]), language="ru")) == 2
+    assert len(read_problems(jsonl(tmp_path / "stated.jsonl", stated, rows[1]), language="ru")) == 2
 
 
 @pytest.mark.parametrize(
@@ -91,14 +91,14 @@ def test_a_wrong_file_is_one_clear_error(tmp_path: Path, name: str, content: str
     path = tmp_path / name
     path.write_text(content, "utf-8")
     with pytest.raises(InputError, match=complaint) as error:
-        problems(path)
+        read_problems(path)
     assert str(path) in str(error.value)
 
 
 def test_half_a_surrogate_pair_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "half.jsonl"
     path.write_text('{"question": "\\ud800?", "answer": "\\udfff #### 5"}', "utf-8")
-    (found,) = problems(path)
+    (found,) = read_problems(path)
     assert found.facts == {"question": "\ufffd?", "reference": "\ufffd #### 5"}
 
 
@@ -106,32 +106,32 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     path = tmp_path / "latin.jsonl"
     path.write_bytes('{"question": "caf\u00e9"}'.encode("latin-1"))
     with pytest.raises(InputError, match="not UTF-8"):
-        problems(path)
+        read_problems(path)
 
 
 def test_what_is_not_there_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BASIC_CONTROL_DATA", str(tmp_path))
     with pytest.raises(InputError, match=r"python -m basic_control fetch gsm8k"):
-        problems("gsm8k")
+        read_problems("gsm8k")
     with pytest.raises(InputError, match=r"mgsm_en, mgsm_ru, mgsm_zh"):
-        problems("mgsm")
+        read_problems("mgsm")
     with pytest.raises(InputError, match="no such file"):
-        problems(tmp_path / "nowhere.jsonl")
+        read_problems(tmp_path / "nowhere.jsonl")
     jsonl(tmp_path / "gsm8k.jsonl", ROW)
-    assert len(problems("gsm8k")) == 1
+    assert len(read_problems("gsm8k")) == 1
 
 
 def test_a_language_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no problems in language 'zh' among 1 \(found: en\). Set `language`"):
-        problems(jsonl(tmp_path / "one.jsonl", ROW), language="zh")
+        read_problems(jsonl(tmp_path / "one.jsonl", ROW), language="zh")
 
 
 def test_the_real_files(shared: Path) -> None:
-    gsm = problems(shared / "gsm8k_test.parquet")
+    gsm = read_problems(shared / "gsm8k_test.parquet")
     assert len(gsm) == 1319
     assert all("####" in item.facts["reference"] for item in gsm)
     for language in ("en", "ru", "zh"):
-        mgsm = problems(shared / f"mgsm_{language}.parquet")
+        mgsm = read_problems(shared / f"mgsm_{language}.parquet")
         assert len(mgsm) == 250
         assert {item.language for item in mgsm} == {language}
         assert all(re.fullmatch(r"#### -?[\d,]+", item.facts["reference"]) for item in mgsm)

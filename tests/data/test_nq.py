@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from basic_control.data.errors import InputError
-from basic_control.data.loaders.natural_questions import questions
+from basic_control.data.loaders.natural_questions import read_questions
 
 DEV = Path(__file__).parents[2] / ".." / "shared" / "data" / "nq_dev.parquet"
 
@@ -61,7 +61,7 @@ def test_the_original_form_gives_the_gold_paragraph_and_distractors_without_the_
     tmp_path: Path,
     full: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
-    row = questions(_write(tmp_path / "nq.jsonl", _original(full=full)))[0].facts
+    row = read_questions(_write(tmp_path / "nq.jsonl", _original(full=full)))[0].facts
     assert row["short_answers"] == ["15 April 1912"]
     assert row["long_answer"] == (
         "She sank on 15 April 1912 (early in the morning), and many of those on board died in the cold sea."
@@ -78,22 +78,22 @@ def test_compressed_original_data_is_read_and_questions_without_an_answer_are_le
     path = tmp_path / "nq.jsonl.gz"
     with gzip.open(path, "wt", encoding="utf-8") as out:
         out.write(json.dumps(unanswered) + "\n" + json.dumps(_original(full=False)) + "\n")
-    assert len(questions(path)) == 1
+    assert len(read_questions(path)) == 1
 
 
 def test_a_yes_or_no_answer_is_a_short_answer(tmp_path: Path) -> None:
     row = _original(full=False)
     row["annotations"][1] |= {"short_answers": [], "yes_no_answer": "YES"}
-    (item,) = questions(_write(tmp_path / "nq.jsonl", row))
+    (item,) = read_questions(_write(tmp_path / "nq.jsonl", row))
     assert item.facts["short_answers"] == ["yes"]
 
 
 def test_nq_open_has_no_passages_and_serves_closed_book_only(tmp_path: Path) -> None:
     path = _write(tmp_path / "open.jsonl", {"question": "who wrote it", "answer": ["A", "B"]})
-    (item,) = questions(path, passages=False)
+    (item,) = read_questions(path, passages=False)
     assert item.facts["short_answers"] == ["A", "B"]
     with pytest.raises(InputError, match=r"1 of 1 questions have no passages.*closed_book"):
-        questions(path)
+        read_questions(path)
 
 
 @pytest.mark.parametrize(
@@ -110,19 +110,19 @@ def test_a_broken_file_is_named_with_its_row(tmp_path: Path, lines: str, says: s
     path = tmp_path / "bad.jsonl"
     path.write_text(lines, encoding="utf-8")
     with pytest.raises(InputError, match=says):
-        questions(path)
+        read_questions(path)
 
 
 def test_a_missing_file_and_a_false_parquet_are_said_plainly(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
-        questions(tmp_path / "none.jsonl")
+        read_questions(tmp_path / "none.jsonl")
     (tmp_path / "x.parquet").write_text("no")
     with pytest.raises(InputError, match="cannot be read as Parquet"):
-        questions(tmp_path / "x.parquet")
+        read_questions(tmp_path / "x.parquet")
 
 
 def test_the_sample_has_thirty_english_and_eight_russian_questions_with_sound_passages() -> None:
-    sample = questions()
+    sample = read_questions()
     languages = [item.language for item in sample]
     assert languages.count("en") >= 30
     assert languages.count("ru") >= 8
@@ -150,24 +150,24 @@ def test_the_sample_has_thirty_english_and_eight_russian_questions_with_sound_pa
 def test_wrong_retrieved_passages_are_named(tmp_path: Path, change: dict[str, Any], says: str) -> None:
     row = {"question": "q?", "answers": ["a"], "ctxs": [{"title": "t", "text": "x", "isgold": True}]} | change
     with pytest.raises(InputError, match=says):
-        questions(_write(tmp_path / "d.jsonl", row))
+        read_questions(_write(tmp_path / "d.jsonl", row))
 
 
 def test_retrieved_passages_of_which_none_is_gold_are_taken_as_they_are(tmp_path: Path) -> None:
     row = {"question": "q?", "answers": ["a"], "ctxs": [{"title": "t", "text": "x"}], "nq_annotated_gold": None}
-    (item,) = questions(_write(tmp_path / "d.jsonl", row))
+    (item,) = read_questions(_write(tmp_path / "d.jsonl", row))
     assert (item.facts["gold_number"], item.facts["long_answer"]) == (None, "")
 
 
 def test_a_language_can_be_chosen() -> None:
-    assert {item.language for item in questions(language="ru")} == {"ru"}
+    assert {item.language for item in read_questions(language="ru")} == {"ru"}
     with pytest.raises(InputError, match="in language 'fr'"):
-        questions(language="fr")
+        read_questions(language="fr")
 
 
 @pytest.mark.skipif(not DEV.exists(), reason="the shared data is not here")
 def test_nq_dev_is_read_whole() -> None:
-    items = questions(DEV)
+    items = read_questions(DEV)
     assert len(items) == 2655
     row = items[0].facts
     assert row["question"] == "when was the last time anyone was on the moon"
@@ -194,13 +194,13 @@ def test_a_value_of_the_wrong_type_is_named(tmp_path: Path, change: dict[str, An
     path = tmp_path / "x.jsonl"
     path.write_text(json.dumps({**ROW, **change}))
     with pytest.raises(InputError, match=says):
-        questions(path)
+        read_questions(path)
 
 
 def test_one_text_in_a_lists_place_is_a_list_of_one(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(json.dumps({**ROW, "short_answers": "abc", "passages": "text", "question": "\ud800?"}))
-    row = questions(path)[0].facts
+    row = read_questions(path)[0].facts
     assert (row["short_answers"], row["passages"]) == (["abc"], [{"title": "", "text": "text"}])
     assert row["question"] == "\ufffd?"
 
@@ -210,10 +210,10 @@ def test_a_broken_archive_and_brackets_without_end_are_one_message(tmp_path: Pat
     for body in (b"no gzip", gzip.compress(json.dumps(ROW).encode() * 1000)[:60]):
         path.write_bytes(body)
         with pytest.raises(InputError, match="cannot be read as gzip"):
-            questions(path)
+            read_questions(path)
     (tmp_path / "x.jsonl").write_text('{"question": ' + "[" * 100_000)
     with pytest.raises(InputError, match="line 1: not JSON"):
-        questions(tmp_path / "x.jsonl")
+        read_questions(tmp_path / "x.jsonl")
 
 
 def test_a_rows_language_counts_in_every_form(tmp_path: Path) -> None:
@@ -221,5 +221,5 @@ def test_a_rows_language_counts_in_every_form(tmp_path: Path) -> None:
     passages = [{"title": "t", "text": "А", "isgold": True}]
     for name, more in (("open", {"answer": ["А"]}), ("ctxs", {"answers": ["А"], "ctxs": passages})):
         path = _write(tmp_path / f"{name}.jsonl", {**row, **more})
-        (item,) = questions(path, passages=name == "ctxs", language="ru")
+        (item,) = read_questions(path, passages=name == "ctxs", language="ru")
         assert (item.language, item.stated_language) == ("ru", "ru")

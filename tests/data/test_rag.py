@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from basic_control.data.errors import InputError
-from basic_control.data.loaders.retrieved import questions
+from basic_control.data.loaders.retrieved import read_questions
 from basic_control.data.records import Item
 
 ROW = {"question": "Q?", "response": "R.", "reference": "G.", "retrieved_contexts": ["a", "b"]}
@@ -22,13 +22,13 @@ def test_parquet_jsonl_and_csv_give_the_same_items(tmp_path: Path) -> None:
         'question;response;reference;retrieved_contexts\nQ?;R.;G.;"[""a"", ""b""]"\n', encoding="utf-8-sig"
     )
     for name in ("x.parquet", "x.jsonl", "x.csv", "y.csv"):
-        assert questions(tmp_path / name) == [EXPECTED]
+        assert read_questions(tmp_path / name) == [EXPECTED]
 
 
 def test_the_response_may_be_absent_and_other_tools_names_are_known(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(json.dumps({"user_input": "Q?", "ground_truth": "G.", "contexts": [{"text": "a"}, "", None]}))
-    row = questions(path)[0].facts
+    row = read_questions(path)[0].facts
     assert (row["question"], row["response"], row["reference"], row["retrieved_contexts"]) == (
         "Q?",
         None,
@@ -40,7 +40,7 @@ def test_the_response_may_be_absent_and_other_tools_names_are_known(tmp_path: Pa
 def test_contexts_in_csv_may_be_one_text_or_none(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text('question,reference,retrieved_contexts\nQ,G,"[sic] a text"\nQ,G,plain\nQ,G,\n')
-    assert [item.facts["retrieved_contexts"] for item in questions(path)] == [["[sic] a text"], ["plain"], []]
+    assert [item.facts["retrieved_contexts"] for item in read_questions(path)] == [["[sic] a text"], ["plain"], []]
 
 
 def test_all_missing_columns_are_named_at_once(tmp_path: Path) -> None:
@@ -49,8 +49,8 @@ def test_all_missing_columns_are_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"found columns question, text; missing: reference \(or .*retrieved_contexts"
     ):
-        questions(path)
-    assert len(questions(path, required=("question",))) == 1
+        read_questions(path)
+    assert len(read_questions(path, required=("question",))) == 1
 
 
 @pytest.mark.parametrize(
@@ -74,28 +74,28 @@ def test_all_missing_columns_are_named_at_once(tmp_path: Path) -> None:
 def test_a_broken_file_is_named_with_its_row(tmp_path: Path, name: str, text: str, says: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=says):
-        questions(tmp_path / name)
+        read_questions(tmp_path / name)
 
 
 def test_a_csv_in_another_encoding_is_said_plainly(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_bytes("question,reference,contexts\nЧто?,Да,c\n".encode("cp1251"))
     with pytest.raises(InputError, match="not UTF-8"):
-        questions(tmp_path / "x.csv")
+        read_questions(tmp_path / "x.csv")
 
 
 def test_the_sample_has_twelve_rows_in_two_languages_with_contexts_that_hold_the_reference() -> None:
-    sample = questions()
+    sample = read_questions()
     assert len(sample) >= 12
     assert {item.language for item in sample} == {"en", "ru"}
     assert all(item.facts["response"] is None for item in sample)
     assert all(len(item.facts["retrieved_contexts"]) >= 2 and item.facts["reference"] for item in sample)
-    assert {item.language for item in questions(language="ru")} == {"ru"}
+    assert {item.language for item in read_questions(language="ru")} == {"ru"}
 
 
 def test_a_list_as_pandas_writes_it_to_csv_is_read_as_a_list(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text('question,reference,retrieved_contexts\nQ,G,"[\'a\', ""it\'s b""]"\n')
-    assert [item.facts["retrieved_contexts"] for item in questions(path)] == [["a", "it's b"]]
+    assert [item.facts["retrieved_contexts"] for item in read_questions(path)] == [["a", "it's b"]]
 
 
 @pytest.mark.parametrize("encoding", ["cp1251", "utf-16"])
@@ -103,19 +103,19 @@ def test_jsonl_in_another_encoding_is_refused_with_the_line_and_what_to_do(tmp_p
     path = tmp_path / "x.jsonl"
     path.write_bytes(json.dumps({**ROW, "question": "вопрос"}, ensure_ascii=False).encode(encoding))
     with pytest.raises(InputError, match=r"line 1: not UTF-8.*save it as UTF-8"):
-        questions(path)
+        read_questions(path)
 
 
 def test_half_a_surrogate_pair_and_a_hundred_thousand_brackets_are_no_traceback(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(json.dumps({**ROW, "question": "\ud800?", "retrieved_contexts": ["a\udfff"]}))
-    row = questions(path)[0].facts
+    row = read_questions(path)[0].facts
     assert (row["question"], row["retrieved_contexts"]) == ("\ufffd?", ["a\ufffd"])
     path.write_text('{"question": ' + "[" * 100_000)
     with pytest.raises(InputError, match="line 1: not JSON"):
-        questions(path)
+        read_questions(path)
     (tmp_path / "x.csv").write_text("question,reference,retrieved_contexts\nQ,G," + "[" * 100_000)
-    assert [len(item.facts["retrieved_contexts"]) for item in questions(tmp_path / "x.csv")] == [1]
+    assert [len(item.facts["retrieved_contexts"]) for item in read_questions(tmp_path / "x.csv")] == [1]
 
 
 @pytest.mark.parametrize("question", [None, "", "  "])
@@ -124,4 +124,4 @@ def test_a_row_with_neither_question_nor_response_is_named(tmp_path: Path, quest
     rows = [ROW, {**ROW, "question": question}, {**ROW, "question": question, "response": None}]
     path.write_text("\n".join(map(json.dumps, rows)))
     with pytest.raises(InputError, match="row 3: found neither a question nor a response"):
-        questions(path)
+        read_questions(path)

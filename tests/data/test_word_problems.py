@@ -2,7 +2,7 @@
 
 import pytest
 
-from basic_control.data.loaders.word_problems import SAMPLE, problems
+from basic_control.data.loaders.word_problems import SAMPLE, read_problems
 from basic_control.data.options import options_of
 from basic_control.metrics.cot.cot import cot
 from tests.helpers.word_problems import DRAWS, agree, make, sample, written
@@ -48,5 +48,5 @@ def test_english_nouns_agree() -> None:
 
 
 def test_the_loader_reads_the_sample() -> None:
-    assert len(problems()) == len([*sample()])
-    assert {item.language for item in problems(language="ru")} == {"ru"}
+    assert len(read_problems()) == len([*sample()])
+    assert {item.language for item in read_problems(language="ru")} == {"ru"}
