@@ -22,7 +22,12 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
 }
+_LARGEST_BASE, _LARGEST_POWER = 1_000_000, 64
+"""Bounds of powers that are calculated."""
 
 
 def read_python(text: str) -> list[ToolCall] | None:
@@ -126,9 +131,14 @@ def _calculate(node: ast.BinOp) -> Any:
     """Return the value of a calculation with numbers; the text of any other."""
     sides = [_value_of(node.left), _value_of(node.right)]
     calculate = _OPERATORS.get(type(node.op))
-    if calculate and all(isinstance(side, int | float) for side in sides):
-        try:
-            return calculate(*sides)
-        except ArithmeticError:
-            return ast.unparse(node)
-    return ast.unparse(node)
+    if calculate is None or not all(isinstance(side, int | float) for side in sides):
+        return ast.unparse(node)
+    base, power = sides
+    # A power may have more digits than there is memory.
+    if isinstance(node.op, ast.Pow) and (abs(base) > _LARGEST_BASE or abs(power) > _LARGEST_POWER):
+        return ast.unparse(node)
+    try:
+        value = calculate(base, power)
+    except ArithmeticError:
+        return ast.unparse(node)
+    return ast.unparse(node) if isinstance(value, complex) else value

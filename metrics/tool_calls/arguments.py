@@ -20,6 +20,7 @@ _END = pattern(rf"(?:{_OUTER}|\.)+$")
 _EMPHASIS = pattern(r"^([*_]{1,3})(?=\S)(.+)(?<=\S)\1$", re.DOTALL)  # **Paris**
 _LONGEST = 60
 _NUMBERS = frozenset({"number", "float", "double"})
+_NO_TEXTS = _NUMBERS | {"integer", "int", "boolean", "bool", "array", "list", "tuple", "object", "dict"}
 
 
 class Difference(NamedTuple):
@@ -73,7 +74,11 @@ def find_differences(
         options = list_alternatives(expected.arguments[name])
         if lenient and value == [] and OPTIONAL in options:
             continue  # as good as left out
-        kind = _compare_any(value, options, tool.types.get(name), lenient=lenient)
+        schema = tool.types.get(name)
+        if value == OPTIONAL and _member(schema, "type") in _NO_TEXTS:
+            yield Difference("type", f"{name}: {_show(value)}, expected {_show(_find_shown(options))}")
+            continue
+        kind = _compare_any(value, options, schema, lenient=lenient)
         if kind:
             yield Difference(kind, f"{name}: {_show(value)}, expected {_show(_find_shown(options))}")
 

@@ -1,9 +1,15 @@
 # ruff: noqa: E501 - a reply stands on one line
 """Calls of tools as models write them into a text: each form of the table, and what is none."""
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from basic_control.data.beside import read_beside
+from basic_control.data.options import options_of
+from basic_control.data.plugins import metric
 from basic_control.data.reading import calls
 from basic_control.data.reading.calls import read_written_calls
 
@@ -72,3 +78,22 @@ def test_a_lone_object_is_a_call_of_a_tool_that_there_is() -> None:
 def test_no_text_makes_the_reader_fail(text: str) -> None:
     assert isinstance(read_written_calls(text), list)
     assert isinstance(read_written_calls("<tool_call>" + text), list)
+
+
+def read_cases() -> list[dict[str, Any]]:
+    """Return composed replies to questions with tools: simple, multiple, parallel and without a call, in many forms."""
+    lines = (Path(__file__).parent / "replies" / "calls.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+@pytest.mark.parametrize("case", read_cases(), ids=lambda case: case["id"])
+def test_a_reply_is_right_exactly_if_it_makes_the_expected_calls(case: dict[str, Any]) -> None:
+    sample = {name: case[name] for name in ("tools", "calls", "response")}
+    unit = metric("tool_calls")
+    result = unit.score(sample, {}, options_of(unit, case["options"]))
+    assert result.value == case["expected"], f"{case['why']}: {result.reason}"
+
+
+def test_a_power_beyond_memory_is_a_text() -> None:
+    (call,) = read_written_calls("[f(a=9**9**9**9, b=2**-1, c=(-8)**0.5, d=1//0)]")
+    assert call.arguments == {"a": "9 ** 9 ** 9 ** 9", "b": 0.5, "c": "(-8) ** 0.5", "d": "1 // 0"}
