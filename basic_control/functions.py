@@ -114,7 +114,7 @@ class FunctionServer:
 
     def _answer(self, call: PendingCall) -> dict[str, Any]:
         """Return a function's answer, or what it raised; an interrupt ends its thread's serving."""
-        from basic_control.tasks.models.python_child import answer_of, told_of
+        from basic_control.tasks.models.python_child import describe_exception, write_answer
 
         function = call.function.function
         prompts = [call.offered["prompt"]] if call.function.by_position else []
@@ -123,12 +123,12 @@ class FunctionServer:
             if inspect.isawaitable(value):
                 value = asyncio.run_coroutine_threadsafe(_await(value), self._open_loop()).result()
         except KeyboardInterrupt as error:
-            call.answer.set_result(told_of(error, ""))
+            call.answer.set_result(describe_exception(error, ""))
             raise
         except BaseException as error:  # noqa: BLE001 - whatever a user's function raises fails this call only
             code = getattr(inspect.unwrap(function), "__code__", None)
-            return told_of(error, getattr(code, "co_filename", ""))
-        return answer_of(value)
+            return describe_exception(error, getattr(code, "co_filename", ""))
+        return write_answer(value)
 
     def _open_loop(self) -> asyncio.AbstractEventLoop:
         # A loop of our own: the caller's may be the one that waits for us.

@@ -47,11 +47,11 @@ class Targets:
 
     def _function_entry(self, function: Callable[..., Any]) -> dict[str, Any]:
         from basic_control.data.errors import InputError
-        from basic_control.tasks.models.python_child import NotCallable, accepted
+        from basic_control.tasks.models.python_child import NotCallable, inspect_arguments
 
         name = self._choose_name(function)
         try:
-            takes, by_position = accepted(function)
+            takes, by_position = inspect_arguments(function)
         except NotCallable as error:
             raise InputError(f"target {name}: {error}") from None
         self.functions[name] = ServedFunction(function, takes, by_position)

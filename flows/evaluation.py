@@ -21,7 +21,7 @@ from basic_control.tasks.compare.baseline import check as check_baseline
 from basic_control.tasks.decide import monitored_suites
 from basic_control.tasks.gate import gate
 from basic_control.tasks.held import HeldReplies
-from basic_control.tasks.models.progress import deployed, has_pages
+from basic_control.tasks.models.progress import has_pages, is_deployed
 from basic_control.tasks.plan import Plan
 from basic_control.tasks.report.language import speaking
 from basic_control.tasks.report.raw import write_results
@@ -99,7 +99,7 @@ def publish(outcome: RunResult, plan: Plan) -> None:
         create_markdown_artifact(text, key="report", description=outcome.run)
         create_table_artifact(rows(outcome, plan), key="summary", description=outcome.run)
     verdicts: dict[str, Any] = {model.model: model.overall.decided.outcome for model in outcome.verdict.models}
-    if deployed():
+    if is_deployed():
         passed = "off" if plan.policy.gate == "off" else _GATES.get(outcome.exit_code, "below")
         folder = Path(outcome.folder).resolve()
         create_link_artifact(folder.as_uri(), link_text=str(folder), key="folder", description=outcome.run)

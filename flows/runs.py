@@ -24,8 +24,8 @@ from basic_control.tasks.compare.provenance import judge_prompts
 from basic_control.tasks.held import HeldReplies
 from basic_control.tasks.judges.cascades import join_identities
 from basic_control.tasks.models.budget import RunBudget
-from basic_control.tasks.models.progress import deployed
-from basic_control.tasks.models.requests import uncut
+from basic_control.tasks.models.progress import is_deployed
+from basic_control.tasks.models.requests import store_uncut
 from basic_control.tasks.plan import Identities, Plan, check_judges
 from basic_control.tasks.query import identify, sharing_failures
 from basic_control.tasks.runtime.logs import event
@@ -230,7 +230,7 @@ def open_run(plan: Plan, again: Rerun, clock: float | None = None) -> OpenedRun:
     else:
         started = datetime.now(UTC).astimezone()
         folder = run_folder(Path(plan.store.runs), started)
-    ledger = Ledger(refresh=refresh_rule(again), failed=again.failed, run=folder.name, deployed=deployed())
+    ledger = Ledger(refresh=refresh_rule(again), failed=again.failed, run=folder.name, deployed=is_deployed())
     if plan.budget:
         ledger.budget = RunBudget(plan.budget, plan.currency)
     ledger.earlier = cache(partial(manifests.read_earlier_units, Path(plan.store.runs)))
@@ -239,7 +239,7 @@ def open_run(plan: Plan, again: Rerun, clock: float | None = None) -> OpenedRun:
     if again.truncated:  # the requests whose replies were not cut; all replies of that run are cached
         before = settings_of(plan.store.runs, again.of)[1]
         restore(plan.store, before)
-        ledger.recorded = uncut(open_store(plan.store), before)
+        ledger.recorded = store_uncut(open_store(plan.store), before)
     opened = OpenedRun(folder, started, ledger, time.monotonic() if clock is None else clock)
     begun = {"schema": manifests.SCHEMA, **opened.head, "status": "running", "owner": owner()}
     manifests.write(folder, {**begun, "configuration": plan.configuration, "rerun": again.model_dump(), **kept})

@@ -29,7 +29,7 @@ from basic_control.tasks.findings import event_fields, find_suite
 from basic_control.tasks.generate import ItemSource, generate, given
 from basic_control.tasks.judge import Deciders, judge
 from basic_control.tasks.judges.labels import has_labels
-from basic_control.tasks.models.protocol import told_by_server
+from basic_control.tasks.models.protocol import find_server_digest
 from basic_control.tasks.plan import Identities, MetricPlan, Plan, SuitePlan
 from basic_control.tasks.query import prepare, query
 from basic_control.tasks.runtime.logs import event
@@ -109,7 +109,7 @@ def ask(
                 model=target.model,
                 shown_as=Cell(plan.name, target.name),
                 needed=len(identities.models) == 1,
-                digest=told_by_server(identity),
+                digest=find_server_digest(identity),
                 run=current_ledger().attempt,
             )
             started.append((cell, batch, finish))

@@ -43,7 +43,7 @@ from basic_control.metrics.judging import (
 )
 from basic_control.prompts import render
 from basic_control.tasks.models.openai_forms import LOGPROBS
-from basic_control.tasks.models.protocol import UNASKED, told_by_server
+from basic_control.tasks.models.protocol import UNASKED, find_server_digest
 from basic_control.tasks.models.requests import keep, request
 from basic_control.tasks.plan import Panel
 from basic_control.tasks.query import query
@@ -187,7 +187,7 @@ def _ask_wave(
         kept_ids = iter(made["request_id"])
         asks = {number: [{**row, "request_id": next(kept_ids)} for row in rows] for number, rows in asks.items()}
     ref = store.write(REQUESTS, made)
-    digest = told_by_server(hearing.panel.identities[judge.name])
+    digest = find_server_digest(hearing.panel.identities[judge.name])
     asked = query(
         hearing.cell, hearing.store, ref, model=judge, shown_as=hearing.cell, digest=digest, run=hearing.run
     )

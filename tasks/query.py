@@ -20,7 +20,7 @@ from basic_control.data.records import Provider
 from basic_control.data.tables import REQUESTS, RESPONSES
 from basic_control.data.units import plugin_source
 from basic_control.tasks.models import open_client
-from basic_control.tasks.models.progress import counts, showing
+from basic_control.tasks.models.progress import counts, show_progress
 from basic_control.tasks.models.protocol import FATAL, NOT_ASKED, CallError, Client
 from basic_control.tasks.models.requests import NOTHING_AROUND, call_of, for_items, keep
 from basic_control.tasks.models.scheduler import BatchProgress, CallResult, ask_all, event_loop_thread
@@ -130,7 +130,7 @@ def ask(
     distinct = requests.unique("request_id", maintain_order=True)
     calls = [(row["request_id"], row) for row in distinct.iter_rows(named=True)]
     ledger = current_ledger()
-    with showing(str(cell), ledger.run, deployed=ledger.deployed) as show:
+    with show_progress(str(cell), ledger.run, deployed=ledger.deployed) as show:
 
         def progress(tally: BatchProgress) -> None:
             show(tally)

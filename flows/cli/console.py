@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from basic_control.data.characters import make_visible
-from basic_control.tasks.runtime.logs import event, structured
+from basic_control.tasks.runtime.logs import event, is_structured
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -82,7 +82,7 @@ def written(paths: "Iterable[object]", language: str = "en") -> None:
 
 def say(message: str, *, level: int = logging.INFO) -> None:
     """Print a message on stderr, as a JSON line if those are requested."""
-    if structured():
+    if is_structured():
         event("message", level=level, message=message)
     else:
         print(make_visible(message), file=sys.stderr)  # noqa: T201 - the command line's voice

@@ -22,7 +22,7 @@ from basic_control.data.exits import Exit
 from basic_control.flows.cli.console import room, say, show
 from basic_control.flows.cli.progress import progress
 from basic_control.interrupts import interrupt_again, leave_at_once
-from basic_control.tasks.runtime.logs import structured
+from basic_control.tasks.runtime.logs import is_structured
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -87,7 +87,7 @@ def _started(settings: "Settings", again: "Rerun", go_on: Callable[[], str]) -> 
             say(said, level=logging.WARNING)
         prepare(results_of(plan.store))
         with ExitStack() as stack:
-            shown = None if structured() else stack.enter_context(progress(plan.report.language))
+            shown = None if is_structured() else stack.enter_context(progress(plan.report.language))
             # Importing Prefect creates hundreds of thousands of permanent objects: collecting them is useless.
             gc.disable()
             notice = import_prefect()

@@ -87,7 +87,7 @@ class Work:
             open=bool(waiting),
             elsewhere=sum(one.elsewhere for one in waiting),
             holders=tuple(sorted({holder for one in waiting for holder in one.holders})),
-            trouble=max((tally.trouble.commonest for tally in waiting), default=(0, "")),
+            trouble=max((tally.trouble.main_cause for tally in waiting), default=(0, "")),
         )
 
 

@@ -49,6 +49,7 @@ class RunBudget:
                 break
             if self._is_unmeasured:
                 raise CallError("budget", _UNMEASURED)
+            # What a model's calls cost is not known before one has ended: its first call is made alone.
             if model.name in self._dearest or not self._in_flight[model.name]:
                 expected = self._dearest.get(model.name, 0.0)
                 total = self._spent + self._reserved + expected

@@ -19,9 +19,9 @@ from basic_control.tasks.models.openai_forms import Body, Chat
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.replies import read_reply
 
-MOST_QUESTIONS = 100
+MAXIMUM_QUESTIONS = 100
 """Questions of one request, fewer than any server's limit."""
-MOST_LEVELS = 10
+MAXIMUM_LEVELS = 10
 """Levels that System One's wire rates on: more are put as a choice."""
 TOP = 20
 """Tokens whose probabilities a chat server is asked for: the most that OpenAI's gives."""
@@ -41,15 +41,21 @@ class Answered:
 
 def _write(pairs: Pairs) -> str:
     """Return an answer's probabilities as the text of a reply."""
-    labels = [(make_storable(label) if isinstance(label, str) else label, value) for label, value in pairs]
-    return json.dumps({"probabilities": labels})
+    return json.dumps({"probabilities": [(_clean_label(label), value) for label, value in pairs]})
+
+
+def _clean_label(label: Any) -> Any:
+    """Return a label that can be stored; what is no text is refused where the probabilities are read."""
+    return make_storable(label) if isinstance(label, str) else label
 
 
 def _write_yes(question: TypedQuestion, probability: Any) -> str:
     """Return the answer to a yes-or-no question from the probability of yes."""
     yes, no = question.labels
-    is_number = isinstance(probability, int | float) and not isinstance(probability, bool)
-    return _write([(yes, probability), (no, 1 - probability if is_number else None)])
+    complement = None
+    if isinstance(probability, int | float) and not isinstance(probability, bool):
+        complement = 1 - probability
+    return _write([(yes, probability), (no, complement)])
 
 
 REFUSAL = json.dumps({"refusal": True})
@@ -57,9 +63,12 @@ REFUSAL = json.dumps({"refusal": True})
 
 def _count(usage: Any, name: str) -> int | None:
     """Return a number of tokens, if the server states one that a table holds."""
-    value = usage.get(name) if isinstance(usage, Mapping) else None
-    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
-    return value if is_count else None
+    if not isinstance(usage, Mapping):
+        return None
+    value = usage.get(name)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63:
+        return value
+    return None
 
 
 class DecisionsWire:
@@ -69,17 +78,21 @@ class DecisionsWire:
 
     def body(self, state: str, questions: Sequence[TypedQuestion]) -> Body:
         """Return the input and the questions of a request."""
-        return {"input": state, "questions": [self._question(n, one) for n, one in enumerate(questions, 1)]}
+        written = [self._write_question(number, question) for number, question in enumerate(questions, 1)]
+        return {"input": state, "questions": written}
 
-    def _question(self, number: int, question: TypedQuestion) -> Body:
+    def _write_question(self, number: int, question: TypedQuestion) -> Body:
         body: Body = {"name": f"q{number}", "instructions": question.instructions}
-        lines = [{"description": line} if line else {} for line in question.labels.values()]
         if question.kind == "yes_no":
             return {"type": "predicate", **body}
-        name, options = ("level", "levels") if question.kind == "levels" else ("value", "choices")
-        key = "label" if name == "level" else name
-        labels = [{key: label, **line} for label, line in zip(question.labels, lines, strict=True)]
-        return {"type": "score" if name == "level" else "choice", **body, options: labels}
+        key = "label" if question.kind == "levels" else "value"
+        labels = []
+        for label, line in question.labels.items():
+            # A label that says everything has no description.
+            labels.append({key: label, "description": line} if line else {key: label})
+        if question.kind == "levels":
+            return {"type": "score", **body, "levels": labels}
+        return {"type": "choice", **body, "choices": labels}
 
     def read(self, body: Any, questions: Sequence[TypedQuestion]) -> Answered:
         """Read a response; an answer that is malformed is an error of its own question.
@@ -90,14 +103,14 @@ class DecisionsWire:
         answers = body["answers"]
         if len(answers) != len(questions):
             raise ValueError(f"{len(answers)} answers to {len(questions)} questions")
-        read: Answers = []
+        answers_read: Answers = []
         for number, (answer, question) in enumerate(zip(answers, questions, strict=True), 1):
             try:
-                read.append(self._answer(answer, question, f"q{number}"))
+                answers_read.append(self._answer(answer, question, f"q{number}"))
             except (KeyError, TypeError, AttributeError, ValueError) as error:
-                read.append(CallError("server", f"answer {number} is malformed: {error!r}"))
+                answers_read.append(CallError("server", f"answer {number} is malformed: {error!r}"))
         usage = body.get("usage")
-        return Answered(read, _count(usage, "input_tokens"), _count(usage, "output_tokens"))
+        return Answered(answers_read, _count(usage, "input_tokens"), _count(usage, "output_tokens"))
 
     def _answer(self, answer: Mapping[str, Any], question: TypedQuestion, name: str) -> str:
         kind = answer["type"]
@@ -120,22 +133,28 @@ class SystemOneWire:
 
     def body(self, state: str, questions: Sequence[TypedQuestion]) -> Body:
         """Return the state and the questions of a request."""
-        asked = {f"q{n}": self._question(question) for n, question in enumerate(questions, 1)}
-        return {"state": json.loads(state), "questions": asked}
+        written = {f"q{number}": self._write_question(question) for number, question in enumerate(questions, 1)}
+        return {"state": json.loads(state), "questions": written}
 
-    def _question(self, question: TypedQuestion) -> Body:
-        lines = [line or label for label, line in question.labels.items()]
-        body: Body = {"type": self._kind(question), "instructions": question.instructions}
+    def _write_question(self, question: TypedQuestion) -> Body:
+        lines = self._list_lines(question)
+        body: Body = {"type": self._find_type(question), "instructions": question.instructions}
         if body["type"] == "choice":
             body["criteria"] = dict(zip(question.labels, lines, strict=True))
         if body["type"] == "score":
             body["criteria"] = lines
         return body
 
-    def _kind(self, question: TypedQuestion) -> str:
-        if question.kind == "levels" and len(question.labels) <= MOST_LEVELS:
+    def _list_lines(self, question: TypedQuestion) -> list[str]:
+        """Return what each label means in words: itself, if nothing is said about it."""
+        return [line or label for label, line in question.labels.items()]
+
+    def _find_type(self, question: TypedQuestion) -> str:
+        if question.kind == "levels" and len(question.labels) <= MAXIMUM_LEVELS:
             return "score"
-        return "noul" if question.kind == "yes_no" else "choice"
+        if question.kind == "yes_no":
+            return "noul"
+        return "choice"
 
     def read(self, body: Any, questions: Sequence[TypedQuestion]) -> Answered:
         """Read a response; an answer that lacks or is malformed is an error of its own question.
@@ -144,21 +163,24 @@ class SystemOneWire:
             KeyError, TypeError, AttributeError: the form is wrong.
         """
         answers = body["answers"]
-        read: Answers = []
+        answers_read: Answers = []
         for number, question in enumerate(questions, 1):
             try:
-                read.append(self._answer(answers[f"q{number}"], question))
+                answers_read.append(self._answer(answers[f"q{number}"], question))
             except (KeyError, TypeError, AttributeError, ValueError) as error:
-                read.append(CallError("server", f"the answer to q{number} is missing or malformed: {error!r}"))
+                answers_read.append(
+                    CallError("server", f"the answer to q{number} is missing or malformed: {error!r}")
+                )
         usage = body.get("usage")
-        return Answered(read, _count(usage, "input_tokens"), _count(usage, "output_tokens"))
+        return Answered(answers_read, _count(usage, "input_tokens"), _count(usage, "output_tokens"))
 
     def _answer(self, answer: Mapping[str, Any], question: TypedQuestion) -> str:
         kind = answer["type"]
         if kind == "refusal":
             return REFUSAL
-        if kind != self._kind(question):
-            raise ValueError(f"{kind} in place of {self._kind(question)}")
+        expected = self._find_type(question)
+        if kind != expected:
+            raise ValueError(f"{kind} in place of {expected}")
         if kind == "noul":
             return _write_yes(question, answer["noul"])
         probabilities = answer["probabilities"]
@@ -171,10 +193,9 @@ class SystemOneWire:
 
     def _name_levels(self, pairs: Pairs, question: TypedQuestion) -> Pairs:
         """Return the levels by their labels: servers number them from 0, or repeat what they were told."""
-        lines = [line or label for label, line in question.labels.items()]
         by_number = {str(number): label for number, label in enumerate(question.labels)}
-        by_line = dict(zip(lines, question.labels, strict=True))
-        is_numbered = {name for name, _ in pairs} == {*by_number}
+        by_line = dict(zip(self._list_lines(question), question.labels, strict=True))
+        is_numbered = dict(pairs).keys() == by_number.keys()
         names = by_number if is_numbered else by_line
         return [(names.get(name, name), value) for name, value in pairs]
 
@@ -226,9 +247,10 @@ def decide_by_tokens(reply: Reply, question: TypedQuestion) -> Reply:
         CallError: two labels begin with the same token.
     """
     written, *alternatives = json.loads(reply.text)
+    # A label may begin with several tokens, such as "Yes" and " yes": their probabilities add up.
     sums = dict.fromkeys(question.labels, 0.0)
     for token, logprob in dict([written, *alternatives]).items():
-        labels = _begun_by(token, question)
+        labels = _find_labels(token, question)
         if len(labels) > 1:
             raise CallError(
                 "parameter",
@@ -239,23 +261,23 @@ def decide_by_tokens(reply: Reply, question: TypedQuestion) -> Reply:
             sums[label] += math.exp(min(0.0, logprob))
     total = math.fsum(sums.values())
     # A model that writes something else has not answered, whatever it thinks of the labels.
-    if not total or not _begun_by(written[0], question):
+    if not total or not _find_labels(written[0], question):
         return replace(reply, text=_write([(written[0], 1.0)]), finish_reason="stop")
     return replace(reply, text=_write([(label, sums[label] / total) for label in sums]), finish_reason="stop")
 
 
-def _begun_by(token: str, question: TypedQuestion) -> list[str]:
+def _find_labels(token: str, question: TypedQuestion) -> list[str]:
     """Return the labels that begin with a token, whatever its case and the space before it."""
     start = token.strip().casefold()
     return [label for label in question.labels if start and label.casefold().startswith(start)]
 
 
-Put = Callable[[str, Sequence[TypedQuestion]], Awaitable[Answered]]
+PutQuestions = Callable[[str, Sequence[TypedQuestion]], Awaitable[Answered]]
 """Puts questions about a state in one request."""
 
 
-async def put_together(calls: Sequence[Call], put: Put) -> list[Reply | CallError]:
-    """Put typed questions about one text, by way of `put`, at most a hundred a request.
+async def put_together(calls: Sequence[Call], put_questions: PutQuestions) -> list[Reply | CallError]:
+    """Put typed questions about one text, by way of `put_questions`, at most a hundred a request.
 
     The tokens of a request are shared out among its questions, what is over to the first.
 
@@ -263,12 +285,13 @@ async def put_together(calls: Sequence[Call], put: Put) -> list[Reply | CallErro
         CallError: a request failed.
     """
     ends: list[Reply | CallError] = []
-    for start in range(0, len(calls), MOST_QUESTIONS):
-        part = calls[start : start + MOST_QUESTIONS]
+    # An answer that is missing or malformed ends its own question alone.
+    for start in range(0, len(calls), MAXIMUM_QUESTIONS):
+        part = calls[start : start + MAXIMUM_QUESTIONS]
         questions = [call.typed for call in part if call.typed is not None]
         if len(questions) < len(part):
             raise CallError("invalid", "this judge only answers typed questions, and was sent a prompt")
-        answered = await put(part[0].messages[0].content, questions)
+        answered = await put_questions(part[0].messages[0].content, questions)
         for position, answer in enumerate(answered.answers):
             if isinstance(answer, str):
                 tokens_in = _share(answered.tokens_in, position, len(part))
@@ -285,16 +308,18 @@ def _share(tokens: int | None, position: int, n: int) -> int | None:
     if tokens is None:
         return None
     share, over = divmod(tokens, n)
-    return share + over if position == 0 else share
+    if position == 0:
+        return share + over
+    return share
 
 
-async def put_alone(call: Call, put: Put) -> Reply:
+async def put_alone(call: Call, put_questions: PutQuestions) -> Reply:
     """Put one typed question.
 
     Raises:
         CallError: it was not answered.
     """
-    (end,) = await put_together([call], put)
+    (end,) = await put_together([call], put_questions)
     if isinstance(end, CallError):
         raise end
     return end

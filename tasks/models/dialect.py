@@ -71,7 +71,8 @@ class Dialect:
         """Return a call's request body; unknown parameters are passed through unchanged."""
         parameters = {**self._model.extra, **call.parameters}
         if any(parameters.get(name) is not None for name in _LIMITS):
-            parameters.pop("max_tokens", None)  # set under its other name; servers refuse both together
+            # Set under its other name; servers refuse both together.
+            parameters.pop("max_tokens", None)
         sent = {}
         for name, value in parameters.items():
             if value is None or name in self._left_out:
@@ -183,9 +184,12 @@ class Dialect:
                     self._warn_once(name not in self._left_out, f"the parameter {name!r}; continuing without it")
                     self._left_out.add(name)
                     return True
+        else:
+            # A message about something else may have a parameter's name among its words.
+            text = ""
         # What the entry sets is neither renamed nor left out.
         for name in self._model.extra:
-            if names_parameter(name, param, text if is_refused else ""):
+            if names_parameter(name, param, text):
                 reason = f"HTTP {status}: {self._errors.clean(message)}"
                 advice = f"the entry's `extra` sets {name}, which the server does not accept: change or remove it"
                 raise CallError("parameter", f"{reason}; {advice}")

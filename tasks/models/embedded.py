@@ -45,8 +45,10 @@ _MAGIC = b"GGUF"
 _ENGINE_BYTES = 128 << 20
 """Memory of an engine besides its weights, at a context of 4096 tokens."""
 _ALIAS = "embedded"
-_memory = cache(machine.memory)  # measured once: the number of engines does not change during a run
-_BATCH = 64  # prompt tokens between two checks whether the caller is still there: a third of a second on 2 cores
+# Measured once: the number of engines does not change during a run.
+_memory = cache(machine.memory)
+_BATCH = 64
+"""Tokens of a prompt between two checks whether the caller is still there: a third of a second on 2 cores."""
 
 
 def find_weights(model: Model) -> tuple[Path, str]:
@@ -60,7 +62,7 @@ def find_weights(model: Model) -> tuple[Path, str]:
     else:
         path, digest = bundled.find_file(), model.sha256 or bundled.SHA256
         if path is None:
-            engine = "" if find_spec("xllamacpp") else f"{_missing_extra()}; and "
+            engine = "" if find_spec("xllamacpp") else f"{_explain_missing_extra()}; and "
             raise InputError(f"model {model.name!r}: {engine}SmolLM2 is not here; {bundled.advise_fetching()}")
     try:
         with path.open("rb") as file:
@@ -77,7 +79,7 @@ def find_weights(model: Model) -> tuple[Path, str]:
     return path, digest
 
 
-def _missing_extra() -> str:
+def _explain_missing_extra() -> str:
     return f"the extra `embedded` is not installed; run: {format_install('embedded')}"
 
 
@@ -91,15 +93,16 @@ def engines_that_fit(model: Model, cores: int, free: int | None) -> int:
 
     `free`: bytes of memory; None if unknown.
     """
-    most = max(1, min(model.max_concurrency, cores // (model.threads or 1)))
-    if free is None or most == 1:
-        return most
+    limit = max(1, min(model.max_concurrency, cores // (model.threads or 1)))
+    if free is None or limit == 1:
+        return limit
     try:
         path, _ = find_weights(model)
     except InputError:
-        return 1  # reported when it is opened
+        # Reported when it is opened.
+        return 1
     # An engine keeps a second, processor-specific copy of its weights, and the prompt it has read so far.
-    return max(1, min(most, free // 2 // (2 * path.stat().st_size + _ENGINE_BYTES)))
+    return max(1, min(limit, free // 2 // (2 * path.stat().st_size + _ENGINE_BYTES)))
 
 
 def check_digest(model: Model, path: Path, expected: str) -> str:
@@ -119,7 +122,8 @@ def check_digest(model: Model, path: Path, expected: str) -> str:
     if not digest:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        with suppress(InputError):  # if the cache cannot be written, it is computed again next time
+        # If the cache cannot be written, it is computed again next time.
+        with suppress(InputError):
             write_json(note, {"path": str(path), "stamp": stamp, "sha256": digest})
     if expected and digest != expected.lower():
         raise InputError(
@@ -137,8 +141,8 @@ class EmbeddedClient:
     prompt. Single-threaded engines have a higher total throughput than one multi-threaded engine, whose threads
     wait for each other, and produce the same texts. One slot, since parallel slots change texts at temperature 0.
     So does llama.cpp's prompt cache, which resumes where two prompts diverge; here a prompt is always read in the
-    same batches, and the cached prefix is cut back to whole batches (`_shared`): no text depends on earlier calls.
-    The weights are loaded at the first call: `identity` needs only their digest.
+    same batches, and the cached prefix is cut back to whole batches (`_count_shared`): no text depends on earlier
+    calls. The weights are loaded at the first call: `identity` needs only their digest.
 
     Raises:
         InputError: the extra is not installed, or the file is not there.
@@ -146,12 +150,13 @@ class EmbeddedClient:
 
     def __init__(self, model: Model) -> None:
         if find_spec("xllamacpp") is None:
-            raise InputError(f"model {model.name!r}: {_missing_extra()}")
+            raise InputError(f"model {model.name!r}: {_explain_missing_extra()}")
         self._model = model
         self._weights = find_weights(model)
         self._opening = asyncio.Lock()
         self._loaded: _LoadedModel | None = None
-        self._turns = asyncio.Semaphore(1)  # fewer engines may have started than calls may be in flight
+        # Fewer engines may have started than calls may be in flight.
+        self._turns = asyncio.Semaphore(1)
         self._connections: dict[_Engine, _Connection] = {}
 
     async def identity(self) -> Mapping[str, str]:
@@ -194,7 +199,10 @@ class EmbeddedClient:
         """Ask the engine that is free, or has read the most of the prompt."""
         async with self._turns:
             tokens = await self._tokens(loaded.engines[0], call)
-            engine = min(loaded.engines, key=lambda one: (one.calls, -_shared(one.held, tokens)))
+            engine = min(
+                loaded.engines,
+                key=lambda candidate: (candidate.calls, -_count_shared(candidate.prompt, tokens)),
+            )
             engine.calls += 1
             try:
                 async with engine.turn():
@@ -205,7 +213,8 @@ class EmbeddedClient:
     async def _load(self) -> "_LoadedModel":
         """Return the engines, started at the first call."""
         async with self._opening:
-            if (loaded := self._loaded) is None:
+            loaded = self._loaded
+            if loaded is None:
                 await in_thread(lambda: check_digest(self._model, *self._weights))
                 loaded = self._loaded = await in_thread(lambda: _load(self._model, self._weights[0]))
                 self._turns = asyncio.Semaphore(len(loaded.engines))
@@ -222,17 +231,17 @@ class EmbeddedClient:
             engine = min(loaded.engines, key=lambda candidate: candidate.calls)
             connection = self._connection(engine)
             engine.calls += 1
-            engine.held = []
+            engine.prompt = []
             try:
                 async with engine.turn():
                     content = await connection.send(f"/v1{wire.path}", wire.body(state, questions))
             except Refusal as refusal:
                 if refusal.status != HTTPStatus.NOT_IMPLEMENTED:
                     raise
-                said = (
+                message = (
                     f"model {self._model.name!r}: {refusal.message}; `api: systemone` needs a decision model's GGUF"
                 )
-                raise CallError("unknown_model", said) from None
+                raise CallError("unknown_model", message) from None
             finally:
                 engine.calls -= 1
         return read_answers(content, wire, questions, connection.server.errors)
@@ -266,13 +275,15 @@ class EmbeddedClient:
 
     async def _ask(self, engine: "_Engine", call: Call, tokens: list[int]) -> Reply:
         """Send a call to an engine, reusing its cached prompt only up to a whole batch."""
-        connection, kept = self._connection(engine), _shared(engine.held, tokens)
-        engine.held = []  # until the call has ended: an abandoned prompt may have been read in part
-        other = next(token for token in (1, 2) if token not in tokens[kept : kept + 1])
-        cut = {"prompt": [*tokens[:kept], other], "n_predict": 0, "cache_prompt": True}
+        connection, n_shared = self._connection(engine), _count_shared(engine.prompt, tokens)
+        # Until the call has ended: an abandoned prompt may have been read in part.
+        engine.prompt = []
+        # The engine forgets what follows a token that differs.
+        next_token = next(token for token in (1, 2) if token not in tokens[n_shared : n_shared + 1])
+        cut = {"prompt": [*tokens[:n_shared], next_token], "n_predict": 0, "cache_prompt": True}
         await connection.post("/completion", cut)
         reply = await connection.dialect.ask(call, connection.chat)
-        engine.held = tokens
+        engine.prompt = tokens
         # How much of the prompt was cached is no part of the reply.
         calls = reply.extra.get(TOOL_CALLS)
         return replace(reply, extra={TOOL_CALLS: calls} if calls else {})
@@ -322,30 +333,31 @@ class _Connection:
 
 
 class _Engine:
-    """One engine behind its server: its number of calls, and the last prompt it `held`, as tokens."""
+    """One engine behind its server: its number of calls, and the last `prompt` it read, as tokens."""
 
     def __init__(self, server: Any, key: str) -> None:
         self.server = server
         self.address = str(server.listening_address)
         self.key = key
         self.calls = 0
-        self.held: Sequence[int] = ()
+        self.prompt: Sequence[int] = ()
         self._turn = asyncio.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def turn(self) -> asyncio.Lock:
         """Return the lock that makes a call atomic: clients of several models share an engine."""
         loop = asyncio.get_running_loop()
-        if loop is not self._loop:  # the engine outlives its first loop
+        # The engine outlives its first loop.
+        if loop is not self._loop:
             self._turn, self._loop = asyncio.Lock(), loop
         return self._turn
 
 
-def _shared(held: Sequence[int], tokens: Sequence[int]) -> int:
+def _count_shared(cached: Sequence[int], tokens: Sequence[int]) -> int:
     """Return how many tokens of a prompt are cached, in whole batches; at least one is left to read."""
-    same = next((n for n, (one, other) in enumerate(zip(held, tokens, strict=False)) if one != other), None)
-    most = min(len(held), len(tokens) - 1) if same is None else same
-    return max(0, most) // _BATCH * _BATCH
+    length = min(len(cached), len(tokens) - 1)
+    n_shared = next((n for n in range(length) if cached[n] != tokens[n]), length)
+    return max(0, n_shared) // _BATCH * _BATCH
 
 
 @dataclass
@@ -363,11 +375,11 @@ _LOADING = threading.Lock()
 def _load(model: Model, path: Path) -> _LoadedModel:
     """Return the loaded model, shared by all clients of the same file; unused weights are unloaded."""
     threads = model.threads or 1
-    wanted = (str(path), model.context, threads)
+    key = (str(path), model.context, threads)
     with _LOADING:
-        loaded = _LOADED.get(wanted) or _LoadedModel()
-        if wanted not in _LOADED:
-            for idle in [key for key, other in _LOADED.items() if not other.users]:
+        loaded = _LOADED.get(key) or _LoadedModel()
+        if key not in _LOADED:
+            for idle in [other_key for other_key, rival in _LOADED.items() if not rival.users]:
                 del _LOADED[idle]
         while len(loaded.engines) < model.concurrency:
             try:
@@ -378,7 +390,7 @@ def _load(model: Model, path: Path) -> _LoadedModel:
                 event("engine_not_started", level=logging.WARNING, model=model.name, started=len(loaded.engines))
                 break
         loaded.users += 1
-        _LOADED[wanted] = loaded
+        _LOADED[key] = loaded
         return loaded
 
 
@@ -389,24 +401,25 @@ def _start(model: Model, path: Path, threads: int) -> _Engine:
     try:
         import xllamacpp
     except ImportError as error:
-        said = f"xllamacpp cannot be imported: {error}"
+        message = f"xllamacpp cannot be imported: {error}"
         if "libgomp" in str(error):
             advice = "install it (Debian, Ubuntu: apt-get install libgomp1; Fedora: dnf install libgomp)"
-            said = f"llama.cpp needs libgomp.so.1, which is missing; {advice}"
-        raise InputError(f"model {model.name!r}: {said}") from None
-    key = secrets.token_urlsafe(24)
+            message = f"llama.cpp needs libgomp.so.1, which is missing; {advice}"
+        raise InputError(f"model {model.name!r}: {message}") from None
+    api_key = secrets.token_urlsafe(24)
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(path)
     parameters.model_alias = {_ALIAS}
     parameters.n_ctx, parameters.n_parallel, parameters.n_batch = model.context, 1, _BATCH
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
     parameters.cache_prompt = False
-    parameters.cache_ram_mib = parameters.n_ctx_checkpoints = 0  # else up to 8 GiB of old prompts are cached
-    parameters.api_keys = [key]
+    # Otherwise up to 8 GiB of old prompts are cached.
+    parameters.cache_ram_mib = parameters.n_ctx_checkpoints = 0
+    parameters.api_keys = [api_key]
     parameters.ui = parameters.warmup = False
     parameters.verbosity = 0
     try:
-        return _Engine(xllamacpp.Server(parameters), key)
+        return _Engine(xllamacpp.Server(parameters), api_key)
     except (RuntimeError, ValueError) as error:
         raise CallError(
             "unknown_model", f"llama.cpp cannot load {path}: {error}; check the file, its size, and the free memory"

@@ -14,8 +14,8 @@ from basic_control.data.errors import InputError
 from basic_control.data.records import Call, Reply
 from basic_control.tasks.models.errors import clean
 from basic_control.tasks.models.protocol import CallError
-from basic_control.tasks.models.python_child import answer_of, told_of
-from basic_control.tasks.models.replies import FIELDS, offered, read_answer
+from basic_control.tasks.models.python_child import describe_exception, write_answer
+from basic_control.tasks.models.replies import FIELDS, build_offer, read_answer
 from basic_control.tasks.models.threads import in_thread
 
 CALLER = "BASIC_CONTROL_CALLER"
@@ -26,7 +26,7 @@ _LONGEST = 64 * 1024 * 1024
 
 
 def read_message(message: Mapping[str, Any], name: str) -> Reply:
-    """Return the reply in a function's message, as `answer_of` or `told_of` makes it; `name` is the function's.
+    """Return the reply in the message of the function `name`, as `write_answer` or `describe_exception` makes it.
 
     Raises:
         CallError: it raised, or returned neither a text nor a mapping of the known fields.
@@ -63,16 +63,16 @@ class FunctionClient:
         Raises:
             CallError: it raised, or returned neither a text nor a mapping.
         """
-        offers = {**offered(call), "model": self._model.served, **self._model.options}
+        offers = {**build_offer(call), "model": self._model.served, **self._model.options}
         values = {name: offers[name] for name in self._takes if name in offers}
         try:
             value = await self._call(values)
         except Exception as error:  # noqa: BLE001 - a user's own function may raise anything
             source = getattr(getattr(self._function, "__code__", None), "co_filename", "")
-            return read_message(told_of(error, source), self._function.__name__)
+            return read_message(describe_exception(error, source), self._function.__name__)
         if isinstance(value, Reply):
             return value
-        return read_message(answer_of(value), self._function.__name__)
+        return read_message(write_answer(value), self._function.__name__)
 
     async def close(self) -> None:
         """Close nothing."""
@@ -111,7 +111,7 @@ class CallerClient:
         Raises:
             CallError: it raised, returned neither a text nor a mapping, or its process has ended.
         """
-        question = {"token": self._token, "function": self._model.name, "offered": offered(call)}
+        question = {"token": self._token, "function": self._model.name, "offered": build_offer(call)}
         line = json.dumps(question, default=str).encode() + b"\n"
         try:
             reader, writer = await asyncio.open_connection(HOST, int(self._port), limit=_LONGEST)

@@ -13,7 +13,7 @@ from basic_control.data.records import Call, Reply
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.proxies import proxy_of
 from basic_control.tasks.models.readiness import PORTS
-from basic_control.tasks.models.replies import FIELDS, offered, read_answer, read_reply
+from basic_control.tasks.models.replies import FIELDS, build_offer, read_answer, read_reply
 from basic_control.tasks.models.server import CONNECT_S, Server
 from basic_control.tasks.models.templates import BodyError, PathError, fill, find
 
@@ -69,7 +69,9 @@ class HttpClient:
     def _request(self, call: Call) -> dict[str, Any]:
         """Return the request body, or for a GET the query, of a call."""
         try:
-            body = fill(self._options["body"], {**offered(call), "schema": call.schema, "item_id": call.item_id})
+            body = fill(
+                self._options["body"], {**build_offer(call), "schema": call.schema, "item_id": call.item_id}
+            )
         except BodyError as error:
             text = self._errors.clean(f"`body` cannot be filled for this item: {error}")
             raise CallError("invalid", text) from None

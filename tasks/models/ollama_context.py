@@ -26,8 +26,12 @@ _TOO_MANY = 1.75
 def estimate_tokens(call: Call) -> int:
     """Return at least the tokens of a call's prompt and of the longest answer to it."""
     limit = call.parameters.get("num_predict") or call.parameters.get("max_tokens") or 0
-    prompt = sum(_estimate_text(message.content) + _PER_MESSAGE for message in call.messages)
+    prompt = _estimate_messages(call) + _PER_MESSAGE * len(call.messages)
     return prompt + (limit if limit > 0 else _ANSWER)
+
+
+def _estimate_messages(call: Call) -> int:
+    return sum(_estimate_text(message.content) for message in call.messages)
 
 
 def _estimate_text(text: str) -> int:
@@ -38,8 +42,11 @@ def _estimate_text(text: str) -> int:
 
 def read_default(version: str) -> int:
     """Return the least context that a server of a version, such as 0.12.6, has by default."""
-    numbers = tuple(int(number) for number in re.findall(r"\d+", version)[:3])
-    return DEFAULT if not numbers or numbers >= _SINCE else OLD_DEFAULT
+    # The first three of 0.12.6-rc1, say.
+    numbers = tuple(map(int, re.findall(r"\d+", version)[:3]))
+    if numbers and numbers < _SINCE:
+        return OLD_DEFAULT
+    return DEFAULT
 
 
 def is_cut(call: Call, tokens_in: int | None, num_ctx: int | None) -> bool:
@@ -55,9 +62,8 @@ def is_cut(call: Call, tokens_in: int | None, num_ctx: int | None) -> bool:
         contexts = (num_ctx,)
     if tokens_in in contexts:
         return True
-    n_estimated = sum(_estimate_text(message.content) for message in call.messages)
     is_half = any(0 <= tokens_in - context // 2 <= _MARGIN for context in contexts)
-    return is_half and n_estimated > _TOO_MANY * tokens_in
+    return is_half and _estimate_messages(call) > _TOO_MANY * tokens_in
 
 
 @dataclass(slots=True)

@@ -76,6 +76,7 @@ class DecidingClient:
         body = self._wire.body(state, questions)
         errors = self._chat.server.errors
         try:
+            # The package does not know System One's path.
             content = await (self._send_state(body) if self._api == "systemone" else self._create(body))
         except Refusal as refusal:
             raise explain(refusal, errors, self._api) from None

@@ -14,7 +14,7 @@ from basic_control.data.records import Message, Reply
 from basic_control.data.tools import Tool, write_tool
 from basic_control.data.truncation import LIMITS
 from basic_control.tasks.models.protocol import CallError
-from basic_control.tasks.models.replies import read_reply, whole_number
+from basic_control.tasks.models.replies import read_reply, read_token_count
 
 Body = dict[str, Any]
 _OF_TOOLS = frozenset({"tool_choice", "parallel_tool_calls"})
@@ -39,7 +39,7 @@ class Chat:
         self, model: str, messages: Iterable[Message], parameters: Mapping[str, Any], tools: Sequence[Tool] = ()
     ) -> Body:
         """Return a request's body; unknown parameters are passed through unchanged."""
-        body: Body = {"model": model, "messages": _chat_messages(messages), **parameters}
+        body: Body = {"model": model, "messages": [*map(_write_chat_message, messages)], **parameters}
         if tools:
             body["tools"] = [{"type": "function", "function": write_tool(tool)} for tool in tools]
         return _drop_choice(body)
@@ -62,8 +62,8 @@ class Chat:
             KeyError, IndexError, TypeError, AttributeError: the form is wrong.
             CallError: it says that no reply was made.
         """
-        choice = _first_choice(body)
-        answer, thought, refusal = _contents(choice["message"])
+        choice = _read_first_choice(body)
+        answer, thought, refusal = _read_contents(choice["message"])
         calls = _read_chat_calls(choice["message"])
         finish = "refusal" if refusal else str(choice.get("finish_reason") or "")
         if finish in _BROKEN_OFF:
@@ -109,9 +109,10 @@ class Responses:
     ) -> Body:
         """Return a request's body; the server is told to store nothing unless a parameter `store` says so."""
         parameters = dict(parameters)
-        body: Body = {"model": model, "input": [*_response_items(messages)], "store": False}
+        body: Body = {"model": model, "input": [*_write_items(messages)], "store": False}
         if tools:
             body["tools"] = [{"type": "function", **write_tool(tool)} for tool in tools]
+        # What chat completions have at the top is inside an object here.
         for name, home, inner in (("reasoning_effort", "reasoning", "effort"), ("verbosity", "text", "verbosity")):
             if name in parameters:
                 parameters[home] = {inner: parameters.pop(name), **_mapping(parameters.get(home))}
@@ -154,7 +155,8 @@ class Responses:
         finish = "refusal" if refusals else "stop"
         if body["status"] == "incomplete":
             finish = str(_mapping(body.get("incomplete_details")).get("reason") or "incomplete")
-        calls = [_read_call_item(item) for item in body["output"] if item["type"] == "function_call"]
+        items = [item for item in body["output"] if item["type"] == "function_call"]
+        calls = [*map(_read_call_item, items)]
         if not (texts or refusals or thoughts or calls) and finish == "stop":
             raise CallError("empty", "it made no answer: its output is empty")
         usage = _mapping(body.get("usage"))
@@ -209,11 +211,7 @@ def _drop_choice(body: Body) -> Body:
     return {name: value for name, value in body.items() if name not in _OF_TOOLS}
 
 
-def _chat_messages(messages: Iterable[Message]) -> list[Body]:
-    return [_chat_message(message) for message in messages]
-
-
-def _chat_message(message: Message) -> Body:
+def _write_chat_message(message: Message) -> Body:
     """Return a message as chat completions have it: a call's arguments are JSON text."""
     written = write_message(message)
     if message.tool_calls:
@@ -229,7 +227,7 @@ def _chat_message(message: Message) -> Body:
     return written
 
 
-def _response_items(messages: Iterable[Message]) -> Iterator[Body]:
+def _write_items(messages: Iterable[Message]) -> Iterator[Body]:
     """Yield messages as the responses API has them: calls and what they returned are items of their own."""
     for message in messages:
         if message.role in {"tool", "function"}:
@@ -260,7 +258,7 @@ def _read_chat_calls(message: Mapping[str, Any]) -> list[Body]:
     return calls
 
 
-def _first_choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
+def _read_first_choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the first choice, with a message: an empty one where the choice says why there is none.
 
     Raises:
@@ -273,28 +271,32 @@ def _first_choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
     finish = str(choice.get("finish_reason") or "")
     if is_filtered(finish) or finish.strip().lower() in LIMITS:
         return {**choice, "message": {}}
-    if reason := _block_reason(body):
+    reason = _find_block_reason(body)
+    if reason:
         raise CallError("filtered", f"a content filter blocked the prompt ({reason})")
     lacking = "a choice without a message" if choices else "no choice"
     raise CallError("empty", f"it made no answer: {lacking}")
 
 
-def _block_reason(body: Mapping[str, Any]) -> str:
+def _find_block_reason(body: Mapping[str, Any]) -> str:
     """Return why a prompt was blocked: Gemini's block reason, or what Azure's filter found; '' if it was not."""
     for name in ("promptFeedback", "prompt_feedback"):
         feedback = _mapping(body.get(name))
-        if reason := feedback.get("blockReason") or feedback.get("block_reason"):
+        reason = feedback.get("blockReason") or feedback.get("block_reason")
+        if reason:
             return str(reason)[:60]
     results = body.get("prompt_filter_results") or body.get("prompt_annotations") or ()
-    found = [_mapping(_mapping(result).get("content_filter_results")) for result in results]
-    filters = [name for kinds in found for name, kind in kinds.items() if _mapping(kind).get("filtered") is True]
+    filters: list[str] = []
+    for result in results:
+        kinds = _mapping(_mapping(result).get("content_filter_results"))
+        filters += [name for name, kind in kinds.items() if _mapping(kind).get("filtered") is True]
     return ", ".join(filters)
 
 
-def _contents(message: Mapping[str, Any]) -> tuple[str, str, str]:
+def _read_contents(message: Mapping[str, Any]) -> tuple[str, str, str]:
     """Return (answer, reasoning, refusal) of a message; its content is a text or a list of parts."""
     content = message.get("content")
-    thoughts = [message.get(name) for name in ("reasoning_content", "reasoning")]
+    thoughts = [message.get("reasoning_content"), message.get("reasoning")]
     texts = [content]
     if isinstance(content, list):
         texts = [part["text"] for part in content if part.get("type") == "text"]
@@ -318,4 +320,4 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _count(counts: Any, name: str) -> int | None:
-    return whole_number(_mapping(counts).get(name))
+    return read_token_count(_mapping(counts).get(name))

@@ -31,7 +31,7 @@ PATIENCE_S = 5.0
 """How long a finished query waits for its last update: an unreachable server must not delay a run."""
 
 
-def deployed() -> bool:
+def is_deployed() -> bool:
     """Return whether the running flow is deployed or served; a subflow never is."""
     context = FlowRunContext.get()
     return bool(context and context.flow_run and context.flow_run.deployment_id)
@@ -45,8 +45,12 @@ def has_pages() -> bool:
 def counts(tally: BatchProgress) -> dict[str, int]:
     """Return a batch's progress as log fields."""
     names = ("total", "cached", "answered", "failed", "submitted", "elsewhere", "tokens_in", "tokens_out")
-    told = {name: getattr(tally, name) for name in names}
-    return {name: n for name, n in told.items() if n or name not in {"submitted", "elsewhere"}}
+    fields = {name: getattr(tally, name) for name in names}
+    # Nothing is pending in many a run, and then these say nothing.
+    for name in ("submitted", "elsewhere"):
+        if not fields[name]:
+            del fields[name]
+    return fields
 
 
 class _Display:
@@ -54,7 +58,7 @@ class _Display:
 
     def __init__(self, label: str, run: str, first_s: float) -> None:
         self.label, self.run, self.first_s = label, run, first_s
-        self.shown = has_pages()
+        self.is_shown = has_pages()
         self.tally: BatchProgress | None = None
         self.over = threading.Event()
         self.artifact: UUID | None = None
@@ -76,34 +80,36 @@ class _Display:
 
     def show(self) -> None:
         """Create or update the artifact; a failure is logged once and does not delay the query."""
-        if not self.shown or self.tally is None:
+        if not self.is_shown or self.tally is None:
             return
         tally = self.tally
-        percent = 100.0 * tally.done / tally.total if tally.total else 100.0
-        waits = (
-            f", waiting for {tally.elsewhere} ({make_inert(', '.join(tally.holders))})" if tally.elsewhere else ""
-        )
-        count, cause = tally.trouble.commonest
-        trouble = f", {count} tries failing: {make_inert(cause)}" if count else ""
-        said = (
-            f"{make_inert(self.label)}: {tally.done} of {tally.total} ({tally.cached} from the cache, "
-            f"{tally.failed} failed, {tally.tokens_in + tally.tokens_out} tokens{waits}{trouble})"
+        percent = 100.0
+        if tally.total:
+            percent = 100.0 * tally.done / tally.total
+        details = f"{tally.failed} failed, {tally.tokens_in + tally.tokens_out} tokens"
+        if tally.elsewhere:
+            details += f", waiting for {tally.elsewhere} ({make_inert(', '.join(tally.holders))})"
+        count, cause = tally.trouble.main_cause
+        if count:
+            details += f", {count} tries failing: {make_inert(cause)}"
+        description = (
+            f"{make_inert(self.label)}: {tally.done} of {tally.total} ({tally.cached} from the cache, {details})"
         )
         try:
             if self.artifact is None:
                 key = "-".join(("query", *re.findall(r"[a-z0-9]+", self.label.lower())))
-                made = create_progress_artifact(percent, key=key, description=said)
+                artifact = create_progress_artifact(percent, key=key, description=description)
                 # Prefect's functions are coroutines only inside an event loop; here there is none.
-                self.artifact = made if isinstance(made, UUID) else None
+                self.artifact = artifact if isinstance(artifact, UUID) else None
             else:
-                update_progress_artifact(self.artifact, percent, description=said)
+                update_progress_artifact(self.artifact, percent, description=description)
         except Exception as error:  # noqa: BLE001 - whatever the server's trouble is, it is not the evaluation's
-            self.shown, kind = False, type(error).__name__
+            self.is_shown, kind = False, type(error).__name__
             event("progress_not_shown", level=logging.WARNING, run=self.run, label=self.label, error=kind)
 
 
 @contextmanager
-def showing(label: str, run: str, *, deployed: bool) -> Iterator[Callable[[BatchProgress], None]]:
+def show_progress(label: str, run: str, *, deployed: bool) -> Iterator[Callable[[BatchProgress], None]]:
     """Show a query's progress during the block; yield a thread-safe callback for its tally."""
     display = _Display(label, run, DEPLOYED_S if deployed else WATCHED_S)
     # The thread needs the run's context, by which Prefect finds the artifact's run.

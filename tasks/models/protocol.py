@@ -90,7 +90,7 @@ class Client(Protocol):
         """Close connections and processes."""
 
 
-def told_by_server(identity: Mapping[str, str]) -> str:
+def find_server_digest(identity: Mapping[str, str]) -> str:
     """Return the model digest in a server's identity; '' if there is none."""
     return identity.get("digest", "") if "server" in identity else ""
 

@@ -24,9 +24,9 @@ from basic_control.data.errors import InputError
 from basic_control.data.records import Call, Reply
 from basic_control.tasks.models.errors import clean
 from basic_control.tasks.models.protocol import CallError
-from basic_control.tasks.models.replies import FIELDS, offered, read_answer
+from basic_control.tasks.models.replies import FIELDS, build_offer, read_answer
 from basic_control.tasks.models.threads import in_thread
-from basic_control.tasks.runtime.logs import LOGGER, structured
+from basic_control.tasks.runtime.logs import LOGGER, is_structured
 
 OURS = Path(__file__).parents[2]
 """The folder of our own modules, which must not shadow the application's."""
@@ -44,18 +44,18 @@ class ProcessEnded(Exception):  # noqa: N818 - said of a process, which may be s
     """The application's process ended; the text says how."""
 
 
-def _environment() -> dict[str, str]:
+def _build_environment() -> dict[str, str]:
     """Return our environment, keys included, without the variables that put our modules on Python's path."""
-    known = dict(os.environ)
-    listed = known.get("PYTHONPATH", "").split(os.pathsep)
-    others = [path for path in listed if path and Path(path).resolve() != OURS.resolve()]
-    if len(others) < len([*filter(None, listed)]):
-        known["PYTHONPATH"] = os.pathsep.join(others)
-        known.pop("PYTHONSAFEPATH", None)
-    return known
+    variables = dict(os.environ)
+    paths = [path for path in variables.get("PYTHONPATH", "").split(os.pathsep) if path]
+    foreign_paths = [path for path in paths if Path(path).resolve() != OURS.resolve()]
+    if len(foreign_paths) < len(paths):
+        variables["PYTHONPATH"] = os.pathsep.join(foreign_paths)
+        variables.pop("PYTHONSAFEPATH", None)
+    return variables
 
 
-def _raised(message: Message) -> str:
+def _describe_exception(message: Message) -> str:
     """Return what an application raised, in one line."""
     return clean(message["raised"]) + make_visible(message["at"])
 
@@ -63,7 +63,7 @@ def _raised(message: Message) -> str:
 class Process:
     """A running application. Its output is shown on standard error; it ends with this process."""
 
-    def __init__(self, interpreter: str, module: str, place: str) -> None:
+    def __init__(self, interpreter: str, module: str, folder: str) -> None:
         child = Path(__file__).with_name("python_child.py")
         self._numbers = itertools.count(1)
         self.ended = ""
@@ -72,11 +72,11 @@ class Process:
         self._waiting: dict[int, Future[Message]] = {0: Future()}
         self.ready = self._waiting[0]
         self._popen = subprocess.Popen(  # noqa: S603 - the user's own interpreter, and their own code
-            [interpreter, "-u", "-c", START, str(child), module, place, str(OURS)],
+            [interpreter, "-u", "-c", START, str(child), module, folder, str(OURS)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=_environment(),
+            env=_build_environment(),
             # Ctrl-C at the terminal is for the run: calls in flight may still end.
             start_new_session=True,
         )
@@ -86,8 +86,8 @@ class Process:
         self._begin(self._wait, reader)
 
     @staticmethod
-    def _begin(act: Any, *given: Any) -> threading.Thread:
-        thread = threading.Thread(target=act, args=given, name="application", daemon=True)
+    def _begin(act: Any, *arguments: Any) -> threading.Thread:
+        thread = threading.Thread(target=act, args=arguments, name="application", daemon=True)
         thread.start()
         return thread
 
@@ -132,7 +132,7 @@ class Process:
     def _show(self, printed: IO[bytes]) -> None:
         while line := printed.readline(LINE):
             text = make_visible(line.decode("utf-8", "replace").rstrip("\r\n"))
-            if structured():
+            if is_structured():
                 LOGGER.info("%s", text)
             else:
                 # In one write, since others write too. Looked up each time, since progress bars replace stderr.
@@ -140,11 +140,12 @@ class Process:
 
     def _wait(self, reader: threading.Thread) -> None:
         code = self._popen.wait()
-        reader.join(END_S)  # forked processes may hold the other end open
+        # Forked processes may hold the other end open.
+        reader.join(END_S)
         with self._lock:
             self.ended = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
-            left = [self._waiting.pop(number) for number in list(self._waiting)]
-        for answer in left:
+            answers = [self._waiting.pop(number) for number in list(self._waiting)]
+        for answer in answers:
             if answer.set_running_or_notify_cancel():
                 answer.set_exception(ProcessEnded(self.ended))
 
@@ -152,17 +153,19 @@ class Process:
 class Application:
     """A configured application and its process, if there is one."""
 
-    def __init__(self, interpreter: str, module: str, place: str) -> None:
-        self._started = (interpreter, module, place)
+    def __init__(self, interpreter: str, module: str, folder: str) -> None:
+        self._command = (interpreter, module, folder)
         self._starting = threading.Lock()
         self._process: Process | None = None
         self._functions: dict[str, Message] = {}
 
     @property
-    def running(self) -> Process | None:
+    def live_process(self) -> Process | None:
         """The process, if it is running."""
         process = self._process
-        return process if process and not process.ended and process.ready.done() else None
+        if process and not process.ended and process.ready.done():
+            return process
+        return None
 
     def process(self, where: str) -> Process:
         """Return the application's process, starting it if necessary, which takes as long as its import.
@@ -173,12 +176,13 @@ class Application:
             InputError: it cannot be started, or the application cannot be loaded.
         """
         with self._starting:
-            if running := self.running:
-                return running
-            interpreter = self._started[0]
+            live_process = self.live_process
+            if live_process:
+                return live_process
+            interpreter = self._command[0]
             try:
-                process = self._process = Process(*self._started)
-                said = process.ready.result()
+                process = self._process = Process(*self._command)
+                message = process.ready.result()
             except OSError as error:
                 raise InputError(f"{where}: {interpreter} cannot be started ({error.strerror}).") from error
             except ProcessEnded as error:
@@ -186,10 +190,10 @@ class Application:
                     f"{where}: cannot be loaded (the process of {interpreter} ended {error}; expected Python "
                     "3.8 or later, and a module that does not exit). Fix it first."
                 ) from error
-            if "raised" in said:
-                raise InputError(f"{where}: cannot be loaded ({_raised(said)}). Fix it first.")
-            if "refused" in said:
-                raise InputError(f"{where}: {said['refused']}")
+            if "raised" in message:
+                raise InputError(f"{where}: cannot be loaded ({_describe_exception(message)}). Fix it first.")
+            if "refused" in message:
+                raise InputError(f"{where}: {message['refused']}")
             return process
 
     def function(self, name: str, where: str) -> Message:
@@ -200,12 +204,12 @@ class Application:
         """
         if name not in self._functions:
             try:
-                found = self.process(where).ask(function=name).result()
+                message = self.process(where).ask(function=name).result()
             except ProcessEnded as error:
                 raise InputError(f"{where}: its process ended {error}. Fix it first.") from error
-            if "refused" in found:
-                raise InputError(f"{where}: {found['refused']}")
-            self._functions[name] = found
+            if "refused" in message:
+                raise InputError(f"{where}: {message['refused']}")
+            self._functions[name] = message
         return self._functions[name]
 
     def close(self) -> None:
@@ -228,28 +232,34 @@ def load(model: Model) -> tuple[Application, Message]:
         InputError: the interpreter, file, module or function does not exist, it cannot be loaded, or requires other
             arguments.
     """
-    where, given = _where(model), str(model.options["python"])
-    interpreter = (
-        shutil.which(str(Path(given).expanduser()) if os.sep in given else given) if given else sys.executable
-    )
+    where, python = _locate(model), str(model.options["python"])
+    # A path, a name to be looked for on the search path, or nothing for our own.
+    interpreter: str | None = sys.executable
+    if os.sep in python:
+        interpreter = shutil.which(str(Path(python).expanduser()))
+    elif python:
+        interpreter = shutil.which(python)
     if interpreter is None:
-        raise InputError(f"{where}: there is no interpreter {given}; expected a Python such as ../venv/bin/python.")
+        raise InputError(
+            f"{where}: there is no interpreter {python}; expected a Python such as ../venv/bin/python."
+        )
     module, _, name = str(model.options["function"]).rpartition(":")
-    place = Path.cwd()
+    folder = Path.cwd()
     if module.endswith(".py"):
         path = Path(module).expanduser().resolve()
         if not path.is_file():
             raise InputError(f"{where}: there is no file {path}; expected a Python file and a function in it.")
-        module, place = str(path), path.parent
-    key = (os.getpid(), interpreter, module, str(place))
+        module, folder = str(path), path.parent
+    key = (os.getpid(), interpreter, module, str(folder))
     with _OPENING:
         if key not in _APPLICATIONS:
-            _APPLICATIONS[key] = opened = Application(*key[1:])
-            atexit.register(opened.close)
-    return _APPLICATIONS[key], _APPLICATIONS[key].function(name, where)
+            _APPLICATIONS[key] = Application(*key[1:])
+            atexit.register(_APPLICATIONS[key].close)
+        application = _APPLICATIONS[key]
+    return application, application.function(name, where)
 
 
-def _where(model: Model) -> str:
+def _locate(model: Model) -> str:
     """Return the name of a model's function for messages."""
     return f"model {model.name!r}: {model.options['function']}"
 
@@ -272,10 +282,13 @@ class PythonClient:
         Raises:
             InputError: it cannot be loaded.
         """
-        _, found = await self._load()
+        _, function = await self._load()
         identity = {"provider": "python", "model": self._model.served, "function": self._reference}
-        named = {name: str(self._model.options[name]) for name in ("version", "python")}
-        return {**identity, "digest": found["digest"], **{name: said for name, said in named.items() if said}}
+        identity["digest"] = function["digest"]
+        for name in ("version", "python"):
+            if self._model.options[name]:
+                identity[name] = str(self._model.options[name])
+        return identity
 
     async def ask(self, call: Call) -> Reply:
         """Call the function once.
@@ -283,20 +296,21 @@ class PythonClient:
         Raises:
             CallError: it raised, returned neither text nor a mapping, or ended its process.
         """
-        home, _ = await self._load()
+        application, _ = await self._load()
+        # While a call is repeated alone, the others wait until it has ended.
         if self._alone.locked():
             async with self._alone:
                 pass
         try:
-            said = await self._answer(home, call)
+            message = await self._answer(application, call)
         except ProcessEnded:
             # A concurrent call may have ended the process: retry once, alone.
             async with self._alone:
                 try:
-                    said = await self._answer(home, call)
+                    message = await self._answer(application, call)
                 except ProcessEnded as error:
                     raise CallError("invalid", f"{self._reference} ended its process {error}") from None
-        return self._read(said)
+        return self._read(message)
 
     async def close(self) -> None:
         """End the function's process."""
@@ -308,24 +322,24 @@ class PythonClient:
             self._loaded = await in_thread(partial(load, self._model), "python")
         return self._loaded
 
-    async def _answer(self, home: Application, call: Call) -> Message:
+    async def _answer(self, application: Application, call: Call) -> Message:
         """Call the function in its process, starting one if necessary."""
-        process = home.running
+        process = application.live_process
         if process is None:
             try:
-                process = await in_thread(partial(home.process, _where(self._model)), "python")
+                process = await in_thread(partial(application.process, _locate(self._model)), "python")
             except InputError as error:
                 raise CallError("invalid", str(error)) from None
-        answer = process.ask(function=self._reference.rpartition(":")[2], offered=offered(call))
+        answer = process.ask(function=self._reference.rpartition(":")[2], offered=build_offer(call))
         return await asyncio.wrap_future(answer)
 
-    def _read(self, said: Message) -> Reply:
-        if "raised" in said:
-            raise CallError("invalid", f"{self._reference} raised {_raised(said)}")
+    def _read(self, message: Message) -> Reply:
+        if "raised" in message:
+            raise CallError("invalid", f"{self._reference} raised {_describe_exception(message)}")
         try:
-            answer = json.loads(said.get("answer", ""))
+            answer = json.loads(message.get("answer", ""))
         except (ValueError, RecursionError) as error:
-            value = said.get("returned", f"a mapping that is no JSON ({error})")
+            value = message.get("returned", f"a mapping that is no JSON ({error})")
             text = f"{self._reference} returned {clean(value)}, expected a string or a mapping with `text`"
             raise CallError("invalid", text) from None
         unknown = [key[:40] for key in answer if key not in FIELDS]

@@ -26,13 +26,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Found = tuple[Callable[..., Any], frozenset[str], bool]
+    Target = tuple[Callable[..., Any], frozenset[str], bool]
     """A function, the names that it takes, and whether the prompt goes first, without a name."""
 
 OFFERED = ("system", "messages", "tools", "parameters", "item")
 """Arguments a function gets besides the prompt if it has parameters of these names."""
 THREADS = 4096
 """Functions that run in parallel: as many as calls may be in flight."""
+_REMAINDERS = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
 
 
 class NotCallable(Exception):  # noqa: N818 - said of the application
@@ -43,6 +44,7 @@ class Channel:
     """The lines to and from the parent process, on descriptors that the application does not have."""
 
     def __init__(self) -> None:
+        # What the application itself reads is empty, and what it prints goes to standard error.
         self.lines = os.fdopen(os.dup(0), "rb")
         self._out = os.fdopen(os.dup(1), "wb")
         self._writing = threading.Lock()
@@ -62,14 +64,14 @@ class Channel:
                 os._exit(0)
 
 
-def find_module(module: str, place: str, ours: str) -> Any:
+def find_module(module: str, folder: str, ours: str) -> Any:
     """Import the application with its own folder first on the path, and ours not on it.
 
     Raises:
         NotCallable: there is no such module.
     """
-    kept = [path for path in sys.path if path and os.path.realpath(path) != os.path.realpath(ours)]
-    sys.path[:] = [place, *(path for path in kept if path != place)]
+    foreign_paths = [path for path in sys.path if path and os.path.realpath(path) != os.path.realpath(ours)]
+    sys.path[:] = [folder, *(path for path in foreign_paths if path != folder)]
     if not module.endswith(".py"):
         try:
             return importlib.import_module(module)
@@ -79,35 +81,36 @@ def find_module(module: str, place: str, ours: str) -> Any:
                 raise NotCallable(f"there is no module {missing!r}; install it, or name a file.") from None
             raise
     name = Path(module).stem
-    if name in sys.modules:  # a standard module that this file needs keeps its name
+    # A standard module that this file needs keeps its name.
+    if name in sys.modules:
         name = "application_" + name
     spec = importlib.util.spec_from_file_location(name, module)
     if spec is None or spec.loader is None:
         raise ImportError("not a Python file")
-    loaded = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    return loaded
+    application = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(application)
+    return application
 
 
-def function_of(module: Any, name: str) -> Found:
+def find_function(module: Any, name: str) -> Target:
     """Return the function of that name in a module, and how it is called.
 
     Raises:
         NotCallable: it does not exist, or requires other arguments.
     """
     source = Path(getattr(module, "__file__", None) or "").name
-    found = module
+    value = module
     for step in name.split("."):
-        if not hasattr(found, step):
+        if not hasattr(value, step):
             where = source or module.__name__
             raise NotCallable(f"{where} has no {step!r}; expected a function of that name.")
-        found = getattr(found, step)
-    if not callable(found):
-        raise NotCallable(f"found a {type(found).__name__}, expected a function.")
-    return (found, *accepted(found))
+        value = getattr(value, step)
+    if not callable(value):
+        raise NotCallable(f"found a {type(value).__name__}, expected a function.")
+    return (value, *inspect_arguments(value))
 
 
-def accepted(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
+def inspect_arguments(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
     """Return the names that a function takes, and whether the prompt goes first, without a name.
 
     Raises:
@@ -115,23 +118,29 @@ def accepted(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
     """
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # not written in Python
+    except (TypeError, ValueError):
+        # It is not written in Python.
         return frozenset(), True
-    every = list(signature.parameters.values())
-    kinds = {one.kind for one in every}
-    named = [one for one in every if one.kind not in {one.VAR_POSITIONAL, one.VAR_KEYWORD}]
-    first = named[0] if named else None
-    by_position = inspect.Parameter.VAR_POSITIONAL in kinds or (
-        first is not None and first.kind != first.KEYWORD_ONLY and first.name not in OFFERED
-    )
-    offered = OFFERED if by_position else ("prompt", *OFFERED)
-    takes_all = inspect.Parameter.VAR_KEYWORD in kinds
-    keywords = {one.name for one in named if one.kind != one.POSITIONAL_ONLY}
-    takes = frozenset(name for name in offered if takes_all or name in keywords)
+    parameters = list(signature.parameters.values())
+    kinds = {parameter.kind for parameter in parameters}
+    # Without `*args` and `**kwargs`.
+    proper = [parameter for parameter in parameters if parameter.kind not in _REMAINDERS]
+    # The first parameter gets the prompt, whatever it is called, unless its name says that it wants something else.
+    by_position = inspect.Parameter.VAR_POSITIONAL in kinds
+    if proper and proper[0].kind != inspect.Parameter.KEYWORD_ONLY and proper[0].name not in OFFERED:
+        by_position = True
+    offered = set(OFFERED)
+    if not by_position:
+        offered.add("prompt")
+    keywords = {parameter.name for parameter in proper if parameter.kind != parameter.POSITIONAL_ONLY}
+    takes = frozenset(offered)
+    if inspect.Parameter.VAR_KEYWORD not in kinds:
+        takes &= keywords
     try:
         if not (by_position or takes):
             raise TypeError("it takes nothing")  # noqa: TRY301 - the same advice as for too much
-        signature.bind(*([""] if by_position else []), **dict.fromkeys(takes))
+        positional = [""] if by_position else []
+        signature.bind(*positional, **dict.fromkeys(takes))
     except TypeError:
         raise NotCallable(
             f"it takes {signature}; expected the prompt first, then only {', '.join(OFFERED)}."
@@ -139,19 +148,21 @@ def accepted(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
     return takes, by_position
 
 
-def told_of(error: BaseException, source: str) -> dict[str, str]:
+def describe_exception(error: BaseException, source: str) -> dict[str, str]:
     """Return an exception's type and message, and the line of the user's file that raised it."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == source]
+    text = type(error).__name__
     try:
-        said = str(error)
+        message = str(error)
     except Exception:  # noqa: BLE001 - a class of the user's
-        said = ""
-    told = f"{type(error).__name__}: {said}" if said else type(error).__name__
+        message = ""
+    if message:
+        text = f"{text}: {message}"
     at = f" ({Path(source).name}, line {frames[-1].lineno})" if frames else ""
-    return {"raised": told, "at": at}
+    return {"raised": text, "at": at}
 
 
-def answer_of(value: Any) -> dict[str, Any]:
+def write_answer(value: Any) -> dict[str, Any]:
     """Return a function's answer as message fields: a mapping as JSON, or what it is instead."""
     if isinstance(value, str):
         value = {"text": value}
@@ -165,7 +176,9 @@ def answer_of(value: Any) -> dict[str, Any]:
 
 def read(file: str) -> bytes:
     """Return a file's content; nothing if there is no such file."""
-    return Path(file).read_bytes() if Path(file).is_file() else b""
+    if not Path(file).is_file():
+        return b""
+    return Path(file).read_bytes()
 
 
 class LoadedApplication:
@@ -177,7 +190,7 @@ class LoadedApplication:
         self.content = read(self.source)
         self.channel = channel
         self.loop = loop
-        self.functions: dict[str, Found] = {}
+        self.functions: dict[str, Target] = {}
         self.threads = ThreadPoolExecutor(THREADS)
         self.tasks: dict[int, asyncio.Task[None]] = {}
 
@@ -196,48 +209,57 @@ class LoadedApplication:
         """Send a function's result or its parameters; an exception fails this call only."""
         number = message["id"]
         try:
-            found = self.function(message["function"])
-            if "offered" in message:
-                value, raised = await self.called(found, message["offered"])
-                said = answer_of(value) if raised is None else told_of(raised, self.source)
+            target = self.function(message["function"])
+            if "offered" not in message:
+                fields = {"takes": sorted(target[1]), "digest": self.digest(target[0])}
             else:
-                said = {"takes": sorted(found[1]), "digest": self.digest(found[0])}
+                value, error = await self.call(target, message["offered"])
+                fields = write_answer(value) if error is None else describe_exception(error, self.source)
         except NotCallable as error:
-            said = {"refused": str(error)}
+            fields = {"refused": str(error)}
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like would end every other call
+            # A cancelled call, for which nobody waits.
             if number not in self.tasks:
-                return  # it was cancelled, and nobody waits
-            said = told_of(error, self.source)
-        self.channel.send(id=number, **said)
+                return
+            fields = describe_exception(error, self.source)
+        self.channel.send(id=number, **fields)
 
     def digest(self, function: Callable[..., Any]) -> str:
         """Hash the module's file, and the function's own, from which the module may have imported it."""
-        code = (getattr(one, "__code__", None) for one in (inspect.unwrap(function), type(function).__call__))
-        own = next((one.co_filename for one in code if one), self.source)
-        return hashlib.sha256(self.content + (read(own) if own != self.source else b"")).hexdigest()
+        content = self.content
+        # An object that is called has its code in its class.
+        for candidate in (inspect.unwrap(function), type(function).__call__):
+            code = getattr(candidate, "__code__", None)
+            if code:
+                if code.co_filename != self.source:
+                    content += read(code.co_filename)
+                break
+        return hashlib.sha256(content).hexdigest()
 
-    def function(self, name: str) -> Found:
+    def function(self, name: str) -> Target:
         """Return a function by its name in the module, looked up once."""
         if name not in self.functions:
-            self.functions[name] = function_of(self.module, name)
+            self.functions[name] = find_function(self.module, name)
         return self.functions[name]
 
-    async def called(self, found: Found, offered: Mapping[str, Any]) -> tuple[Any, BaseException | None]:
+    async def call(self, target: Target, offered: Mapping[str, Any]) -> tuple[Any, BaseException | None]:
         """Call a function with the arguments it accepts; return its answer, or the exception it raised."""
-        function, takes, by_position = found
-        given = [offered["prompt"]] if by_position else []
-        named = {name: offered[name] for name in takes}
+        function, takes, by_position = target
+        positional = [offered["prompt"]] if by_position else []
+        keywords = {name: offered[name] for name in takes}
         if inspect.iscoroutinefunction(function):
-            return await function(*given, **named), None
+            return await function(*positional, **keywords), None
 
         def run() -> tuple[Any, BaseException | None]:
             try:
-                return function(*given, **named), None
-            except BaseException as raised:  # noqa: BLE001 - handed on, whatever it is
-                return None, raised
+                return function(*positional, **keywords), None
+            except BaseException as error:  # noqa: BLE001 - handed on, whatever it is
+                return None, error
 
         result, error = await self.loop.run_in_executor(self.threads, run)
-        return await result if inspect.isawaitable(result) else result, error
+        if inspect.isawaitable(result):
+            result = await result
+        return result, error
 
 
 def listen(channel: Channel, loop: asyncio.AbstractEventLoop, applications: list[LoadedApplication]) -> None:
@@ -247,7 +269,7 @@ def listen(channel: Channel, loop: asyncio.AbstractEventLoop, applications: list
     os._exit(0)
 
 
-def main(module: str, place: str, ours: str) -> None:
+def main(module: str, folder: str, ours: str) -> None:
     """Import the application, report that, and answer until the input closes."""
     channel, loop = Channel(), asyncio.new_event_loop()
     applications: list[LoadedApplication] = []
@@ -255,11 +277,11 @@ def main(module: str, place: str, ours: str) -> None:
     sys.argv[:] = [module]
     threading.Thread(target=listen, args=(channel, loop, applications), daemon=True).start()
     try:
-        applications.append(LoadedApplication(find_module(module, place, ours), channel, loop))
+        applications.append(LoadedApplication(find_module(module, folder, ours), channel, loop))
     except NotCallable as error:
         channel.send(id=0, refused=str(error))
     except BaseException as error:  # noqa: BLE001 - whatever an import may raise, it is told
-        channel.send(id=0, **told_of(error, module))
+        channel.send(id=0, **describe_exception(error, module))
     else:
         channel.send(id=0)
         loop.run_forever()

@@ -89,7 +89,7 @@ class Endpoint:
     """
 
     def __init__(self, max_concurrency: int) -> None:
-        self.most = float(max_concurrency)
+        self.maximum = float(max_concurrency)
         self.limit = float(max_concurrency)
         self.not_before = 0.0
         self.next_start: dict[str, float] = {}
@@ -112,7 +112,8 @@ class Endpoint:
         """
         async with self._slots:
             now = time.monotonic()
-            if (wait_s := self.not_before - now) > model.deadline_s:
+            wait_s = self.not_before - now
+            if wait_s > model.deadline_s:
                 raise CallError("timeout", _too_long(wait_s, model.deadline_s))
             start = max(now, self.not_before, self.next_start.get(model.served, 0.0))
             if model.requests_per_minute:
@@ -131,10 +132,10 @@ class Endpoint:
         self.closed, self.closed_until, self.put_off = None, 0.0, 0
 
     def _limit_to(self, calls: float) -> None:
-        self.limit = max(1.0, min(self.most, calls))
+        self.limit = max(1.0, min(self.maximum, calls))
         self._slots.total_tokens = int(self.limit)
 
-    def succeeded(self) -> None:
+    def record_reply(self) -> None:
         """Record a reply: the server may take slightly more load."""
         self.limited = self.put_off = 0
         self._limit_to(self.limit + 1.0 / self.limit)
@@ -145,8 +146,10 @@ class Endpoint:
         Raises:
             CallError: the model was given up.
         """
-        if broken := self.broken.get(asker):
-            raise broken.with_traceback(None)  # otherwise it keeps the frames of every call that it refuses
+        # Otherwise an error keeps the frames of every call that it refuses.
+        broken = self.broken.get(asker)
+        if broken:
+            raise broken.with_traceback(None)
         if self.closed and time.monotonic() < self.closed_until:
             raise self.closed.with_traceback(None)
 
@@ -163,7 +166,7 @@ class Endpoint:
             advice = "The remaining calls are not asked; the next run asks them first."
             _log.warning("model %s: given up: %s. %s", make_visible(model.name), cause, advice)
 
-    def failed(self, error: CallError, started: float, model: Model) -> CallError:
+    def record_failure(self, error: CallError, started: float, model: Model) -> CallError:
         """Record a failed attempt that began at `started` (monotonic s); return the error that it ends with."""
         now, wait_s = time.monotonic(), error.retry_after_s or 0.0
         self.limited += error.kind == "rate_limit"
@@ -174,12 +177,12 @@ class Endpoint:
             self.last_halved = now
         # A wait longer than the call's deadline affects only its own call until several responses request one.
         if wait_s > model.deadline_s:
-            return self._postponed(error, now + wait_s, model)
+            return self._postpone(error, now + wait_s, model)
         if is_limited:
             self.not_before = max(self.not_before, now + wait_s)
         return error
 
-    def _postponed(self, error: CallError, until: float, model: Model) -> CallError:
+    def _postpone(self, error: CallError, until: float, model: Model) -> CallError:
         """Return the error of a call whose wait is too long, and close the endpoint after `PUT_OFF` of them."""
         wait = _too_long(error.retry_after_s or 0.0, model.deadline_s)
         refusal = CallError("timeout", f"{error.message}; {wait}")

@@ -8,7 +8,7 @@ from typing import Any
 
 from basic_control.config.settings import Model
 from basic_control.data.errors import InputError
-from basic_control.data.files import read_file_rows as read_rows
+from basic_control.data.files import read_file_rows
 from basic_control.data.records import Call, Reply
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.replies import read_reply
@@ -38,18 +38,22 @@ class ReplayClient:
         self._path = Path(model.file).expanduser()
         self._prompts = defaultdict[str, dict[int, Reply]](dict)
         self._items = defaultdict[str, dict[int, Reply]](dict)
-        asked = defaultdict[str, set[str]](set)
-        for row in self._mine(_rows(self._path, f"model {model.name!r}: replay file {model.file}")):
-            reply, prompt, item = _reply(row), row.get("prompt"), row.get("item_id")
+        prompts_of_items = defaultdict[str, set[str]](set)
+        for row in self._select_rows(_read_rows(self._path, f"model {model.name!r}: replay file {model.file}")):
+            reply, prompt, item = _read_row(row), row.get("prompt"), row.get("item_id")
             groups = []
             if prompt is not None:
-                groups.append(self._prompts[_folded(str(prompt))])
+                groups.append(self._prompts[_normalize(str(prompt))])
             if item is not None:
                 groups.append(self._items[str(item)])
-                asked[str(item)].add(str(prompt))
-            for group in groups:  # the first of two rows for one repeat counts
-                group.setdefault(len(group) if row.get("repeat") is None else int(row["repeat"]), reply)
-        for item, prompts in asked.items():
+                prompts_of_items[str(item)].add(str(prompt))
+            for group in groups:
+                repeat = _read_number(row, "repeat")
+                if repeat is None:
+                    repeat = len(group)
+                # The first of two rows for one repeat counts.
+                group.setdefault(repeat, reply)
+        for item, prompts in prompts_of_items.items():
             if len(prompts) > 1:
                 del self._items[item]
 
@@ -65,60 +69,75 @@ class ReplayClient:
         Raises:
             CallError: the file does not contain it.
         """
-        prompt = next((m.content for m in reversed(call.messages) if m.role == "user"), "")
-        recorded = self._prompts.get(_folded(prompt)) or self._items.get(call.item_id, {})
-        if reply := recorded.get(call.repeat):
+        prompt = next((message.content for message in reversed(call.messages) if message.role == "user"), "")
+        recorded = self._prompts.get(_normalize(prompt)) or self._items.get(call.item_id, {})
+        reply = recorded.get(call.repeat)
+        if reply:
             return reply
-        repeats = ", ".join(map(str, sorted(recorded)))
-        held = f"only repeats {repeats}" if recorded else "neither its prompt nor its item is there"
-        asked = f"item {call.item_id!r}, repeat {call.repeat}"
+        cause = "neither its prompt nor its item is there"
+        if recorded:
+            cause = f"only repeats {', '.join(map(str, sorted(recorded)))}"
         raise CallError(
-            "missing", f"{self._model.file} has no reply to {asked} ({held}); record it, or leave it out"
+            "missing",
+            f"{self._model.file} has no reply to item {call.item_id!r}, repeat {call.repeat} ({cause}); record it, "
+            "or leave it out",
         )
 
     async def close(self) -> None:
         """Do nothing: the file is read at the start."""
 
-    def _mine(self, rows: list[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
+    def _select_rows(self, rows: list[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
         """Return this model's rows that contain a reply."""
-        column = next((name for name in _MODELS if any(row.get(name) is not None for row in rows)), "")
-        names = {str(row.get(column)) for row in rows} if column else set()
-        wanted = {self._model.served, self._model.name}
-        if column and not wanted & names:
-            raise InputError(
-                f"model {self._model.name!r}: replay file {self._model.file} contains replies of "
-                f"{', '.join(sorted(names))} (column `{column}`), expected {self._model.served!r}; set `model` to "
-                "one of those"
-            )
-        return (row for row in rows if (not column or row.get(column) in wanted) and _text(row) is not None)
+        rows_with_reply = [row for row in rows if _find_text(row) is not None]
+        # The first column that says anything: a file may have one of them without values.
+        for column in _MODELS:
+            if all(row.get(column) is None for row in rows):
+                continue
+            expected = {self._model.served, self._model.name}
+            names = {str(row.get(column)) for row in rows}
+            if not expected & names:
+                raise InputError(
+                    f"model {self._model.name!r}: replay file {self._model.file} contains replies of "
+                    f"{', '.join(sorted(names))} (column `{column}`), expected {self._model.served!r}; set `model` "
+                    "to one of those"
+                )
+            return [row for row in rows_with_reply if row.get(column) in expected]
+        return rows_with_reply
 
 
-def _folded(prompt: str) -> str:
+def _normalize(prompt: str) -> str:
     """Return a prompt normalized for line endings and surrounding whitespace."""
     return prompt.replace("\r\n", "\n").strip()
 
 
-def _text(row: Mapping[str, Any]) -> Any:
+def _find_text(row: Mapping[str, Any]) -> Any:
     return next((row[name] for name in _TEXTS if row.get(name) is not None), None)
 
 
-def _reply(row: Mapping[str, Any]) -> Reply:
-    tokens_in, tokens_out = (
-        None if row.get(name) is None else int(row[name]) for name in ("tokens_in", "tokens_out")
+def _read_row(row: Mapping[str, Any]) -> Reply:
+    return read_reply(
+        str(_find_text(row)),
+        str(row.get("reasoning") or ""),
+        finish_reason=str(row.get("finish_reason") or "stop"),
+        tokens_in=_read_number(row, "tokens_in"),
+        tokens_out=_read_number(row, "tokens_out"),
     )
-    finish, reasoning = str(row.get("finish_reason") or "stop"), str(row.get("reasoning") or "")
-    return read_reply(str(_text(row)), reasoning, finish_reason=finish, tokens_in=tokens_in, tokens_out=tokens_out)
 
 
-def _rows(path: Path, where: str) -> list[Mapping[str, Any]]:
+def _read_number(row: Mapping[str, Any], name: str) -> int | None:
+    value = row.get(name)
+    return None if value is None else int(value)
+
+
+def _read_rows(path: Path, where: str) -> list[Mapping[str, Any]]:
     """Read the file's rows, and check that they have prompts or items, and replies."""
     try:
-        rows = [*read_rows(path)]
+        rows = [*read_file_rows(path)]
     except InputError as error:
         raise InputError(f"{where}: {error} Expected a Parquet or JSONL file of replies.") from None
-    found = sorted({name for row in rows for name in row})
-    if not any(name in found for name in _KEYS) or not any(name in found for name in _TEXTS):
-        raise InputError(f"{where}: found columns {', '.join(found) or 'none'}, expected {_EXPECTED}")
+    columns = set[str]().union(*rows)
+    if columns.isdisjoint(_KEYS) or columns.isdisjoint(_TEXTS):
+        raise InputError(f"{where}: found columns {', '.join(sorted(columns)) or 'none'}, expected {_EXPECTED}")
     for number, row in enumerate(rows, 1):
         for name in ("repeat", "tokens_in", "tokens_out"):
             if row.get(name) is not None and not _is_count(row[name]):

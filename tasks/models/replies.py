@@ -1,8 +1,9 @@
 """The common form of replies; what an application receives of a call, and its validated answer."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from basic_control.data import characters
@@ -14,10 +15,11 @@ from basic_control.tasks.models.protocol import CallError
 
 FIELDS = ("text", "contexts", "citations", "tokens_in", "tokens_out", "finish_reason", "calls", "messages")
 """Fields that an application may answer with."""
-_MOST = 2**63
+_LARGEST_COUNT = 2**63
 LONGEST_REASON = 100
 """Characters kept of a finish reason, which is a word."""
-_DEEPEST = 200  # as of a function's answers (`python_child`): what reads citations later recurses
+_DEEPEST = 200
+"""Levels of an application's JSON: what reads citations later recurses."""
 _KINDS = {type(None): "nothing", str: "a string", bool: "a boolean", dict: "a mapping", list: "a list"}
 
 
@@ -38,17 +40,17 @@ def read_reply(
     `thinking_tokens` (of the output) and `cached_tokens` (of the input) go into `extra["usage"]`, if any. Invalid
     text (lone surrogates, NUL) becomes U+FFFD: neither UTF-8 nor a database can hold it.
     """
-    text, aloud = thinking.split(_storable(answer))
-    reasoning = "\n".join(part for part in (_storable(thought), aloud) if part)
-    counts = {"thinking": _bound(thinking_tokens), "cached": _bound(cached_tokens)}
+    text, aloud = thinking.split(_clean(answer))
+    reasoning = "\n".join(part for part in (_clean(thought), aloud) if part)
+    counts = {"thinking": _drop_absurd(thinking_tokens), "cached": _drop_absurd(cached_tokens)}
     usage = {name: count for name, count in counts.items() if count}
     extra: dict[str, Any] = {}
     if usage:
         extra["usage"] = usage
     if calls:
         extra[TOOL_CALLS] = [_read_call(call) for call in calls]
-    finish_reason = _storable(finish_reason[:LONGEST_REASON])
-    return Reply(text, reasoning, finish_reason, _bound(tokens_in), _bound(tokens_out), extra)
+    finish_reason = _clean(finish_reason[:LONGEST_REASON])
+    return Reply(text, reasoning, finish_reason, _drop_absurd(tokens_in), _drop_absurd(tokens_out), extra)
 
 
 def _read_call(call: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,36 +60,41 @@ def _read_call(call: Mapping[str, Any]) -> dict[str, Any]:
     written = {"name": str(call["name"]), "arguments": arguments if mapping is None else dict(mapping)}
     if call.get("id"):
         written["id"] = str(call["id"])
+    # What is too deep to be stored as JSON is stored as text.
     try:
-        _bound_depth(written)
-        return dict(json.loads(_storable(json.dumps(written, ensure_ascii=False, allow_nan=False))))
+        return dict(_clean_json(written))
     except (ValueError, TypeError, RecursionError):
-        return {"name": _storable(str(call["name"])), "arguments": _storable(str(arguments))}
+        return {"name": _clean(str(call["name"])), "arguments": _clean(str(arguments))}
 
 
-def whole_number(value: Any) -> int | None:
+def read_token_count(value: Any) -> int | None:
     """Return a number of tokens as a server writes it, 12 or 12.0; None for anything else."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    return None
 
 
-def _bound(count: int | None) -> int | None:
+def _drop_absurd(count: int | None) -> int | None:
     """Return a number of tokens; None if a server states one that no table holds."""
-    return count if count is not None and 0 <= count < _MOST else None
+    if count is None or not 0 <= count < _LARGEST_COUNT:
+        return None
+    return count
 
 
-def _storable(text: str) -> str:
+def _clean(text: str) -> str:
     """Return text that UTF-8 and databases can hold."""
     return characters.make_storable(text).replace("\x00", "\ufffd")
 
 
-def offered(call: Call) -> dict[str, Any]:
+def build_offer(call: Call) -> dict[str, Any]:
     """Return what an application receives of a call."""
-    spoken = {role: [m.content for m in call.messages if m.role == role] for role in ("system", "user")}
+    system_texts = [message.content for message in call.messages if message.role == "system"]
+    user_texts = [message.content for message in call.messages if message.role == "user"]
     return {
-        "prompt": spoken["user"][-1] if spoken["user"] else "",
-        "system": "\n\n".join(spoken["system"]),
+        "prompt": user_texts[-1] if user_texts else "",
+        "system": "\n\n".join(system_texts),
         "messages": [write_message(message) for message in call.messages],
         "tools": [write_tool(tool) for tool in call.tools],
         "parameters": dict(call.parameters),
@@ -95,7 +102,7 @@ def offered(call: Call) -> dict[str, Any]:
     }
 
 
-def read_answer(given: Mapping[str, Any], where: Mapping[str, str]) -> Reply:
+def read_answer(answer: Mapping[str, Any], where: Mapping[str, str]) -> Reply:
     """Return an application's answer as a reply; `where` is each field's location for messages.
 
     Contexts and citations become `extra["retrieved_contexts"]` and `extra["citations"]`.
@@ -104,40 +111,37 @@ def read_answer(given: Mapping[str, Any], where: Mapping[str, str]) -> Reply:
         CallError: a field has the wrong type.
     """
     extra: dict[str, Any] = {}
-    if given.get("contexts") is not None:
-        contexts = _listed(given["contexts"], where["contexts"], "a list of strings")
-        if others := [one for one in contexts if not isinstance(one, str)]:
-            raise _wrong(where["contexts"], "a list of strings", others[0])
-        extra["retrieved_contexts"] = [_storable(one) for one in contexts]
-    if given.get("citations") is not None:
-        citations = _listed(given["citations"], where["citations"], "a list")
+    if answer.get("contexts") is not None:
+        extra["retrieved_contexts"] = _read_texts(answer["contexts"], where["contexts"])
+    if answer.get("citations") is not None:
+        citations = _read_list(answer["citations"], where["citations"], "a list")
         try:
-            _bound_depth(citations)
-            extra["citations"] = json.loads(_storable(json.dumps(citations, ensure_ascii=False, allow_nan=False)))
+            extra["citations"] = _clean_json(citations)
         except (TypeError, ValueError, RecursionError) as error:
-            said = f"{where['citations']}: expected JSON data ({error})"
-            raise CallError("invalid", said) from None
-    ended = given.get("finish_reason")
-    if ended is not None and not isinstance(ended, str):
-        raise _wrong(where["finish_reason"], "a string", ended)
-    turns = _read_turns(given.get("messages"), where["messages"])
-    calls = _read_made_calls(given.get("calls"), where["calls"])
-    text = given.get("text")
+            message = f"{where['citations']}: expected JSON data ({error})"
+            raise CallError("invalid", message) from None
+    finish_reason = answer.get("finish_reason")
+    if finish_reason is not None and not isinstance(finish_reason, str):
+        raise _build_error(where["finish_reason"], "a string", finish_reason)
+    turns = _read_turns(answer.get("messages"), where["messages"])
+    calls = _read_made_calls(answer.get("calls"), where["calls"])
+    text = answer.get("text")
     if turns:
         extra[MESSAGES] = [write_message(turn) for turn in turns]
         # What an application did not say apart is in its turns: its last words, and its calls.
         if text is None:
             text = next((turn.content for turn in reversed(turns) if turn.role == "assistant"), "")
-        if given.get("calls") is None:
-            calls = [call for turn in turns for call in turn.tool_calls]
+        if answer.get("calls") is None:
+            calls = [*chain.from_iterable(turn.tool_calls for turn in turns)]
+    # An answer may be its calls alone.
     if text is None and calls:
         text = ""
     reply = read_reply(
         _text(text, where["text"]),
         calls=calls,
-        finish_reason=_storable(ended or ""),
-        tokens_in=_count(given.get("tokens_in"), where["tokens_in"]),
-        tokens_out=_count(given.get("tokens_out"), where["tokens_out"]),
+        finish_reason=_clean(finish_reason or ""),
+        tokens_in=_count(answer.get("tokens_in"), where["tokens_in"]),
+        tokens_out=_count(answer.get("tokens_out"), where["tokens_out"]),
     )
     return replace(reply, extra={**reply.extra, **extra})
 
@@ -147,8 +151,7 @@ def _read_turns(value: Any, where: str) -> tuple[Message, ...]:
     if value is None:
         return ()
     try:
-        _bound_depth(value)
-        return read_messages(json.loads(_storable(json.dumps(value, ensure_ascii=False, allow_nan=False))))
+        return read_messages(_clean_json(value))
     except (TypeError, ValueError, RecursionError) as error:
         raise CallError("invalid", f"{where}: {error}") from None
 
@@ -163,14 +166,26 @@ def _read_made_calls(value: Any, where: str) -> Sequence[Mapping[str, Any]]:
     return write_calls(calls)
 
 
-def _bound_depth(value: Any) -> None:
-    """Raise RecursionError if JSON data nests deeper than `_DEEPEST`, whatever the stack has room for."""
+def _clean_json(value: Any) -> Any:
+    """Return JSON data whose texts UTF-8 and databases can hold.
+
+    Raises:
+        ValueError, TypeError: it is no JSON data.
+        RecursionError: it nests deeper than `_DEEPEST`, whatever the stack has room for.
+    """
     level = [value]
     for _ in range(_DEEPEST):
-        inner = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list))
-        level = [part for parts in inner for part in parts]
+        level = [*chain.from_iterable(map(_list_parts, level))]
     if level:
         raise RecursionError(f"nested deeper than {_DEEPEST}")
+    return json.loads(_clean(json.dumps(value, ensure_ascii=False, allow_nan=False)))
+
+
+def _list_parts(value: Any) -> Iterable[Any]:
+    """Return what a mapping or a list holds; nothing of a value without parts."""
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _text(value: Any, where: str) -> str:
@@ -181,26 +196,34 @@ def _text(value: Any, where: str) -> str:
         return "".join(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    raise _wrong(where, "a string", value)
+    raise _build_error(where, "a string", value)
 
 
 def _count(value: Any, where: str) -> int | None:
     if value is None:
         return None
-    number = whole_number(value)
-    if number is None or not 0 <= number < _MOST:
-        raise _wrong(where, "a number of tokens", value)
+    number = read_token_count(value)
+    if number is None or not 0 <= number < _LARGEST_COUNT:
+        raise _build_error(where, "a number of tokens", value)
     return number
 
 
-def _listed(value: Any, where: str, expected: str) -> list[Any]:
+def _read_list(value: Any, where: str, expected: str) -> list[Any]:
     if isinstance(value, str):
         return [value]
     if not isinstance(value, list | tuple):
-        raise _wrong(where, expected, value)
+        raise _build_error(where, expected, value)
     return [*value]
 
 
-def _wrong(where: str, expected: str, found: Any) -> CallError:
-    kind = _KINDS.get(type(found), f"a {type(found).__name__}")
+def _read_texts(value: Any, where: str) -> list[str]:
+    texts = _read_list(value, where, "a list of strings")
+    for text in texts:
+        if not isinstance(text, str):
+            raise _build_error(where, "a list of strings", text)
+    return [*map(_clean, texts)]
+
+
+def _build_error(where: str, expected: str, value: Any) -> CallError:
+    kind = _KINDS.get(type(value), f"a {type(value).__name__}")
     return CallError("invalid", f"{where}: expected {expected}, found {kind}")

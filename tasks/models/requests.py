@@ -27,8 +27,9 @@ NOTHING_AROUND = Surroundings()
 
 def parameters(model: Model, **changes: Any) -> dict[str, Any]:
     """Return every sampling parameter of a model by its common name; `changes` override them."""
-    own = {"temperature": model.temperature, "seed": model.seed, "max_tokens": model.max_tokens, **model.extra}
-    return {name: value for name, value in {**own, **changes}.items() if value is not None}
+    values = {"temperature": model.temperature, "seed": model.seed, "max_tokens": model.max_tokens}
+    values |= {**model.extra, **changes}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def request(
@@ -56,11 +57,15 @@ def request(
     `unit` is the model's provider, for callers that already have it. `typed` is a question about the message, and
     part of the id.
     """
+    sent_schema = None
+    if schema and model.structured != "off":
+        sent_schema = _as_sent(schema, model.structured)
+    item, item_repeat = subject or (None, None)
     payload: dict[str, Any] = {
         "identity": dict(identity),
         "messages": [write_message(message) for message in messages],
         "parameters": parameters(model, **(changes or {})),
-        "schema": _as_sent(schema, model.structured) if schema and model.structured != "off" else None,
+        "schema": sent_schema,
         "structured": model.structured if schema else None,
         "repeat": repeat,
     }
@@ -83,8 +88,8 @@ def request(
         "item_id": item_id,
         "model": target or model.name,
         "step": step,
-        "subject": subject[0] if subject else None,
-        "subject_repeat": subject[1] if subject else None,
+        "subject": item,
+        "subject_repeat": item_repeat,
         "key": key,
         "repeat": repeat,
         "payload": text,
@@ -98,14 +103,17 @@ def _as_sent(schema: Mapping[str, Any], structured: str) -> dict[str, Any] | str
     `json` sends none of it.
     """
     declared = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
-    return declared if structured == "schema" and declared != format_canonical(schema) else dict(schema)
+    if structured == "schema" and declared != format_canonical(schema):
+        return declared
+    return dict(schema)
 
 
 def call_of(row: Mapping[str, Any]) -> Call:
     """Return the call of a row of the requests table."""
     payload = json.loads(row["payload"])
     schema, parameters = payload["schema"], payload["parameters"]
-    if row["repeat"] and "seed" in parameters:  # with one seed, every repeat would have the same answer
+    # With one seed, every repeat would have the same answer.
+    if row["repeat"] and "seed" in parameters:
         parameters["seed"] = source("repeat", parameters["seed"], row["repeat"]).getrandbits(31)
     return Call(
         messages=read_messages(payload["messages"]),
@@ -114,12 +122,12 @@ def call_of(row: Mapping[str, Any]) -> Call:
         item_id=row["item_id"],
         repeat=row["repeat"],
         item=payload.get("item", {}),
-        typed=_typed_of(payload),
+        typed=_read_question(payload),
         tools=read_tools(payload.get("tools", ())),
     )
 
 
-def _typed_of(payload: Mapping[str, Any]) -> TypedQuestion | None:
+def _read_question(payload: Mapping[str, Any]) -> TypedQuestion | None:
     """Return the typed question of a request; None if it has none."""
     if "typed" not in payload:
         return None
@@ -146,11 +154,15 @@ def for_items(
     question: tools, examples. `schema`: of the replies, for an entry that says how these are constrained.
     """
     unit = model.unit
-    sees = unit.sees is not None and unit.sees(model)
+    sent_schema = schema if model.is_structured else None
     rows = list[dict[str, Any]]()
     columns = ("item_id", "prompt", "language", "facts", "text_digest")
-    for item_id, text, language, written, text_digest in items.select(columns).iter_rows():
-        facts = json.loads(written)
+    for item_id, text, language, facts_text, text_digest in items.select(columns).iter_rows():
+        facts = json.loads(facts_text)
+        # A question's tools are a column of its row.
+        tools: Sequence[Tool] = ()
+        if around.has_tools:
+            tools = read_tools(facts.get(TOOLS) or ())
         messages = ask_item(text, prompt, language, facts, model.system)
         if around.examples:
             messages = _put_examples(messages, around, prompt, text_digest)
@@ -163,10 +175,10 @@ def for_items(
                     item_id=item_id,
                     target=target,
                     repeat=repeat,
-                    facts=facts if sees else None,
-                    schema=schema if model.is_structured else None,
+                    facts=facts,
+                    schema=sent_schema,
                     unit=unit,
-                    tools=read_tools(facts.get(TOOLS) or ()) if around.has_tools else (),
+                    tools=tools,
                 )
             )
     return REQUESTS.frame(rows)
@@ -192,13 +204,11 @@ def _put_examples(
     turns = list[Message]()
     texts = list[str]()
     for example in around.examples_for(text_digest):
-        question = [
-            message
-            for message in fill_messages(template, example.language, example.facts)
-            if message.role not in SYSTEM
-        ]
+        filled = fill_messages(template, example.language, example.facts)
+        question = [message for message in filled if message.role not in SYSTEM]
         turns += [*question, Message("assistant", example.answer)]
         texts.append(" ".join((question[-1].content.rstrip(), example.answer)))
+    # The system prompt stays first.
     n_system = sum(message.role in SYSTEM for message in messages)
     if around.form == "turns":
         return (*messages[:n_system], *turns, *messages[n_system:])
@@ -206,15 +216,16 @@ def _put_examples(
     return (*before, replace(last, content="\n\n".join([*texts, last.content])))
 
 
-def _stem(payload: str) -> str:
+def _drop_limits(payload: str) -> str:
     """Return a request's identity without its token limit, and without the schema that a judge's limit bounds."""
-    told = json.loads(payload)
-    given = told.get("parameters", {})  # none of a response that came with the data
-    parameters = {name: value for name, value in given.items() if name not in NAMES}
-    return format_canonical({**told, "parameters": parameters, "schema": None})
+    identity = json.loads(payload)
+    # A response that came with the data has none.
+    parameters = identity.get("parameters", {})
+    parameters = {name: value for name, value in parameters.items() if name not in NAMES}
+    return format_canonical({**identity, "parameters": parameters, "schema": None})
 
 
-def uncut(store: Store, manifest: Mapping[str, Any]) -> Ref:
+def store_uncut(store: Store, manifest: Mapping[str, Any]) -> Ref:
     """Write a table of the run's requests, to models and judges, whose replies ended by themselves.
 
     With a higher token limit these replies would be the same.
@@ -223,23 +234,23 @@ def uncut(store: Store, manifest: Mapping[str, Any]) -> Ref:
         Damaged: a table of the run is not intact.
     """
     tables = manifest.get("tables", {})
-    found = [REQUESTS.frame([])]
-    for asked, answered in (("requests", "responses"), ("judge_requests", "judge_responses")):
-        for pair in zip(tables.get(asked, []), tables.get(answered, []), strict=True):
-            requests, responses = (store.read(Ref.read(r)) for r in pair)
+    frames = [REQUESTS.frame([])]
+    for requests_role, responses_role in (("requests", "responses"), ("judge_requests", "judge_responses")):
+        for pair in zip(tables.get(requests_role, []), tables.get(responses_role, []), strict=True):
+            requests, responses = (store.read(Ref.read(ref)) for ref in pair)
             joined = requests.join(responses, on="request_id", how="inner", maintain_order="left")
-            there = joined.filter(pl.col("error").is_null() & pl.col("text").is_not_null())
-            kept = [not is_cut(row) for row in there.iter_rows(named=True)]
-            found.append(there.filter(pl.Series(kept, dtype=pl.Boolean)).select(requests.columns))
-    return store.write(REQUESTS, pl.concat(found))
+            answered = joined.filter(pl.col("error").is_null() & pl.col("text").is_not_null())
+            is_whole = [not is_cut(row) for row in answered.iter_rows(named=True)]
+            frames.append(answered.filter(pl.Series(is_whole, dtype=pl.Boolean)).select(requests.columns))
+    return store.write(REQUESTS, pl.concat(frames))
 
 
 def keep(requests: pl.DataFrame, recorded: pl.DataFrame) -> pl.DataFrame:
     """Return requests, using the recorded form of those that differ from it only in the token limit."""
-    known = {
-        _stem(payload): (request_id, payload)
-        for request_id, payload in recorded.select("request_id", "payload").iter_rows()
+    columns = ("request_id", "payload")
+    by_stem = {
+        _drop_limits(payload): (request_id, payload) for request_id, payload in recorded.select(columns).iter_rows()
     }
-    pairs = [known.get(_stem(own[1]), own) for own in requests.select("request_id", "payload").iter_rows()]
-    schema = {"request_id": pl.String, "payload": pl.String}
-    return requests.with_columns(pl.DataFrame(pairs, schema=schema, orient="row"))
+    rows = [by_stem.get(_drop_limits(row[1]), row) for row in requests.select(columns).iter_rows()]
+    schema = dict.fromkeys(columns, pl.String)
+    return requests.with_columns(pl.DataFrame(rows, schema=schema, orient="row"))

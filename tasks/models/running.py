@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 Claimed = asyncio.Queue[tuple[list[str], int] | None]
 """Requests that are asked together, with the term of the lease in which they were claimed."""
-Known = Mapping[str, Remembered | FailedCall]
+Ends = Mapping[str, Remembered | FailedCall]
 """Outcomes of requests so far: replies of any run, and failures of this one."""
 
 
@@ -64,9 +64,10 @@ class Trouble:
         self.messages[error.kind], self.last_s = error.message, now
 
     @property
-    def commonest(self) -> tuple[int, str]:
+    def main_cause(self) -> tuple[int, str]:
         """How often the commonest failure happened, and what it says; (0, "") if none happens now."""
-        counts = self.counts.copy()  # another thread asks
+        # Another thread asks.
+        counts = self.counts.copy()
         if not counts or time.monotonic() - self.last_s > FRESH_S:
             return 0, ""
         ((kind, count),) = counts.most_common(1)
@@ -111,8 +112,10 @@ def group_by_text(request_ids: Iterable[str], calls: Mapping[str, Call]) -> list
     for request_id in request_ids:
         call = calls[request_id]
         # Without instructions the message says everything: each is another text.
-        is_joined = call.typed is not None and call.typed.instructions
-        groups.setdefault(f"text {call.messages[0].content}" if is_joined else request_id, []).append(request_id)
+        key = request_id
+        if call.typed is not None and call.typed.instructions:
+            key = f"text {call.messages[0].content}"
+        groups.setdefault(key, []).append(request_id)
     return [*groups.values()]
 
 
@@ -165,7 +168,7 @@ class RunningBatch:
         for task in list(tasks):
             task.cancel()
 
-    def _started(self, task: asyncio.Task[None]) -> None:
+    def _register(self, task: asyncio.Task[None]) -> None:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -199,7 +202,7 @@ class RunningBatch:
             self.tally.tokens_out -= end.reply.tokens_out or 0
             self.count(FailedCall(end.request_id, error.kind, error.message))
 
-    async def _attempts(self, ask: Callable[[], Awaitable[T]], term: int) -> tuple[T, float]:
+    async def _retry(self, ask: Callable[[], Awaitable[T]], term: int) -> tuple[T, float]:
         """Retry until an answer arrives or retries are pointless; return it with the last attempt's latency.
 
         The deadline counts from the first attempt and excludes the time spent waiting for a free slot. After the
@@ -213,10 +216,10 @@ class RunningBatch:
             async with asyncio.timeout(deadline_s) as limit:
                 while True:
                     # Waiting for a slot is our own doing, and does not count against the call.
-                    left_s = (limit.when() or 0.0) - loop.time()
+                    remaining_s = (limit.when() or 0.0) - loop.time()
                     limit.reschedule(None)
                     async with self._within_budget() as answers, self.endpoint.slot(self.model):
-                        limit.reschedule(loop.time() + left_s)
+                        limit.reschedule(loop.time() + remaining_s)
                         try:
                             answers.append(await self._attempt(ask))
                             return answers[0]
@@ -230,8 +233,8 @@ class RunningBatch:
                     await asyncio.sleep(last.retry_after_s or wait_s + random.uniform(0, JITTER_S))
                     wait_s = min(2 * wait_s, LONGEST_WAIT_S)
         except TimeoutError as error:
-            said = f"; the last attempt: {last.message}" if last else ""
-            raise CallError("timeout", f"no reply within {deadline_s:g} s (deadline_s){said}") from error
+            cause = f"; the last attempt: {last.message}" if last else ""
+            raise CallError("timeout", f"no reply within {deadline_s:g} s (deadline_s){cause}") from error
 
     @asynccontextmanager
     async def _within_budget(self) -> AsyncIterator[list[Any]]:
@@ -248,8 +251,9 @@ class RunningBatch:
         try:
             yield answers
         finally:
-            found = [answer for answer, _ in answers]
-            replies = [reply for answer in found for reply in (answer if isinstance(answer, list) else [answer])]
+            replies: list[Any] = []
+            for answer, _ in answers:
+                replies += answer if isinstance(answer, list) else [answer]
             self.budget.settle(self.model, reserved, [reply for reply in replies if isinstance(reply, Reply)])
 
     @property
@@ -267,8 +271,8 @@ class RunningBatch:
         except CallError as error:
             self.flying.discard(task)
             self.tally.trouble.note(error)
-            raise self.endpoint.failed(error, started, self.model) from None
-        self.endpoint.succeeded()
+            raise self.endpoint.record_failure(error, started, self.model) from None
+        self.endpoint.record_reply()
         return answer, time.monotonic() - started
 
     async def _bring(self, request_id: str, call: Call, term: int, elsewhere: list[str]) -> None:
@@ -281,7 +285,7 @@ class RunningBatch:
                 if not await self._confirm(request_id, elsewhere):
                     return
             try:
-                reply, latency_s = await self._attempts(lambda: self.client.ask(call), term)
+                reply, latency_s = await self._retry(lambda: self.client.ask(call), term)
             except CallError as error:
                 if term != self.lease.term and not self.stopping:
                     continue
@@ -301,15 +305,15 @@ class RunningBatch:
 
     async def _bring_together(self, calls: Mapping[str, Call], term: int, elsewhere: list[str]) -> None:
         """Process requests about one text in one call; what fails of it is asked by itself."""
-        together = getattr(self.client, "ask_together", None)
-        if together is None or len(calls) == 1 or term != self.lease.term:
+        ask_together = getattr(self.client, "ask_together", None)
+        if ask_together is None or len(calls) == 1 or term != self.lease.term:
             for request_id, call in calls.items():
                 await self._bring(request_id, call, term, elsewhere)
             return
         if not self.tally.first_s:
             self.tally.first_s = time.monotonic()
         try:
-            answers, latency_s = await self._attempts(lambda: together([*calls.values()]), term)
+            answers, latency_s = await self._retry(lambda: ask_together([*calls.values()]), term)
         except CallError as error:
             if term != self.lease.term and not self.stopping:
                 await self._bring_together(calls, term, elsewhere)
@@ -326,9 +330,9 @@ class RunningBatch:
 
     async def _confirm(self, request_id: str, elsewhere: list[str]) -> bool:
         """Return whether a request is still to be asked here, although its claim may have run out."""
-        granted, known = await asyncio.to_thread(self._take, [request_id])
-        self._recall(known)
-        if request_id not in granted and request_id not in known:
+        granted, ends = await asyncio.to_thread(self._take, [request_id])
+        self._recall(ends)
+        if request_id not in granted and request_id not in ends:
             elsewhere.append(request_id)
         return request_id in granted
 
@@ -337,15 +341,15 @@ class RunningBatch:
         await self.writer.keep(failure)
         self.count(failure)
 
-    def known(self, request_ids: Sequence[str]) -> Known:
+    def find_ends(self, request_ids: Sequence[str]) -> Ends:
         """Return the outcomes of requests so far; for a worker thread."""
         replies = self.writer.cache.lookup(request_ids)
-        left = [one for one in request_ids if one not in replies]
-        return {**replies, **self.writer.cache.failures(left, run=self.writer.run, way=self.writer.way)}
+        unanswered = [request_id for request_id in request_ids if request_id not in replies]
+        return {**replies, **self.writer.cache.failures(unanswered, run=self.writer.run, way=self.writer.way)}
 
-    def _recall(self, known: Known) -> None:
+    def _recall(self, ends: Ends) -> None:
         """Count the outcomes of requests so far."""
-        for end in known.values():
+        for end in ends.values():
             self.count(end, cached=isinstance(end, Remembered))
 
     def count(self, end: Remembered | FailedCall, *, cached: bool = False) -> None:
@@ -363,11 +367,11 @@ class RunningBatch:
             tally.failed += 1
         self.progress(tally)
 
-    async def settled(self, request_ids: Sequence[str]) -> Known:
+    async def settle(self, request_ids: Sequence[str]) -> Ends:
         """Count the outcomes of requests so far, and return them."""
-        known = await asyncio.to_thread(self.known, request_ids)
-        self._recall(known)
-        return known
+        ends = await asyncio.to_thread(self.find_ends, request_ids)
+        self._recall(ends)
+        return ends
 
     async def track(self, work: Awaitable[None]) -> None:
         """Await work that a stop cancels."""
@@ -380,7 +384,7 @@ class RunningBatch:
             self.report_waiting(0, [])
 
     @contextmanager
-    def lasting(self) -> Iterator[None]:
+    def finish_despite_stop(self) -> Iterator[None]:
         """Let the block finish despite a stop."""
         task = _this_task()
         self.flying.add(task)
@@ -402,9 +406,9 @@ class RunningBatch:
             async with asyncio.TaskGroup() as group:
                 # Slightly more than calls in flight: a slot is reused while replies are being written to disk.
                 walkers = min(self.model.concurrency * 9 // 8, len(todo))
-                self._started(group.create_task(self._claim(todo, calls, claimed, elsewhere, walkers)))
+                self._register(group.create_task(self._claim(todo, calls, claimed, elsewhere, walkers)))
                 for _ in range(walkers):
-                    self._started(group.create_task(self._walk(claimed, calls, elsewhere)))
+                    self._register(group.create_task(self._walk(claimed, calls, elsewhere)))
             if self.stopping:
                 raise Stopped
             todo = elsewhere
@@ -428,22 +432,25 @@ class RunningBatch:
         """Put the requests this worker may ask into the queue, and those held by others into `elsewhere`."""
         for window in gather_windows(group_by_text(todo, calls), 4 * self.model.concurrency):
             term = self.lease.term
-            granted, known = await asyncio.to_thread(self._take, window)
-            self._recall(known)
-            elsewhere += [one for one in window if one not in granted and one not in known]
-            for request_ids in group_by_text([one for one in window if one in granted], calls):
+            granted, ends = await asyncio.to_thread(self._take, window)
+            self._recall(ends)
+            elsewhere += [
+                request_id for request_id in window if request_id not in granted and request_id not in ends
+            ]
+            for request_ids in group_by_text([request_id for request_id in window if request_id in granted], calls):
                 await claimed.put((request_ids, term))
         for _ in range(walkers):
             await claimed.put(None)
 
-    def _take(self, window: list[str]) -> tuple[set[str], Known]:
+    def _take(self, window: list[str]) -> tuple[set[str], Ends]:
         """Claim requests; return those to ask here, and the outcomes of others; for a worker thread."""
         granted = self.writer.cache.claim(window, holder=self.writer.holder, lease_s=LEASE_S)
         # Outcomes that another worker finished between our last look and the claim.
-        known = self.known(window)
-        if needless := [one for one in window if one in granted and one in known]:
+        ends = self.find_ends(window)
+        needless = [request_id for request_id in window if request_id in granted and request_id in ends]
+        if needless:
             self.writer.cache.release(needless, holder=self.writer.holder)
-        return granted.difference(needless), known
+        return granted.difference(needless), ends
 
     async def _walk(self, claimed: Claimed, calls: Mapping[str, Call], elsewhere: list[str]) -> None:
         """Ask one request after another.
@@ -454,6 +461,8 @@ class RunningBatch:
         while not self.stopping and (entry := await claimed.get()) is not None:
             request_ids, term = entry
             try:
-                await self._bring_together({one: calls[one] for one in request_ids}, term, elsewhere)
+                await self._bring_together(
+                    {request_id: calls[request_id] for request_id in request_ids}, term, elsewhere
+                )
             finally:
                 self.flying.discard(_this_task())

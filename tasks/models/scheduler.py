@@ -82,7 +82,8 @@ _started: list[EventLoopThread] = []
 
 def event_loop_thread() -> EventLoopThread:
     """Return the process's asking thread, started at first use."""
-    with _starting:  # concurrent first calls would each start one, and share clients between two loops
+    # Concurrent first calls would each start one, and share clients between two loops.
+    with _starting:
         if not _started:
             _started.append(EventLoopThread())
     return _started[0]
@@ -103,9 +104,9 @@ def stop() -> int:
 
 def way_of(model: Model) -> str:
     """Return a hash of what decides whether all calls to a model fail: the rest is in their request ids."""
-    place = (model.api_key_env, model.api_key_header, model.api_key_query, model.options, model.extra)
+    access = (model.api_key_env, model.api_key_header, model.api_key_query, model.options, model.extra)
     patience = (model.deadline_s, model.max_response_bytes, model.batch == "off")
-    return hashlib.sha256(format_canonical([*place, *patience]).encode()).hexdigest()
+    return hashlib.sha256(format_canonical([*access, *patience]).encode()).hexdigest()
 
 
 def _forget_doubtful(
@@ -115,17 +116,19 @@ def _forget_doubtful(
     doubts = getattr(client, "doubts", None)
     if doubts is None:
         return
-    kept = cache.lookup(list(calls))
-    doubtful = [request_id for request_id, entry in kept.items() if doubts(read(calls[request_id]), entry.reply)]
+    entries = cache.lookup(list(calls))
+    doubtful = [request_id for request_id, entry in entries.items() if doubts(read(calls[request_id]), entry.reply)]
     if doubtful:
         cache.forget(doubtful)
 
 
 def _make_ready(client: Client, calls: Sequence[Call]) -> None:
     """Tell a client what it will be asked, and let it import its package before the first call's time counts."""
-    if expect := getattr(client, "expect", None):
+    expect = getattr(client, "expect", None)
+    if expect:
         expect(calls)
-    if prepare := getattr(client, "prepare", None):
+    prepare = getattr(client, "prepare", None)
+    if prepare:
         prepare()
 
 
@@ -155,23 +158,24 @@ async def ask_all(
     """
     distinct = dict(calls)
     shared = event_loop_thread()
-    if not (endpoint := shared.endpoints.get(entry_of(model))):
-        most = connections_allowed(model.concurrency)
-        endpoint = shared.endpoints.setdefault(entry_of(model), Endpoint(most))
+    endpoint = shared.endpoints.get(entry_of(model))
+    if not endpoint:
+        endpoint = Endpoint(connections_allowed(model.concurrency))
+        shared.endpoints[entry_of(model)] = endpoint
     tally = BatchProgress(total=len(distinct))
     holder = f"{owner()}:{uuid.uuid4().hex[:8]}"
     writer = Writer(cache, holder=holder, run=run or holder, way=way_of(model))
     endpoint.begin(writer.run)
     batch = RunningBatch(model, client, endpoint, writer, tally, progress)
     batch.budget = budget
-    batch.digest = "" if model.unit.at_once else digest  # loaded files do not change
+    # Loaded files do not change.
+    batch.digest = "" if model.unit.at_once else digest
     await asyncio.to_thread(_forget_doubtful, cache, client, distinct, read)
-    known = await batch.settled(list(distinct))
+    ends = await batch.settle(list(distinct))
+    order = [request_id for request_id in distinct if request_id not in ends]
     # What an earlier run did not get to ask comes first.
-    missed = await asyncio.to_thread(writer.find_missed, [one for one in distinct if one not in known])
-    order = sorted(
-        (request_id for request_id in distinct if request_id not in known), key=lambda one: one not in missed
-    )
+    missed = await asyncio.to_thread(writer.find_missed, order)
+    order.sort(key=lambda request_id: request_id not in missed)
     pending = [(request_id, read(distinct[request_id])) for request_id in order]
     progress(tally)
     if pending:
@@ -193,6 +197,7 @@ async def ask_all(
             finally:
                 shared.batches.discard(batch)
                 await asyncio.shield(writer.settle())
-                if left := [request_id for request_id, _ in pending if request_id not in batch.answers]:
-                    await asyncio.shield(asyncio.to_thread(cache.release, left, holder=holder))
+                unanswered = [request_id for request_id in order if request_id not in batch.answers]
+                if unanswered:
+                    await asyncio.shield(asyncio.to_thread(cache.release, unanswered, holder=holder))
     return batch.answers, tally

@@ -26,17 +26,20 @@ Path = tuple[str | int, ...]
 class _Missing(StrictUndefined):
     """A missing key; the error names it and the existing ones."""
 
-    @property
-    def _undefined_message(self) -> str:
-        there = self._undefined_obj
-        if not isinstance(there, Mapping):
+    def _explain(self) -> str:
+        mapping = self._undefined_obj
+        if not isinstance(mapping, Mapping):
             return super()._undefined_message
-        return f"found no {self._undefined_name!r}; expected one of {', '.join(map(str, there)) or 'none'}"
+        return f"found no {self._undefined_name!r}; expected one of {', '.join(map(str, mapping)) or 'none'}"
+
+    # The name by which Jinja asks for the message.
+    _undefined_message = property(_explain)
 
 
 _ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=_Missing, keep_trailing_newline=True)
 
 
+# An index of a list: 0, or -1 for the last.
 _INDEX = re.compile(r"-?[0-9]{1,6}")
 _SHOWN = 8
 _KINDS = {str: "a string", bool: "a boolean", type(None): "null"}
@@ -50,19 +53,19 @@ class PathError(ValueError):
     """A path that leads nowhere; the text says how far it went and what was there."""
 
 
-def _mapped(body: Any, act: Callable[[str, Path], Any], path: Path = ()) -> Any:
+def _map_strings(body: Any, act: Callable[[str, Path], Any], path: Path = ()) -> Any:
     """Return a body with `act(string, path)` applied to each of its strings; keys are no templates."""
     if isinstance(body, str):
         return act(body, path)
     if isinstance(body, Mapping):
-        return {key: _mapped(value, act, (*path, key)) for key, value in body.items()}
+        return {key: _map_strings(value, act, (*path, key)) for key, value in body.items()}
     if isinstance(body, list | tuple):
-        return [_mapped(value, act, (*path, index)) for index, value in enumerate(body)]
+        return [_map_strings(value, act, (*path, index)) for index, value in enumerate(body)]
     return body
 
 
 @lru_cache(maxsize=1024)
-def _named(source: str) -> frozenset[str]:
+def _find_names(source: str) -> frozenset[str]:
     return frozenset(meta.find_undeclared_variables(_ENVIRONMENT.parse(source)))
 
 
@@ -77,22 +80,22 @@ def check(body: Any) -> None:
     except (TypeError, ValueError, RecursionError) as error:
         raise BodyError(f"expected JSON data ({error}); quote dates") from error
 
-    def checked(source: str, path: Path) -> None:
+    def check_string(source: str, path: Path) -> None:
         try:
-            unknown = sorted(_named(source) - set(VALUES))
+            unknown = sorted(_find_names(source) - set(VALUES))
         except (TemplateError, RecursionError) as error:
-            raise BodyError(f"{_at(path)}not a valid Jinja2 template: {error}") from error
+            raise BodyError(f"{_locate(path)}not a valid Jinja2 template: {error}") from error
         if unknown:
-            raise BodyError(f"{_at(path)}unknown name {unknown[0]!r}; expected one of {', '.join(VALUES)}")
+            raise BodyError(f"{_locate(path)}unknown name {unknown[0]!r}; expected one of {', '.join(VALUES)}")
 
-    _mapped(body, checked)
+    _map_strings(body, check_string)
 
 
 def names_item(body: Any) -> bool:
     """Return whether a checked body uses the item."""
-    named: set[str] = set()
-    _mapped(body, lambda source, _: named.update(_named(source)))
-    return not named.isdisjoint(OF_ITEM)
+    names: set[str] = set()
+    _map_strings(body, lambda source, _: names.update(_find_names(source)))
+    return not names.isdisjoint(OF_ITEM)
 
 
 def fill(body: Any, values: Mapping[str, Any]) -> Any:
@@ -101,42 +104,51 @@ def fill(body: Any, values: Mapping[str, Any]) -> Any:
     Raises:
         BodyError: a template uses a missing value, or produces something that is no JSON.
     """
-    return _mapped(body, lambda source, path: _filled(source, values, path))
+    return _map_strings(body, lambda source, path: _fill_string(source, values, path))
 
 
-def _filled(source: str, values: Mapping[str, Any], path: Path) -> Any:
-    template, expression = _compiled(source)
+def _fill_string(source: str, values: Mapping[str, Any], path: Path) -> Any:
+    template, expression = _compile(source)
     try:
         if expression is None:
             return template.render(values)
         value = expression(values)
         if isinstance(value, Undefined):
-            str(value)  # a strict one says what is missing
+            # A strict one raises, saying what is missing.
+            str(value)
         json.dumps(value, allow_nan=False)
     except UndefinedError as error:
-        raise BodyError(f"{_at(path)}{error}") from error
-    except Exception as error:  # a user's template may raise anything when evaluated
-        raise BodyError(f"{_at(path)}{type(error).__name__}: {error}") from error
+        raise BodyError(f"{_locate(path)}{error}") from error
+    # A user's template may raise anything when evaluated.
+    except Exception as error:
+        raise BodyError(f"{_locate(path)}{type(error).__name__}: {error}") from error
     return value
 
 
 @lru_cache(maxsize=1024)
-def _compiled(source: str) -> tuple[Any, Any]:
+def _compile(source: str) -> tuple[Any, Any]:
     """Return a template, and its expression if it consists of one only."""
     template, inner = _ENVIRONMENT.from_string(source), source.strip()
     if not (inner.startswith("{{") and inner.endswith("}}")):
         return template, None
     text = inner[2:-2]
-    text = text[1:] if text[:1] in {"-", "+"} else text  # whitespace control, not a sign
-    text = text[:-1] if text[-1:] in {"-", "+"} else text
+    # A sign beside the braces controls whitespace: `{{- x -}}`.
+    if text[:1] in {"-", "+"}:
+        text = text[1:]
+    if text[-1:] in {"-", "+"}:
+        text = text[:-1]
     try:
         return template, _ENVIRONMENT.compile_expression(text, undefined_to_none=False)
-    except TemplateSyntaxError:  # several expressions with text between them
+    except TemplateSyntaxError:
+        # Several expressions with text between them.
         return template, None
 
 
-def _at(path: Path) -> str:
-    return f"{'.'.join(map(str, path))}: " if path else ""
+def _locate(path: Path) -> str:
+    """Return the beginning of a message about a string of a body; '' if the body itself is one."""
+    if not path:
+        return ""
+    return f"{'.'.join(map(str, path))}: "
 
 
 def check_path(path: str) -> str:
@@ -157,27 +169,31 @@ def find(answer: Any, path: str) -> Any:
         PathError: the path leads nowhere.
     """
     steps = path.removesuffix("?").split(".")
-    found = [answer]
+    values = [answer]
     for number, step in enumerate(steps):
-        after: list[Any] = []
-        for value in found:
+        parts: list[Any] = []
+        for value in values:
             if isinstance(value, list) and step == "*":
-                after += value
+                parts += value
             elif isinstance(value, dict) and step in value:
-                after.append(value[step])
+                parts.append(value[step])
             elif isinstance(value, list) and _INDEX.fullmatch(step) and -len(value) <= int(step) < len(value):
-                after.append(value[int(step)])
+                parts.append(value[int(step)])
             elif not path.endswith("?"):
-                there = ".".join(steps[:number]) or "the answer"
-                raise PathError(f"no {step!r} in {there}, which {_describe(value)}")
-        found = after
-    return found if "*" in steps else next(iter(found), None)
+                location = ".".join(steps[:number]) or "the answer"
+                raise PathError(f"no {step!r} in {location}, which {_describe(value)}")
+        values = parts
+    if "*" in steps:
+        return values
+    return next(iter(values), None)
 
 
 def _describe(value: Any) -> str:
     if isinstance(value, dict):
-        shown = ", ".join(str(key)[:40] for key in list(value)[:_SHOWN])
-        return f"has {shown}{', …' if len(value) > _SHOWN else ''}" if value else "is an empty object"
+        keys = [str(key)[:40] for key in list(value)[:_SHOWN]]
+        if len(value) > _SHOWN:
+            keys.append("…")
+        return f"has {', '.join(keys)}" if keys else "is an empty object"
     if isinstance(value, list):
         return f"is a list of length {len(value)}"
     return f"is {_KINDS.get(type(value), 'a number')}"

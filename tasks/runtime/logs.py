@@ -51,7 +51,7 @@ class JsonFormatter(logging.Formatter):
         return json.dumps({**fields, **line} if set(fields) & set(line) else {**line, **fields}, default=str)
 
 
-def structured() -> bool:
+def is_structured() -> bool:
     """Return whether the environment asks for JSON."""
     return os.environ.get(VARIABLE, "").lower() == "json"
 
@@ -67,12 +67,12 @@ def begin(form: str = "") -> bool:
         for handler in list(logger.handlers):
             if isinstance(handler.formatter, JsonFormatter):
                 logger.removeHandler(handler)
-        if structured():
+        if is_structured():
             lines = logging.StreamHandler(sys.stderr)
             lines.setFormatter(JsonFormatter())
             logger.addHandler(lines)
-    CARE.propagate = not structured()
-    return structured()
+    CARE.propagate = not is_structured()
+    return is_structured()
 
 
 # Deployed runs and workers have an environment and no command line.

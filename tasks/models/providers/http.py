@@ -8,9 +8,12 @@ from pydantic import Field, field_validator, model_validator
 from basic_control.data.decorators import provider
 from basic_control.data.options import Frozen
 
+# A header's name as HTTP allows it, such as X-Request-Id.
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,80}")
+# A name of what must not be in a configuration, such as X-Api-Key, Authorization or Session-Token.
 _SECRET = re.compile(r"auth|cookie|api[-_]?key|token|secret|password|credential", re.IGNORECASE)
-_OWN = {"host", "content-length", "transfer-encoding", "connection", "accept-encoding"}
+_CLIENTS = {"host", "content-length", "transfer-encoding", "connection", "accept-encoding"}
+"""Headers that the client sets, by what it sends."""
 BROUGHT = {"contexts": "retrieved_contexts", "citations": "citations"}
 """What accompanies an answer, by option name, under the name that metrics use."""
 _PATHS = ("text", "contexts", "citations", "tokens_in", "tokens_out", "finish_reason", "calls", "messages")
@@ -38,9 +41,9 @@ class Options(Frozen):
 
     @field_validator("headers")
     @classmethod
-    def _sendable(cls, value: dict[str, str]) -> dict[str, str]:
+    def _check_headers(cls, value: dict[str, str]) -> dict[str, str]:
         for name, content in value.items():
-            if not _NAME.fullmatch(name) or name.lower() in _OWN:
+            if not _NAME.fullmatch(name) or name.lower() in _CLIENTS:
                 raise ValueError(f"{name[:80]!r} is not a header that can be set here")
             if _SECRET.search(name):
                 raise ValueError(
@@ -53,7 +56,7 @@ class Options(Frozen):
 
     @field_validator("body")
     @classmethod
-    def _template(cls, value: Any) -> Any:
+    def _check_template(cls, value: Any) -> Any:
         from basic_control.tasks.models.templates import check
 
         check(value)
@@ -61,16 +64,16 @@ class Options(Frozen):
 
     @field_validator(*_PATHS)
     @classmethod
-    def _path(cls, value: str) -> str:
+    def _check_path(cls, value: str) -> str:
         from basic_control.tasks.models.templates import check_path
 
         return check_path(value)
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
-        others = [name for name in _PATHS[1:] if getattr(self, name)]
-        if others and not (self.text or self.messages):
-            raise ValueError(f"`{others[0]}` is a path into a JSON answer, so `text` must be a path too")
+    def _check_paths(self) -> Self:
+        names = [name for name in _PATHS[1:] if getattr(self, name)]
+        if names and not (self.text or self.messages):
+            raise ValueError(f"`{names[0]}` is a path into a JSON answer, so `text` must be a path too")
         if self.method == "GET" and not isinstance(self.body, dict):
             raise ValueError("a GET has no body: expected `body` to be a mapping, sent as its query")
         return self

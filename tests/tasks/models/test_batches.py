@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from basic_control.config.settings import Model, Settings
 from basic_control.data.records import Call, Message
 from basic_control.tasks.models import batches, open_client
-from basic_control.tasks.models.batches import portions
+from basic_control.tasks.models.batches import split_into_portions
 from basic_control.tasks.models.openai_batches import TOKEN
 from basic_control.tasks.models.rate_limits import endpoint_of
 from basic_control.tasks.models.scheduler import BatchProgress, CallResult, ask_all
@@ -375,9 +375,9 @@ def test_a_batch_is_as_large_as_its_results_may_be(tmp_path: Path) -> None:
     server = BatchServer(said)
     with serve(server.build()) as url:
         model = model_at(url, max_tokens=100, max_response_bytes=9_000)
-        assert [len(one) for one in portions(dict(calls_of(10)), model)] == [3, 3, 3, 1]
+        assert [len(one) for one in split_into_portions(dict(calls_of(10)), model)] == [3, 3, 3, 1]
         named = model_at(url, extra={"max_completion_tokens": 100}, max_tokens=10, max_response_bytes=9_000)
-        assert [len(one) for one in portions(dict(calls_of(10)), named)] == [3, 3, 3, 1]
+        assert [len(one) for one in split_into_portions(dict(calls_of(10)), named)] == [3, 3, 3, 1]
         assert bring(model, tmp_path)[1].answered == 10
     assert len(server.made) == 4
 

@@ -235,7 +235,7 @@ def test_the_commonest_failure_is_known_while_it_happens(tmp_path: Path) -> None
 
     def note(cell: Cell, tally: BatchProgress) -> None:
         if cell.suite == "troubles":
-            troubles.append(tally.trouble.commonest)
+            troubles.append(tally.trouble.main_cause)
 
     def fail(number: int, _: Mapping[str, Any]) -> Fault | None:
         if number == 0:

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from basic_control.config.settings import Model, StoreSettings
 from basic_control.data.batches import Cell
 from basic_control.data.records import Reply
-from basic_control.tasks.models.protocol import CallError, told_by_server
+from basic_control.tasks.models.protocol import CallError, find_server_digest
 from basic_control.tasks.query import ask, identify
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
 from tests.servers import Fault, serve, serve_ollama, serve_openai
@@ -100,9 +100,9 @@ def test_a_model_that_is_exchanged_during_the_run_is_noticed_and_its_replies_are
         model = Model.model_validate({"name": "m", "base_url": server.base_url, "max_concurrency": 2})
         old = identify(model)
         first = requests_of(model, NUMBERS[:10])
-        kept, _ = ask(first, model, place, Cell("x"), digest=told_by_server(old))
+        kept, _ = ask(first, model, place, Cell("x"), digest=find_server_digest(old))
         responses, tally = ask(
-            requests_of(model, NUMBERS[10:]), model, place, Cell("x"), digest=told_by_server(old)
+            requests_of(model, NUMBERS[10:]), model, place, Cell("x"), digest=find_server_digest(old)
         )
         assert kept["error"].null_count() == 10, "what was answered before the last look is sound"
         assert (tally.answered, tally.failed) == (0, len(NUMBERS) - 10)
@@ -113,17 +113,17 @@ def test_a_model_that_is_exchanged_during_the_run_is_noticed_and_its_replies_are
         new = identify(model)
         assert new != old
         before = len(server.requests)
-        again, tally = ask(first, model, place, Cell("x"), digest=told_by_server(new))
+        again, tally = ask(first, model, place, Cell("x"), digest=find_server_digest(new))
         assert (tally.cached, len(server.requests)) == (10, before)
         assert not again["error"].drop_nulls().len()
-        _, tally = ask(requests_of(model, NUMBERS[10:12]), model, place, Cell("x"), digest=told_by_server(new))
+        _, tally = ask(requests_of(model, NUMBERS[10:12]), model, place, Cell("x"), digest=find_server_digest(new))
         assert tally.cached == 0, "nothing of the exchanged model's was remembered"
 
 
 def test_a_model_that_stays_costs_a_look_a_batch_and_nothing_else(tmp_path: Path) -> None:
     with serve_ollama("yes", models={"m:latest": "a" * 64}) as server:
         model = Model.model_validate({"name": "m", "base_url": server.base_url})
-        digest = told_by_server(identify(model))
+        digest = find_server_digest(identify(model))
         before = len(server.lookups)
         _, tally = ask(
             requests_of(model, NUMBERS), model, StoreSettings(root=str(tmp_path)), Cell("x"), digest=digest
