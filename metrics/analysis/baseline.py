@@ -148,8 +148,8 @@ def compare_with_baseline(
     """Compare a run with a baseline; `pinned` is the run that it was created from.
 
     `rescored` are the units with which the baseline's responses were rescored; `targets` are the run's models, if
-    some may have no score. Holm's correction of the shown intervals covers all headlines, that of the decisions
-    each model's.
+    some may have no score. Holm's correction covers all headlines of all models, in the decisions as in the
+    intervals that are shown.
 
     Raises:
         InputError: the two cannot be compared; the message names the differences and how to proceed.
@@ -162,16 +162,15 @@ def compare_with_baseline(
     gone = missing(baseline.provenance, run.provenance)
     gone += [f"model {model}" for model in baseline.models if model not in known]
     paired: list[_PairedSuite] = []
-    decisions: list[Regression] = []
     changed: list[ChangedItem] = []
     for after, before in models:
         suites, lacking = _paired_suites(after, before, baseline, run)
         gone += [f"suite {suite} of model {before}" for suite in lacking]
-        samples = [suite.draft.sample for suite in suites]
-        identical = [suite.identical for suite in suites]
-        decisions += regressions(samples, max_drop=max_drop, identical=identical)
         changed += _changed(after, suites)
         paired += suites
+    samples = [suite.draft.sample for suite in paired]
+    identical = [suite.identical for suite in paired]
+    decisions = regressions(samples, max_drop=max_drop, identical=identical)
     pairs = conclude([suite.draft for suite in paired])
     headlines = [
         _headline(pair, decision, suite.moved, allowed=allow_different)

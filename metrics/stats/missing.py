@@ -18,7 +18,13 @@ RAISABLE: tuple[Status, ...] = ("truncated", "unsupported")
 """The statuses of rows that are scored by what there is, and could be right for all that is known."""
 _STATUS, _VALUE = pl.col("status"), pl.col("value")
 ALIKE = _VALUE.is_null() & pl.col("value_before").is_null() & (pl.col("cause") == pl.col("cause_before"))
-"""Missing on both sides of a pair for the same cause, and therefore equal there."""
+"""Missing on both sides of a pair for the same cause of the question's own, and therefore equal there."""
+# Causes that pass, of ours ("rate_limit", "not asked") and as other tools' logs have them ("HTTP 503").
+PASSING = (
+    r"(?i)\b(?:connect|timed?[ _-]?out|rate[ _-]?limit|too many requests|server|unavailable|overloaded|temporar"
+    r"|auth|quota|unknown_model|not asked|stopped|budget|submitted|expired|cancelled|empty|408|409|429|5\d\d)"
+)
+"""What says nothing about the question: the call, asked again, may be answered."""
 ENDS = ("lower", "upper", "lower_before", "upper_before")
 """The bounds of both sides of a pair."""
 
@@ -50,7 +56,7 @@ def equated(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _cause(scores: pl.DataFrame) -> pl.Expr:
-    """Return why a row is not scored; null if it is, or if no cause is stated."""
+    """Return why a row is not scored; null if it is, if no cause is stated, or if it passes."""
     reason = pl.col("reason") if "reason" in scores.columns else pl.lit("")
-    known = _STATUS.is_in(LOST) & (reason != "") & ~reason.str.starts_with(UNSTATED)
-    return pl.when(known).then(pl.concat_str(_STATUS, reason, separator=": "))
+    is_stated = _STATUS.is_in(LOST) & (reason != "") & ~reason.str.starts_with(UNSTATED)
+    return pl.when(is_stated & ~reason.str.contains(PASSING)).then(pl.concat_str(_STATUS, reason, separator=": "))

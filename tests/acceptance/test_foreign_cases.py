@@ -140,7 +140,7 @@ RUSSIAN = [
 NOT_SO = [one | {"score": int(n < 146 or 176 <= n < 180)} for n, one in enumerate(decomposed(RUSSIAN))]
 CASES = [
     Case("overlapping", OLD[:190], NEW[10:], 180, 30, 4, "worse", 1, ("csv",), ("10 of 190 questions",)),
-    Case("half", OLD[:100], OLD[50:150], 50, 0, 0, "no difference", 3, ("jsonl",), ("50 of 100",)),
+    Case("half", OLD[:100], OLD[50:150], 50, 0, 0, "undecided", 3, ("jsonl",), ("50 of 100",)),
     Case("rows absent in one", FEW, MORE[15:], 185, 3, 15, "better", 3, ("jsonl",), ("15 of 200",)),
     Case("duplicates", OLD + OLD[:20], NEW + NEW[:20], 200, 30, 4, "worse", 1, ("csv", "hosted"), ("20 of 200",)),
     Case("duplicates in one", OLD, NEW + NEW[180:], 200, 30, 4, "worse", 1, ("deepeval",), ("20 of 200",)),

@@ -209,6 +209,32 @@ def test_what_a_provider_refuses_both_times_is_equal() -> None:
     assert suite.pair.missing.n_alike == 40
 
 
+@pytest.mark.parametrize("reason", ["server", "rate_limit", "HTTP 503 Service Unavailable", "Request timed out."])
+def test_a_cause_that_passes_is_not_the_questions_and_not_equal(reason: str) -> None:
+    """SPEC 10: equal where the question is the cause, as a prompt too long; a server's failure twice is not."""
+
+    def failed() -> pl.DataFrame:
+        return scores([None] * 40 + [1.0] * 160).with_columns(reason=pl.lit(reason))
+
+    (suite,) = against(failed(), failed(), max_drop=0.02).headlines
+    assert (suite.decision.outcome, suite.pair.missing.low, suite.pair.missing.high) == ("undecided", -0.2, 0.2)
+    assert suite.pair.missing.n_alike == 0
+
+
+def test_holm_covers_the_headlines_of_all_models() -> None:
+    """6 of 300 lost, none won: p = 1/64 is below 0.05, and above 0.05 / 4 where four models are compared."""
+    losing, equal = [0.0] * 6 + [1.0] * 294, [1.0] * 300
+
+    def decide(n_models: int) -> str:
+        models = [f"m{number}" for number in range(n_models)]
+        before = pl.concat(scores(equal, model=model) for model in models)
+        run = pl.concat(scores(losing if model == "m0" else equal, model=model) for model in models)
+        found = against(run, before, asked=items(300), pinned=items(300))
+        return found.headlines[0].decision.outcome
+
+    assert [decide(n_models) for n_models in (1, 3, 4)] == ["regressed", "regressed", "undecided"]
+
+
 def test_the_shown_interval_is_that_of_a_comparison_of_the_same_two() -> None:
     """23 points are lost and none won: `compare` and the gate give one interval at one level (SPEC 10)."""
     run, before = scores([0.0] * 23 + [1.0] * 177), scores([1.0] * 200)
