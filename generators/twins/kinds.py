@@ -14,6 +14,7 @@ LABELS = {
     "ru": ("Вопрос:", "Задача.", "Задание:"),
     "zh": ("问题：", "题目："),
 }
+# The space between two sentences: "Tom ran. He fell."
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
 _RENAMED = ("question", "reference", "annotated")
 
@@ -32,20 +33,26 @@ def renew(
     rng = source("twin", item, kind, seed, _VERSIONS[kind], number)
     if kind == "order":
         return order.renew(facts, answer, rng)
-    if kind == "format":  # another layout: a label, one line per sentence; the question stays verbatim
-        label, question = rng.choice(LABELS.get(language, LABELS["en"])), _text(facts, "question")
+    # Another layout: a label, one line per sentence; the question stays verbatim.
+    if kind == "format":
+        label, question = rng.choice(LABELS.get(language, LABELS["en"])), _read_text(facts, "question")
         lines = _SENTENCE.split(question) if rng.random() < 0.5 else [question]  # noqa: PLR2004 - a coin
         return Renewed(answer, {"question": "\n".join([label, *lines])})
-    question, annotated = _text(facts, "question"), str(facts.get("annotated") or "")
+    question, annotated = _read_text(facts, "question"), str(facts.get("annotated") or "")
     if kind == "names":
-        others = format_canonical({name: value for name, value in facts.items() if name not in _RENAMED})
-        beside = re.sub(r"\\[nrt]", " ", others)
-        return names.renew(question, str(facts.get("reference") or ""), answer, language, rng, beside=beside)
-    return numbers.renew(question, _text(facts, "reference"), language, rng, answer=answer, annotated=annotated)
+        fixed_facts = {name: value for name, value in facts.items() if name not in _RENAMED}
+        # A name must not be glued to an escape of JSON: "\nTom".
+        fixed_text = re.sub(r"\\[nrt]", " ", format_canonical(fixed_facts))
+        return names.renew(
+            question, str(facts.get("reference") or ""), answer, language, rng, fixed_text=fixed_text
+        )
+    return numbers.renew(
+        question, _read_text(facts, "reference"), language, rng, answer=answer, annotated=annotated
+    )
 
 
-def _text(facts: Mapping[str, Any], name: str) -> str:
-    found = facts.get(name)
-    if not isinstance(found, str) or not found.strip():
+def _read_text(facts: Mapping[str, Any], name: str) -> str:
+    text = facts.get(name)
+    if not isinstance(text, str) or not text.strip():
         raise Refused(f"a row without a {name}")
-    return found.strip()
+    return text.strip()

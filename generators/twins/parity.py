@@ -16,6 +16,7 @@ from basic_control.data.records import Family, Item
 from basic_control.generators.twins.base import Refused
 
 ATTEMPTS = 100  # draws of an item tried, as earlier ones may have repeated a prompt
+# A name of a command or a kind, which is the same in each language: "count_vowels"
 _COMMAND = re.compile(r"[a-z_]+")
 
 
@@ -27,34 +28,40 @@ def in_language(unit: Family, item: Mapping[str, Any], options: Mapping[str, Any
     """
     if language not in unit.languages:
         raise Refused("not there in another language")
-    given = {**unit.levels[item["level"]], **options_of(unit, options)}
-    carried = "drawn" in inspect.signature(unit.generate).parameters
+    parameters = {**unit.levels[item["level"]], **options_of(unit, options)}
+    words_foreign_draws = "drawn" in inspect.signature(unit.generate).parameters
     for attempt in range(ATTEMPTS):
-        own = (unit.name, unit.version, item["level"], item["language"], item["seed"], item["index"], attempt)
-        drawn = unit.generate(source(*own), **given, language=item["language"])
-        if drawn.prompt == item["prompt"]:
-            if carried:
-                given["drawn"] = item["language"]
-            other: Item = unit.generate(source(*own), **given, language=language)
-            same = drawn.template == other.template if carried else _shape(drawn) == _shape(other)
-            if same:
-                return other
-            break
+        seeds = (unit.name, unit.version, item["level"], item["language"], item["seed"], item["index"], attempt)
+        drawn = unit.generate(source(*seeds), **parameters, language=item["language"])
+        if drawn.prompt != item["prompt"]:
+            continue
+        # The draw that gave the item, worded in the other language.
+        if words_foreign_draws:
+            parameters["drawn"] = item["language"]
+        twin: Item = unit.generate(source(*seeds), **parameters, language=language)
+        is_equal = drawn.template == twin.template if words_foreign_draws else _outline(drawn) == _outline(twin)
+        if is_equal:
+            return twin
+        break
     raise Refused("another item in the other language")
 
 
-def _shape(item: Item) -> Any:
+def _outline(item: Item) -> Any:
     """Return an item's facts and answer with each text replaced by its numbers and order of first occurrence."""
-    seen: dict[str, int] = {}
+    order: dict[str, int] = {}
 
-    def shape(value: Any) -> Any:
+    def outline_value(value: Any) -> Any:
         if isinstance(value, Mapping):
-            given = value.items()
-            return {key: shape(one) for key, one in given if key != "language" or one not in {"en", "ru"}}
+            return {key: outline_value(part) for key, part in value.items() if not _is_language(key, part)}
         if isinstance(value, list | tuple):
-            return [shape(one) for one in value]
+            return [outline_value(part) for part in value]
         if not isinstance(value, str) or _COMMAND.fullmatch(value):
             return value
-        return re.findall(r"[0-9]+", value), seen.setdefault(value, len(seen))
+        return re.findall(r"[0-9]+", value), order.setdefault(value, len(order))
 
-    return shape([item.facts, item.answer])
+    return outline_value([item.facts, item.answer])
+
+
+def _is_language(key: str, value: Any) -> bool:
+    """Return whether a fact is the item's language; that of a program is compared."""
+    return key == "language" and isinstance(value, str) and value in {"en", "ru"}

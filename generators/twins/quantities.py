@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import ceil, floor, gcd
+from operator import attrgetter
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, PlainValidator
@@ -13,20 +14,29 @@ from pydantic import BaseModel, ConfigDict, PlainValidator
 from basic_control.generators._texts import by_language
 from basic_control.generators.twins.base import Refused
 
+# A number: "1,250", "12.50", ".5"
 NUMBER = re.compile(r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![0-9])\.[0-9]+")
 LONGEST = 9  # digits of the longest number that is renewed
 FORM = "a number in a form that is not renewed"
 DATE = "a date or a time of day"
+# Four digits, as a year has: "1999"
 _YEAR = re.compile(r"[0-9]{4}")
 _YEARS = (1500, 2100)
+# What makes a number a part of something else: "3rd", "#7"; a unit does not: "5kg"
 _GLUED = re.compile(
     r"(?!/[^\W\d_]|(?:kgs?|g|km|cm|mph|gb|mb|ml|oz|lbs?|ft|min|hrs?)\b)[\w#^°−–/\\_*=×]", re.IGNORECASE
 )
+# What is before a negative number: " -"
 _NEGATIVE = re.compile(r"(?:^|[\s($])[-−–]\$?\Z")
+# The other end of a range: "-10" of "5-10"
 _RANGE = re.compile(r"[-–−]\s?\$?[0-9]")
+# The minutes of a time of day: ":30"
 _TIME = re.compile(r":[0-9]{2}(?![0-9])")
+# A numerator before its denominator: "3/"
 _OVER = re.compile(r"[0-9]+/\Z")
+# A denominator after its numerator: "/4"
 _UNDER = re.compile(r"/[0-9]+")
+# What follows a percentage: "%", " percent"
 _PERCENT = re.compile(r" ?(?:%|percent\b|процент)")
 _MONEY = "$€£¥₽"
 SMALL = 12  # up to here a number of a calculation may also count named things: sides, people, days
@@ -43,14 +53,24 @@ class Bound(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    most: int
+    limit: int
     before: Words
     where: Words = ()
     results: bool = False
 
-    def holds(self, text: str) -> bool:
+    def applies(self, text: str) -> bool:
         """Return whether a text mentions what is bounded."""
-        return not self.where or whole(self.where).search(text) is not None
+        return not self.where or match_words(self.where).search(text) is not None
+
+    def bounds_number(self, text: str, end: int) -> bool:
+        """Return whether it bounds the number of a text that ends there."""
+        return match_next(self.before).match(text, end) is not None and self.applies(text)
+
+    def bounds_results(self, text: str) -> bool:
+        """Return whether it bounds a number of a text, and all results like it."""
+        # A number and the words after it: "5 years old"
+        pattern = f"[0-9]{match_next(self.before).pattern}"
+        return self.results and self.applies(text) and re.search(pattern, text, re.IGNORECASE) is not None
 
 
 class Wording(BaseModel):
@@ -67,22 +87,20 @@ class Wording(BaseModel):
     refused: Mapping[str, tuple[Words, ...]]
     months: Words
 
-    def counted(self, text: str) -> set[int]:
+    def list_counts(self, text: str) -> set[int]:
         """Return the values of the cardinals in a text."""
-        return {value for word, value in self.cardinals.items() if whole((word,)).search(text)}
+        return {value for word, value in self.cardinals.items() if match_words((word,)).search(text)}
 
-    def most(self, text: str, start: int, value: Fraction) -> Fraction:
-        """Return the largest allowed replacement of a number that ends at `start`; 0 for any."""
-        found = [one for one in self.bounds if following(one.before).match(text, start) and one.holds(text)]
-        return max(value, Fraction(min(one.most for one in found))) if found else Fraction(0)
+    def limit_number(self, text: str, end: int, value: Fraction) -> Fraction:
+        """Return the largest allowed replacement of a number that ends there; 0 for any."""
+        limits = [bound.limit for bound in self.bounds if bound.bounds_number(text, end)]
+        if not limits:
+            return Fraction(0)
+        return max(value, Fraction(min(limits)))
 
-    def highest(self, text: str) -> int:
+    def limit_results(self, text: str) -> int:
         """Return the largest result that a text can have if its original has no larger one; 0 for any."""
-        found = [one for one in self.bounds if one.results and one.holds(text)]
-        said = [
-            one.most for one in found if re.search(f"[0-9]{following(one.before).pattern}", text, re.IGNORECASE)
-        ]
-        return min(said, default=0)
+        return min((bound.limit for bound in self.bounds if bound.bounds_results(text)), default=0)
 
     def refuse(self, text: str) -> None:
         """Refuse a text whose facts depend on more than its numbers.
@@ -91,32 +109,34 @@ class Wording(BaseModel):
             Refused: with the kind of the words.
         """
         for reason, groups in self.refused.items():
-            if all(whole(words).search(text) for words in groups):
+            if all(match_words(words).search(text) for words in groups):
                 raise Refused(reason)
+        # A day of a month: "May 3", "3 of May".
         months = "|".join(self.months)
         if re.search(rf"\b(?:{months})\.? [0-9]|[0-9] (?:of )?(?:{months})\b", text, re.IGNORECASE):
             raise Refused(DATE)
 
 
 @cache
-def whole(words: Words) -> re.Pattern[str]:
+def match_words(words: Words) -> re.Pattern[str]:
     """Match any of the words in either case, with or without a plural s; an asterisk matches any ending."""
-    given = {*words}
-    listed = "|".join(
-        re.escape(word).replace(r"\*", r"[^\W_]*") for word in sorted(given - {"%"}, key=len, reverse=True)
-    )
-    sign = "%|" if "%" in given else ""
-    return re.compile(rf"{sign}(?<![^\W_])(?:{listed})s?(?![^\W_])", re.IGNORECASE)
+    longest_first = sorted({*words} - {"%"}, key=len, reverse=True)
+    alternatives = "|".join(re.escape(word).replace(r"\*", r"[^\W_]*") for word in longest_first)
+    pattern = rf"(?<![^\W_])(?:{alternatives})s?(?![^\W_])"
+    if "%" in words:
+        pattern = f"%|{pattern}"
+    return re.compile(pattern, re.IGNORECASE)
 
 
 @cache
-def following(words: Words) -> re.Pattern[str]:
+def match_next(words: Words) -> re.Pattern[str]:
     """Match the words after a number, in either case."""
-    listed = "|".join(sorted((re.escape(word).replace(r"\ ", "[ -]") for word in words), key=len, reverse=True))
-    return re.compile(rf"[ -]*(?:{listed})(?![^\W_])", re.IGNORECASE)
+    escaped = [re.escape(word).replace(r"\ ", "[ -]") for word in words]
+    alternatives = "|".join(sorted(escaped, key=len, reverse=True))
+    return re.compile(rf"[ -]*(?:{alternatives})(?![^\W_])", re.IGNORECASE)
 
 
-_wording = by_language(Wording, "twins")
+_load_wording = by_language(Wording, "twins")
 
 
 def wording(language: str) -> Wording:
@@ -127,14 +147,14 @@ def wording(language: str) -> Wording:
     """
     if language not in LANGUAGES:
         raise Refused("a language without rules for numbers")
-    return _wording(language)
+    return _load_wording(language)
 
 
 @dataclass(frozen=True, slots=True)
 class TracedMention:
     """A number in a question: its value, and how it is written.
 
-    `share`: numerator or denominator of a fraction. `most`: the largest allowed there, 0 for any. `fact`: it is a
+    `share`: numerator or denominator of a fraction. `limit`: the largest allowed there, 0 for any. `fact`: it is a
     fact of the world, such as a dog's 4 legs.
     """
 
@@ -142,7 +162,7 @@ class TracedMention:
     decimals: int
     percent: bool
     share: bool
-    most: Fraction
+    limit: Fraction
     fact: bool
 
 
@@ -152,17 +172,21 @@ def mentions(text: str, words: Wording) -> list[TracedMention]:
     Raises:
         Refused: a number is a date, a time, a label, a fact of the world, or written so that it cannot be renewed.
     """
-    found = [_mention(text, match, words) for match in NUMBER.finditer(text)]
-    if any(one.isdigit() and not one.isascii() for one in text):
+    numbers = [_mention(text, match, words) for match in NUMBER.finditer(text)]
+    if any(character.isdigit() and not character.isascii() for character in text):
         raise Refused(FORM)
-    return found
+    return numbers
 
 
 def _mention(text: str, match: re.Match[str], words: Wording) -> TracedMention:
     before, after = text[: match.start()], text[match.end() :]
-    over = re.match(r"/[0-9]+(?![\w/.,]*[0-9/])", after) and not re.search(r"[\w./]\Z", before)
-    share = bool(over or re.search(r"(?<![\w./])[0-9]+/\Z", before))
-    _check_form(*((_OVER.sub("", before), _UNDER.sub("", after)) if share else (before, after)))
+    # A part of a fraction is checked without the other part: "3/4 of".
+    is_numerator = re.match(r"/[0-9]+(?![\w/.,]*[0-9/])", after) and not re.search(r"[\w./]\Z", before)
+    is_share = bool(is_numerator or re.search(r"(?<![\w./])[0-9]+/\Z", before))
+    if is_share:
+        _check_form(_OVER.sub("", before), _UNDER.sub("", after))
+    else:
+        _check_form(before, after)
     value = number(match[0])
     digits, _, decimals = match[0].replace(",", "").partition(".")
     if len(digits) > LONGEST:
@@ -173,21 +197,22 @@ def _mention(text: str, match: re.Match[str], words: Wording) -> TracedMention:
         value,
         len(decimals),
         percent=_PERCENT.match(after) is not None,
-        share=share,
-        most=words.most(text, match.end(), value),
-        fact=following(words.facts).match(after) is not None,
+        share=is_share,
+        limit=words.limit_number(text, match.end(), value),
+        fact=match_next(words.facts).match(after) is not None,
     )
 
 
 def _check_form(before: str, after: str) -> None:
     """Refuse a number that is glued to something else, negative, the end of a range, a ratio or a time."""
-    ranged = _RANGE.match(after) or re.search(r"[0-9]\s?[-–−]\s?\$?\Z", before)
-    clock = _TIME.match(after) or re.search(r"[0-9]:\Z", before)
-    glued = _GLUED.match(after) or _GLUED.search(before[-1:]) or re.search(r"[0-9][.,:]\Z", before)
-    mixed = re.match(r"\s[0-9]+/[0-9]", after) or re.search(r"[0-9]\s\Z", before)
-    if clock:
+    in_range = _RANGE.match(after) or re.search(r"[0-9]\s?[-–−]\s?\$?\Z", before)
+    in_time = _TIME.match(after) or re.search(r"[0-9]:\Z", before)
+    is_glued = _GLUED.match(after) or _GLUED.search(before[-1:]) or re.search(r"[0-9][.,:]\Z", before)
+    # A mixed number: "2 1/2"
+    is_mixed = re.match(r"\s[0-9]+/[0-9]", after) or re.search(r"[0-9]\s\Z", before)
+    if in_time:
         raise Refused(DATE)
-    if ranged or glued or mixed or _NEGATIVE.search(before) or re.match(r"[.,:][0-9]|\s[xX×]\s", after):
+    if in_range or is_glued or is_mixed or _NEGATIVE.search(before) or re.match(r"[.,:][0-9]|\s[xX×]\s", after):
         raise Refused(FORM)
 
 
@@ -201,21 +226,32 @@ class Quantity:
     @property
     def scale(self) -> str:
         """The class that it can be compared within: other percentages, other parts of fractions, other amounts."""
-        if any(one.percent for one in self.mentions):
+        if any(map(attrgetter("percent"), self.mentions)):
             return "percent"
-        return "share" if any(one.share for one in self.mentions) else ""
+        if any(map(attrgetter("share"), self.mentions)):
+            return "share"
+        return ""
 
     def domain(self, language: str) -> list[Fraction]:
         """Return possible replacements: as many digits, about the same size, as round, of the same kind."""
-        unit = 10 ** max(one.decimals for one in self.mentions)
+        unit = 10 ** max(map(attrgetter("decimals"), self.mentions))
         size = self.value * unit
         step = _step(int(size))
-        most = min((one.most for one in self.mentions if one.most), default=Fraction(0))
-        low, high = (2, _SINGLE) if size <= _SINGLE and unit == 1 else (ceil(size / 2), floor(size * 2))
-        drawn = (Fraction(n, unit) for n in range(-(-low // step) * step, high + 1, step))
-        own = kind(self.value), _plural(self.value, language)
-        alike = [one for one in drawn if (kind(one), _plural(one, language)) == own and not 0 < most < one]
-        return [one for one in alike if one not in {1, self.value}]
+        low, high = ceil(size / 2), floor(size * 2)
+        if size <= _SINGLE and unit == 1:
+            low, high = 2, _SINGLE
+        limit = min(filter(None, map(attrgetter("limit"), self.mentions)), default=Fraction(0))
+        form = kind(self.value), _plural(self.value, language)
+        domain = []
+        for n in range(-(-low // step) * step, high + 1, step):
+            value = Fraction(n, unit)
+            if (
+                value not in {1, self.value}
+                and (kind(value), _plural(value, language)) == form
+                and not 0 < limit < value
+            ):
+                domain.append(value)
+        return domain
 
 
 _SINGLE = 9
@@ -226,10 +262,12 @@ def _step(size: int) -> int:
     if size < 10 or size % 5:  # noqa: PLR2004 - the decimal system
         return 1
     zeros = len(str(size)) - len(str(size).rstrip("0"))
+    if not zeros and size % 25 == 0 and size >= 100:  # noqa: PLR2004 - quarters of a hundred
+        return 25
     if not zeros:
-        return 25 if size % 25 == 0 and size >= 100 else 5  # noqa: PLR2004 - quarters of a hundred
-    whole = int(10**zeros)
-    return whole if size >= 10 * whole else whole // 2
+        return 5
+    power = int(10**zeros)
+    return power if size >= 10 * power else power // 2
 
 
 def _plural(value: Fraction, language: str) -> int:
@@ -241,15 +279,17 @@ def _plural(value: Fraction, language: str) -> int:
     return 2 if value % 10 in {2, 3, 4} and value % 100 not in {12, 13, 14} else 3
 
 
-def quantities(found: Sequence[TracedMention]) -> tuple[Quantity, ...]:
+def quantities(numbers: Sequence[TracedMention]) -> tuple[Quantity, ...]:
     """Group the numbers of a question by their value, in order."""
-    values = dict.fromkeys(one.value for one in found)
-    return tuple(Quantity(value, tuple(one for one in found if one.value == value)) for value in values)
+    by_value: dict[Fraction, list[TracedMention]] = {}
+    for mention in numbers:
+        by_value.setdefault(mention.value, []).append(mention)
+    return tuple(Quantity(value, tuple(group)) for value, group in by_value.items())
 
 
-def lowest_terms(found: Sequence[TracedMention], new: Mapping[Fraction, Fraction]) -> bool:
+def in_lowest_terms(numbers: Sequence[TracedMention], replacements: Mapping[Fraction, Fraction]) -> bool:
     """Return whether every fraction of a question is in lowest terms."""
-    parts = [new[one.value] for one in found if one.share]
+    parts = [replacements[mention.value] for mention in numbers if mention.share]
     return all(gcd(int(over), int(under)) == 1 for over, under in zip(parts[::2], parts[1::2], strict=False))
 
 
@@ -265,10 +305,13 @@ def kind(value: Fraction) -> tuple[object, ...]:
 
 def places(value: Fraction) -> int:
     """Return a number's count of decimals if it is at most `LONGEST`; else one more than that."""
-    return next((n for n in range(LONGEST + 1) if (value * 10**n).denominator == 1), LONGEST + 1)
+    for count in range(LONGEST + 1):
+        if (value * 10**count).denominator == 1:
+            return count
+    return LONGEST + 1
 
 
-def written(value: Fraction, like: str = "") -> str:
+def write_number(value: Fraction, like: str = "") -> str:
     """Write a number like the one that it replaces: its commas, and its decimals, or more if needed.
 
     Raises:
@@ -277,6 +320,10 @@ def written(value: Fraction, like: str = "") -> str:
     if places(value) > LONGEST:
         raise Refused("a result that changes its kind")
     decimals = max(places(value), len(like.partition(".")[2]))
-    whole, part = divmod(int(abs(value) * 10**decimals), 10**decimals)
-    head = f"{whole:,}" if "," in like else str(whole)
-    return ("-" if value < 0 else "") + head + (f".{part:0{decimals}}" if decimals else "")
+    integer, part = divmod(int(abs(value) * 10**decimals), 10**decimals)
+    text = str(integer)
+    if "," in like:
+        text = f"{integer:,}"
+    if decimals:
+        text += f".{part:0{decimals}}"
+    return f"-{text}" if value < 0 else text

@@ -67,17 +67,17 @@ def test_things_are_renamed_where_nobody_is_named_and_articles_agree() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "beside"),
+    ("answer", "fixed_text"),
     [
         ("Bob", {}),
         ("B", {"options": ["Alice", "Bob"]}),
         ("4", {"contexts": ["Two children met.\nAlice has 3 pens, and Bob 4."]}),
     ],
 )
-def test_what_an_answer_or_another_column_names_is_not_renamed(answer: str, beside: Mapping[str, Any]) -> None:
+def test_what_an_answer_or_another_column_names_is_not_renamed(answer: str, fixed_text: Mapping[str, Any]) -> None:
     facts = {"question": "Alice has 3 pens and Bob has 4. Who has more?", "answer": answer}
     with pytest.raises(Refused, match="a name outside of the question"):
-        twin("names", {**facts, **beside}, answer)
+        twin("names", {**facts, **fixed_text}, answer)
     assert twin("names", {**facts, "answer": "4", "contexts": ["Children have pens."]}, "4").answer == "4"
 
 
