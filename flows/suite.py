@@ -43,8 +43,9 @@ from basic_control.tasks.verify_sources import verify_sources
 
 def items_of(plan: SuitePlan) -> list[Ref]:
     """Draw or load the suite's items, in batches."""
-    if held := current_ledger().held:
-        return held.items(plan.name)
+    recorded = current_ledger().held
+    if recorded:
+        return recorded.items(plan.name)
     suite = plan.suite
     source = ItemSource(
         suite=suite.name,
@@ -70,15 +71,18 @@ def ask(
 ) -> Iterator[tuple[Batch, QueryResult]]:
     """Send every batch to the named targets concurrently; yield each in order."""
     store = plan.store
-    if held := current_ledger().held:
-        yield from held.batches(plan.name, items, names)
+    recorded = current_ledger().held
+    if recorded:
+        yield from recorded.batches(plan.name, items, names)
         return
-    if whose := plan.responses_of:
+    author = plan.responses_of
+    if author:
         for number, batch in items.items():
-            cell = Cell(plan.name, whose, number)
-            asked = given(cell, store, batch, model=whose)
-            yield Batch(cell, batch, asked.requests, asked.responses), asked
+            cell = Cell(plan.name, author, number)
+            replies = given(cell, store, batch, model=author)
+            yield Batch(cell, batch, replies.requests, replies.responses), replies
         return
+    # All batches are begun before the first is waited for, so that no server is idle while replies are scored.
     started = []
     for target in plan.targets:
         if target.model.name in identities.missing or target.name not in names:
@@ -114,14 +118,14 @@ def ask(
             )
             started.append((cell, batch, finish))
     for cell, batch, finish in started:
-        asked = finish()
-        yield Batch(cell, batch, asked.requests, asked.responses), asked
+        replies = finish()
+        yield Batch(cell, batch, replies.requests, replies.responses), replies
 
 
 def score_by(
     plan: SuitePlan,
     batch: Batch,
-    own: MetricPlan,
+    metric_plan: MetricPlan,
     identities: Identities,
     *,
     left_out: LeftOut,
@@ -132,28 +136,30 @@ def score_by(
     `left_out` are its judges that do not count: they are asked only where labels correct what they say. `deciders`
     say when the small judges of its cascades decide alone.
     """
-    unit, store, sandbox = metric(own.name), plan.store, plan.sandbox
-    identity = identity_of(Metric, own.name)
-    cell = Cell(batch.cell.suite, batch.cell.model, batch.cell.batch, own.name)
+    name, options = metric_plan.name, metric_plan.options
+    unit, store, sandbox = metric(name), plan.store, plan.sandbox
+    identity = identity_of(Metric, name)
+    cell = Cell(batch.cell.suite, batch.cell.model, batch.cell.batch, name)
+    # A metric verifies by the family's own verifier, scores by a rule, or asks judges step by step.
     if unit.verifies:
         runner = kotlin_tools.describe(sandbox.kotlin_compiler, sandbox.java)
         families = verifiers_of(plan.suite)
         verdicts = verify(batch.cell, store, batch, families=families, tools=sandbox, runner=runner)
         return Tables(verdicts=[verdicts], scores=[score(batch.cell, store, verdicts, metric=identity)])
-    files = named_in(own.options)
+    files = named_in(options)
     if not unit.steps:
-        return Tables(scores=[measure(cell, store, batch, metric=identity, options=own.options, files=files)])
+        return Tables(scores=[measure(cell, store, batch, metric=identity, options=options, files=files)])
     judged = judge(
         cell,
         store,
         batch,
-        metric=own.name,
-        options=own.options,
-        panel=own.panel(identities.judges),
+        metric=name,
+        options=options,
+        panel=metric_plan.panel(identities.judges),
         refresh=current_ledger().failed or current_ledger().refresh(judge.name, cell),
         recorded=current_ledger().recorded,
         run=current_ledger().attempt,
-        unasked={} if has_labels(plan, cell.model, own.name) else left_out,
+        unasked={} if has_labels(plan, cell.model, name) else left_out,
         deciders=deciders,
     )
     scores = score_judged(
@@ -162,8 +168,8 @@ def score_by(
         batch,
         judged.judgements,
         metric=identity,
-        options=own.options,
-        aggregate=own.aggregate,
+        options=options,
+        aggregate=metric_plan.aggregate,
         left_out=left_out,
         files=files,
     )
@@ -185,61 +191,73 @@ def evaluate(
     count.
     """
     tables = Tables(items=list(items.values()))
-    came: Iterable[tuple[Batch, QueryResult]] = ask(plan, items, identities, names)
-    others: dict[tuple[str, int | None], Batch] = {}
-    if any(own.compared for own in plan.metrics):
-        came = list(came)  # the opponents in comparisons may answer last
-        others = {(batch.cell.model, batch.cell.batch): batch for batch, _ in came}
-    citing = next(
-        (one for one in plan.metrics if (wanted := metric(one.name).sources) and wanted(one.options)), None
-    )
-    for replies, asked in came:
-        batch, cell = replies, replies.cell
+    replies: Iterable[tuple[Batch, QueryResult]] = ask(plan, items, identities, names)
+    opponents: dict[tuple[str, int | None], Batch] = {}
+    if any(metric_plan.compared for metric_plan in plan.metrics):
+        replies = list(replies)  # the opponents in comparisons may answer last
+        opponents = {(batch.cell.model, batch.cell.batch): batch for batch, _ in replies}
+    citing = _find_citing(plan)
+    parts = parts_of_all(plan.suite)
+    for batch, query_result in replies:
+        cell = batch.cell
         if citing and not current_ledger().held:
             evidence = verify_sources(cell, plan.store, batch, network=bool(citing.options.get("network")))
-            batch = replace(batch, evidence=evidence)
-        tables = tables.join(Tables(queries=[asked], evidence=[batch.evidence] if batch.evidence else []))
-        scored = Tables()
-        for own in plan.metrics:
-            compared = batch
-            if other := others.get((plan.opponent_of(own.name, cell.model), cell.batch)):
-                compared = replace(batch, opponent=Opponent(own.compared, other.requests, other.responses))
-            excluded, rules = left_out.get(own.name, {}), deciders.get(own.name, {})
-            scores = score_by(plan, compared, own, identities, left_out=excluded, deciders=rules)
-            scored = scored.join(scores)
-        tables = tables.join(scored)
-        if parts := parts_of_all(plan.suite):
-            joint = join_metrics(replace(cell, metric=ALL), plan.store, scored.scores, parts=parts)
+            batch = replace(batch, evidence=evidence)  # noqa: PLW2901 - the same batch, with its evidence
+        tables = tables.join(Tables(queries=[query_result], evidence=[batch.evidence] if batch.evidence else []))
+        scores = Tables()
+        for metric_plan in plan.metrics:
+            name, compared = metric_plan.name, batch
+            rival = opponents.get((plan.opponent_of(name, cell.model), cell.batch))
+            if rival:
+                opponent = Opponent(metric_plan.compared, rival.requests, rival.responses)
+                compared = replace(batch, opponent=opponent)
+            excluded, rules = left_out.get(name, {}), deciders.get(name, {})
+            scores = scores.join(
+                score_by(plan, compared, metric_plan, identities, left_out=excluded, deciders=rules)
+            )
+        tables = tables.join(scores)
+        # The share of rows on which all metrics hold needs all their scores of the batch.
+        if parts:
+            joint = join_metrics(replace(cell, metric=ALL), plan.store, scores.scores, parts=parts)
             tables = tables.join(Tables(scores=[joint]))
     return tables
 
 
-def renewed_items(plan: SuitePlan, items: list[Ref]) -> tuple[Numbered, Tables]:
+def _find_citing(plan: SuitePlan) -> MetricPlan | None:
+    """Return the suite's first metric that needs the sources which replies cite."""
+    for metric_plan in plan.metrics:
+        needs_sources = metric(metric_plan.name).sources
+        if needs_sources and needs_sources(metric_plan.options):
+            return metric_plan
+    return None
+
+
+def renew_items(plan: SuitePlan, items: list[Ref]) -> tuple[Numbered, Tables]:
     """Make the twins of a suite's items, numbered after its batches, and count the outcomes of the originals."""
-    wanted = wanted_of(plan.suite)
-    if wanted is None:
+    request = wanted_of(plan.suite)
+    if request is None:
         return {}, Tables()
-    made: dict[int | None, Ref] = {}
+    twins: dict[int | None, Ref] = {}
     tables = Tables()
     for number, batch in enumerate(items):
-        found = renew(Cell(plan.name, batch=number), plan.store, batch, wanted=wanted)
-        tables = tables.join(Tables(twin_counts=[*found.counts]))
-        if found.items.rows:
-            made[len(items) + number] = found.items
-    return made, tables
+        renewed = renew(Cell(plan.name, batch=number), plan.store, batch, wanted=request)
+        tables = tables.join(Tables(twin_counts=[*renewed.counts]))
+        if renewed.items.rows:
+            twins[len(items) + number] = renewed.items
+    return twins, tables
 
 
 def examine(plan: SuitePlan, judges: SuiteJudges) -> list[QueryResult]:
     """Have a suite's judges take the short exams that they lack; return what was asked."""
-    asked: list[QueryResult] = []
+    queries: list[QueryResult] = []
     this = cast("Flow[..., Tables]", cast("FlowRunContext", FlowRunContext.get()).flow)  # on the same workers
     for exam in judges.missing_exams():
         answers = run_part(
             partial(run_suite, exam, judges.identities), EXAM, run=f"{EXAM} of {plan.name}", like=this
         )
         judges.keep(exam, answers, current_ledger().run)
-        asked += answers.judged
-    return asked
+        queries += answers.judged
+    return queries
 
 
 def run_suite(plan: SuitePlan, identities: Identities) -> Tables:
@@ -248,23 +266,24 @@ def run_suite(plan: SuitePlan, identities: Identities) -> Tables:
     judges = judges_of(plan, items, identities)
     tables = Tables(judged=examine(plan, judges))
     left_out, deciders = judges.left_out(), judges.deciders()
-    twins, counts = renewed_items(plan, items)
-    event("suite_started", **planned_calls(plan, identities, [*items, *twins.values()]))
+    twins, counts = renew_items(plan, items)
+    event("suite_started", **count_calls(plan, identities, [*items, *twins.values()]))
     targets = plan.names
+    # A suite without a stopping rule has one round; with one, targets leave as soon as their verdict is clear.
     for batches in rounds_of(plan.suite, items):
-        asked = plan.with_opponents(targets)
-        tables = tables.join(evaluate(plan, batches, identities, asked, left_out=left_out, deciders=deciders))
+        names = plan.with_opponents(targets)
+        tables = tables.join(evaluate(plan, batches, identities, names, left_out=left_out, deciders=deciders))
         targets = open_targets(plan, tables, identities, targets)
         if not targets:
             break
     if twins:
-        asked = plan.with_opponents(plan.names)
-        renewed = evaluate(plan, twins, identities, asked, left_out=left_out, deciders=deciders)
+        names = plan.with_opponents(plan.names)
+        renewed = evaluate(plan, twins, identities, names, left_out=left_out, deciders=deciders)
         tables = tables.join(renewed.of_twins)
     return tables.join(counts)
 
 
-def planned_calls(plan: SuitePlan, identities: Identities, items: Sequence[Ref]) -> dict[str, Any]:
+def count_calls(plan: SuitePlan, identities: Identities, items: Sequence[Ref]) -> dict[str, Any]:
     """Return what a suite is about to ask, at most."""
     n_targets = sum(target.model.name not in identities.missing for target in plan.asked)
     n_items = sum(ref.rows for ref in items)
@@ -287,9 +306,10 @@ def run_suites(plan: Plan, identities: Identities) -> FinishedSuites:
         ledger.distributed = runner is not None
         for suite in plan.suites:
             part = run_part(partial(run_suite, suite, identities), suite.name, runner=runner)
-            waiting = sum(one.submitted for one in (*part.queries, *part.judged))
+            waiting = sum(query_result.submitted for query_result in (*part.queries, *part.judged))
             tables = tables.join(part)
-            if changed := ledger.changed(suite.name):
+            changed = ledger.changed(suite.name)
+            if changed:
                 event("scored_again", run=ledger.run, suite=suite.name, changed=changed)
             finding = find_suite(plan, suite, part, identities, waiting)
             decisions = decide_all(finding.headlines, plan.policy)
