@@ -223,9 +223,10 @@ _IN_WORDS: Mapping[GateOutcome, str] = {"pass": "at or above", "fail": "below", 
 class CorrectedMean:
     """A judged mean, `raw` and corrected; None with the `reason` if the correction is undefined.
 
-    `judge` names the judges that count, comma-separated. The `n_verdicts` are on `n_samples` responses; `n_exam` is
-    the number of exam answers behind the correction, `sensitivity` and `specificity` their average rates, of the
-    best label against the others. `whole`: it is the metric's own value, not a part of it.
+    `judge` names the judges that count, comma-separated. The `n_verdicts` are on `n_samples` responses, rows of one
+    question counted once; `n_exam` is the number of exam answers behind the correction, `sensitivity` and
+    `specificity` their average rates, of the best label against the others. `whole`: it is the metric's own value,
+    not a part of it.
     """
 
     suite: str
@@ -337,7 +338,7 @@ def _rows(said: _Said, find: Finder) -> Iterator[CorrectedMean]:
         shares = np.array(said.weights)
         raw = estimate(_by_unit(np.array(said.values) * shares, shares, said.questions), yes_no=False)
         yield CorrectedMean(
-            said.suite.name, said.model, said.metric, ", ".join(said.judges), said.language, len(said.values), 0,
+            said.suite.name, said.model, said.metric, ", ".join(said.judges), said.language, round(shares.sum()), 0,
             raw, MeanEstimate(), None, 0, NOT_A_MEAN, whole=True,
         )  # fmt: skip
 
@@ -374,7 +375,7 @@ def _row(
         metric=f"{said.metric}.{measured.part}" if measured.part else said.metric,
         judge=", ".join(said.judges),
         language=said.language,
-        n_samples=len(labels),
+        n_samples=round(sum(said.weights)),
         n_verdicts=n,
         raw=raw if known else MeanEstimate(),
         value=MeanEstimate(found.value, found.interval),

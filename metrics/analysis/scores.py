@@ -28,7 +28,15 @@ from basic_control.metrics.analysis.summary import (
     totals,
 )
 from basic_control.metrics.analysis.values import ENDS, End, Observations
-from basic_control.metrics.stats.intervals import Interval, MeanEstimate, at_once, correlated, part_of, stratified
+from basic_control.metrics.stats.intervals import (
+    Interval,
+    MeanEstimate,
+    at_once,
+    correlated,
+    mixed_limits,
+    part_of,
+    stratified,
+)
 from basic_control.metrics.stats.labelled import Powered
 
 MIN_COVERAGE = 0.9
@@ -425,40 +433,42 @@ def _corrected(cell: SummaryRow, corrected: Sequence[CorrectedMean]) -> SummaryR
     rows = [one for one in corrected if one.whole and f"{one.metric}.".startswith(f"{cell.metric}.")]
     if cell.value.mean is None or not any(one.value.mean is not None for one in rows):
         return cell
-    parts: list[tuple[float, float, Interval]] = []
-    settled, share = cell.value.mean, 1.0
-    for row in rows:
-        weight, raw = row.n_samples / cell.counts.n_scored, row.raw.mean or 0.0
-        judged = row.raw if row.value.mean is None else row.value
-        parts.append((weight, judged.mean or 0.0, judged.interval))
-        settled, share = settled - weight * raw, share - weight
-    if share > TOLERANCE:  # what was settled without a judge has no error
-        without_judge = min(max(settled / share, 0.0), 1.0)
-        parts.append((share, without_judge, Interval(without_judge, without_judge, "combined")))
-    interval = _of_strata(parts)
-    mean = min(max(math.fsum(weight * mean for weight, mean, _ in parts), 0.0), 1.0)
+    weights = [row.n_samples / cell.counts.n_scored for row in rows]
+    share = min(math.fsum(weights), 1.0)
+    settled = cell.value.mean - math.fsum(
+        weight * (row.raw.mean or 0.0) for weight, row in zip(weights, rows, strict=True)
+    )
+    judged = [row.raw if row.value.mean is None else row.value for row in rows]
+    parts = [(weight / share, one.mean or 0.0, one.interval) for weight, one in zip(weights, judged, strict=True)]
+    mean = MeanEstimate(math.fsum(weight * mean for weight, mean, _ in parts), _of_strata(parts))
     units = cell.value.interval.units or cell.counts.n_scored
-    return replace(cell, value=combined(mean, interval.low, interval.high, units))
+    return replace(cell, value=_with_settled(mean, share, settled, units))
+
+
+def _with_settled(judged: MeanEstimate, share: float, settled: float, units: int) -> MeanEstimate:
+    """Join a mean of the `share` of responses that were judged with what the others, `settled`, add to the mean."""
+    if judged.mean is None or share > 1 - TOLERANCE:
+        return combined(judged.mean, judged.interval.low, judged.interval.high, units)
+    without_judge = min(max(settled / (1 - share), 0.0), 1.0)
+    mean = min(max(share * judged.mean + (1 - share) * without_judge, 0.0), 1.0)
+    low, high = mixed_limits(judged.mean, judged.interval, without_judge, share, units)
+    return combined(mean, low, high, units)
 
 
 def _by_labels(cell: SummaryRow, label: Powered) -> SummaryRow:
     """Replace the judged mean by the prediction-powered mean; responses settled without a judge are unchanged.
 
-    With s the share of responses that were judged: mean = s * powered + (mean - s * judged), within [0, 1];
-    likewise the ends of its interval. With k the share of rows that have a score or could be labelled, the mean is
-    between k * mean and k * mean + (1 - k); no bounds if k is 1.
+    With s the share of responses that were judged: mean = s * powered + (1 - s) * settled. With k the share of rows
+    that have a score or could be labelled, it is between k * mean and k * mean + (1 - k); no bounds if k is 1.
     """
     counts = cell.counts
-    n = max(counts.n_scored, label.n_samples)
+    n = label.n_samples + label.n_settled
     share = label.n_samples / n
-    settled = (
-        0.0 if counts.n_scored <= label.n_samples else (cell.value.mean or 0.0) - share * (label.judged.mean or 0.0)
-    )
+    settled = (1 - share) * label.settled
+    units = round((label.judged.interval.units or label.n_samples) / share)
 
-    def within(value: float | None) -> float | None:
-        return None if value is None else min(max(share * value + settled, 0.0), 1.0)
-
-    mean, low, high = within(label.value), within(label.interval.low), within(label.interval.high)
+    value = _with_settled(MeanEstimate(label.value, label.interval), share, settled, units)
+    mean, low, high = value.mean, value.interval.low, value.interval.high
     asked = counts.n_scored + counts.n_lost
     kept = min(1.0, n / asked)  # labels replace verdicts of judges that do not count
 
@@ -466,7 +476,7 @@ def _by_labels(cell: SummaryRow, label: Powered) -> SummaryRow:
         return None if value is None or kept == 1 else kept * value + missing * (1 - kept)
 
     lower, upper = (combined(at(end, mean), at(end, low), at(end, high), asked) for end in (0.0, 1.0))
-    return replace(cell, value=combined(mean, low, high, counts.n_scored), lower=lower, upper=upper)
+    return replace(cell, value=value, lower=lower, upper=upper)
 
 
 def _stopped(measured: Measurement, stopping: Sequence[ConfidenceSequence], key: Key) -> Measurement:

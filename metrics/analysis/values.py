@@ -171,6 +171,14 @@ class Observations:
         return self.scores if self.merged is None else self.merged
 
 
+def name_questions(drawn: pl.DataFrame) -> pl.DataFrame:
+    """Return distinct items with `first`, the id of the first item that asks the same."""
+    if "text_digest" not in drawn.columns:
+        return drawn.with_columns(first="item_id")
+    first = pl.col("item_id").first().over(*_PLACE, "question")
+    return drawn.with_columns(question=pl.coalesce("text_digest", "item_id")).with_columns(first=first)
+
+
 def observations(scores: pl.DataFrame, items: pl.DataFrame) -> Observations:
     """Merge the rows of equal questions into one observation each, under the id of the first of their items.
 
@@ -178,10 +186,7 @@ def observations(scores: pl.DataFrame, items: pl.DataFrame) -> Observations:
     first scored row, of a truncated or unsupported one where there is one, else of the first failed one.
     """
     drawn = items.unique("item_id", maintain_order=True)
-    if "text_digest" not in drawn.columns:
-        return Observations(scores, drawn)
-    first = pl.col("item_id").first().over(*_PLACE, "question")
-    named = drawn.with_columns(question=pl.coalesce("text_digest", "item_id")).with_columns(first=first)
+    named = name_questions(drawn)
     again = named.filter(pl.col("item_id") != pl.col("first"))
     if again.is_empty():
         return Observations(scores, drawn)

@@ -30,6 +30,7 @@ Miettinen & Nurminen 1985 (the test over parts, and its correction for shares th
 Álvarez Hernández & Herranz Tejedor 2011 (linear combinations of shares).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
@@ -360,6 +361,30 @@ def stratified(parts: Sequence[Stratum | None]) -> Interval:
     low, high = strata_limits(weights, means[None], each[None])
     fixed = any(part.fixed_templates for part in known)
     return Interval(float(low[0]), float(high[0]), "stratified", sum(part.units for part in known), fixed)
+
+
+def mixed_limits(
+    judged: float, around: Interval, settled: float, share: float, units: int
+) -> tuple[float | None, float | None]:
+    """Compute the 95 % limits of a mean over judged units, a `share` in (0, 1) of all, and settled ones.
+
+    `around` is the interval of the judged ones' mean; `settled` is the mean of the others, whose values are known.
+    How many are of which kind, and what the settled ones are, vary from sample to sample like all else. None
+    without an interval.
+
+    Source: Donner & Zou 2012 (the method of variance estimates recovery).
+    """
+    if around.low is None or around.high is None:
+        return None, None
+    ends = score_limits(np.array([share]), np.array([float(units)]))
+    reach = [abs(float(end[0]) - share) * abs(judged - settled) for end in ends]
+    # The larger share lies at the higher end where the judged mean is the higher one.
+    below, above = reach if judged >= settled else reversed(reach)
+    spread = Z**2 * (1 - share) * settled * (1 - settled) / units
+    mean = share * judged + (1 - share) * settled
+    low = mean - math.sqrt((share * (judged - around.low)) ** 2 + below**2 + spread)
+    high = mean + math.sqrt((share * (around.high - judged)) ** 2 + above**2 + spread)
+    return min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)
 
 
 def correlated(parts: Sequence[tuple[float, float, Interval]]) -> Interval:

@@ -43,6 +43,7 @@ class Powered:
     `judged` is the judge's mean over all samples, `labelled` that of the labels, without the judge. `weight` is λ,
     that of the judge: 0 uses the labels alone. `n_halving` is the number of labels that would halve the interval;
     None if no number of labels among these samples would, or without an interval; `reason` says why there is none.
+    Beside the samples `n_settled` responses needed no judge; their mean is `settled`.
     """
 
     value: float
@@ -54,6 +55,8 @@ class Powered:
     labelled: MeanEstimate
     n_halving: int | None = None
     reason: str = ""
+    n_settled: int = 0
+    settled: float = 0.0
 
     @property
     def decides(self) -> bool:

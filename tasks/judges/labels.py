@@ -10,7 +10,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from statistics import fmean
@@ -25,7 +25,7 @@ from basic_control.data.questions import format_expected, format_question
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.judged import Labels
 from basic_control.metrics.analysis.scores import MIN_COVERAGE
-from basic_control.metrics.analysis.values import placed, unit_codes
+from basic_control.metrics.analysis.values import name_questions, placed, unit_codes
 from basic_control.metrics.cascade import mean_value_in
 from basic_control.metrics.judging import aggregate
 from basic_control.metrics.stats.agreement import Agreement, agreement
@@ -105,14 +105,61 @@ def joined(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl
     verdicts = pl.col("details").map_elements(_joint_verdict, pl.Float64)
     is_unasked = pl.col("details").str.contains(NOBODY_ASKED, literal=True)
     judged = rows.with_columns(value=pl.coalesce("value", verdicts))
-    valued = judged.filter(pl.col("value").is_not_null() | is_unasked)
-    asked = items.select("item_id", "prompt", "facts").join(placed(items), on="item_id")
+    valued = judged.filter(pl.col("value").is_not_null() | is_unasked, ~_is_settled())
+    questions = name_questions(items).select("item_id", "prompt", "facts", question="first")
+    asked = questions.join(placed(items), on="item_id")
     found = valued.join(asked, on="item_id").join(texts, on=["item_id", "model", "repeat"], how="left")
     prompts = [
         format_question(prompt or "", json.loads(facts)) for prompt, facts in found.select("prompt", "facts").rows()
     ]
     found = found.with_columns(prompt=pl.Series(prompts, dtype=pl.String))
-    return found.select(*KEY, "value", "details", "prompt", "facts", "response", "cluster").sort(*KEY)
+    columns = ("value", "details", "prompt", "facts", "response", "cluster", "question")
+    return found.select(*KEY, *columns).sort(*KEY)
+
+
+def number_replies(found: pl.DataFrame) -> pl.DataFrame:
+    """Return judged replies with `at`, the number of each distinct one in its suite, model and metric.
+
+    Rows of one question that expect the same have one reply: people label it once, for all of them.
+    """
+    if "question" not in found.columns:
+        found = found.with_columns(question="item_id")
+    reply = [*GROUP, "repeat", "question", "reference", "response"]
+    rows = found.with_columns(reference=pl.Series(_references(found), dtype=pl.String))
+    distinct = rows.unique(reply, keep="first", maintain_order=True)
+    numbered = distinct.with_columns(at=pl.int_range(pl.len()).over(GROUP)).select(*reply, "at")
+    return rows.join(numbered, on=reply, how="left", nulls_equal=True, maintain_order="left").drop("reference")
+
+
+def select_distinct(found: pl.DataFrame) -> pl.DataFrame:
+    """Return the first row of each distinct judged reply."""
+    return number_replies(found).unique([*GROUP, "at"], keep="first", maintain_order=True)
+
+
+def _references(found: pl.DataFrame) -> list[str]:
+    """Return what is expected of each judged reply, as a sheet shows it."""
+    facts = map(json.loads, found["facts"])
+    return [format_expected("", fact) or str(fact.get("answer") or "") for fact in facts]
+
+
+def _is_settled() -> pl.Expr:
+    """Return whether a score needed no judge's reply: there is no verdict to correct."""
+    return pl.col("value").is_not_null() & pl.col("details").map_elements(_needs_no_call, pl.Boolean)
+
+
+def _needs_no_call(details: str) -> bool:
+    calls = [judge.get("n_calls") for judge in json.loads(details).get("judges", {}).values()]
+    return bool(calls) and not any(count is None or count for count in calls)
+
+
+def _settled_means(scores: pl.DataFrame, items: pl.DataFrame) -> dict[Group, tuple[int, float]]:
+    """Return how many replies needed no judge, and their mean, by group; a question's rows count once."""
+    judged = scores.filter(pl.col("details").str.contains('"judges"', literal=True))
+    questions = name_questions(items).select("item_id", "suite", question="first")
+    rows = judged.filter(_is_settled()).join(questions, on="item_id")
+    by_reply = rows.group_by(*GROUP, "question", "repeat").agg(pl.col("value").mean())
+    means = by_reply.group_by(GROUP).agg(pl.len(), pl.col("value").mean())
+    return {(suite, model, metric): (n, mean) for suite, model, metric, n, mean in means.rows()}
 
 
 NOBODY_ASKED = '"judges":{}'
@@ -154,16 +201,15 @@ def sheet(found: pl.DataFrame, *, n: int, by: By = "random", metric: str = "") -
     known = found["metric"].unique().sort().to_list()
     if metric and metric not in known:
         raise InputError(f"--metric {metric}: not judged in this run; expected one of {', '.join(known)}.")
-    chosen = found.filter(pl.col("metric") == metric) if metric else found
+    chosen = select_distinct(found.filter(pl.col("metric") == metric) if metric else found)
     parts = []
     for key, group in chosen.group_by(GROUP, maintain_order=True):
         # A reply of which no judge said anything is as uncertain as any.
         chances = _chances(group["value"].fill_null(_UNCERTAIN).to_numpy(), min(n, group.height), by)
         parts.append(group.with_columns(probability=pl.Series(chances))[_draw(chances, Random(f"0 {key}"))])
     drawn = pl.concat(parts)
-    facts = map(json.loads, drawn["facts"])
-    references = [format_expected("", fact) or str(fact.get("answer") or "") for fact in facts]
-    return drawn.with_columns(reference=pl.Series(references, dtype=pl.String), label=pl.lit("")).select(COLUMNS)
+    references = pl.Series(_references(drawn), dtype=pl.String)
+    return drawn.with_columns(reference=references, label=pl.lit("")).select(COLUMNS)
 
 
 def _chances(values: Floats, n: int, by: By) -> Floats:
@@ -260,7 +306,8 @@ def estimates(found: pl.DataFrame, rows: pl.DataFrame) -> list[Labelled]:
         InputError: a label is of a reply that the run does not have, or there are no labels.
     """
     groups = _by_group(found, rows)
-    scores = {group: _of(found, group) for group in groups}
+    distinct = select_distinct(found)
+    scores = {group: _of(distinct, group) for group in groups}
     return [_estimate(group, scores[group], groups[group]) for group in groups if is_estimable(scores[group])]
 
 
@@ -271,7 +318,7 @@ def is_estimable(scores: pl.DataFrame) -> bool:
 
 def _by_group(found: pl.DataFrame, rows: pl.DataFrame) -> dict[Group, GroupLabels]:
     """Return the labels of each suite, model and metric that has any, in order."""
-    positions = found.select(*KEY, at=pl.int_range(pl.len()).over(GROUP))
+    positions = number_replies(found).select(*KEY, "at")
     drawn = rows.join(
         positions.with_columns(pl.col("repeat").cast(pl.String)), on=KEY, how="left", maintain_order="left"
     )
@@ -284,8 +331,17 @@ def _by_group(found: pl.DataFrame, rows: pl.DataFrame) -> dict[Group, GroupLabel
             "found no label in the sheet; fill the column `label` with numbers from 0 to 1, or yes and no."
         )
     groups = labelled.select(GROUP).unique().sort(GROUP).rows()
-    columns = ("at", "label", "probability")
-    return {group: GroupLabels(_of(drawn, group).height, _of(labelled, group).select(columns)) for group in groups}
+    joined = {group: _join_copies(_of(labelled, group)) for group in groups}
+    return {group: GroupLabels(_of(drawn, group)["at"].n_unique(), rows) for group, rows in joined.items()}
+
+
+def _join_copies(labelled: pl.DataFrame) -> pl.DataFrame:
+    """Join the labels of one reply that a sheet lists several times: at, label and probability.
+
+    Sheets list each reply once; earlier ones had it for each of its rows, drawn one by one.
+    """
+    probability = 1 - (1 - pl.col("probability")).product()
+    return labelled.group_by("at", maintain_order=True).agg(pl.col("label").explode(), probability=probability)
 
 
 def _estimate(group: Group, scores: pl.DataFrame, labels: GroupLabels) -> Labelled:
@@ -296,7 +352,7 @@ def _estimate(group: Group, scores: pl.DataFrame, labels: GroupLabels) -> Labell
         rows["at"].to_list(),
         rows["label"].list.mean().to_list(),
         probabilities=(rows["probability"] * answered).clip(upper_bound=1.0).to_list(),
-        units=unit_codes(scores.select("item_id", "cluster").rows())[0],
+        units=unit_codes(scores.select("question", "cluster").rows())[0],
         predictor=[_predict(*row) for row in scores.select("details", "value").iter_rows()],
     )
     ratings = rows.select(unit=pl.col("at").cast(pl.String), value="label").explode("value")
@@ -326,11 +382,12 @@ def keep(
         InputError: as `estimates`.
     """
     paths = []
+    distinct = select_distinct(found)
     for group, labels in _by_group(found, rows).items():
         suite, _, metric = group
         criterion = criteria.get((suite, metric), "")
-        names = reply_names(_of(found, group), criterion)
-        details = _of(found, group)["details"]
+        names = reply_names(_of(distinct, group), criterion)
+        details = _of(distinct, group)["details"]
         labelled = [
             {"reply": names[at], "labels": given, "probability": chance, "judged": judged_of(details[at])}
             for at, given, chance in labels.rows.rows()
@@ -372,14 +429,16 @@ def label_rows(found: pl.DataFrame, folder: Path, criteria: Criteria) -> pl.Data
         InputError: a file of labels is damaged.
     """
     rows: list[tuple[Any, ...]] = []
+    numbered = number_replies(found)
     for group in found.select(GROUP).unique(maintain_order=True).rows():
         suite, _, metric = group
         criterion = criteria.get((suite, metric), "")
         stored = files_of(folder, suite, metric, criterion)
         labels = {entry["reply"]: fmean(entry["labels"]) for entry in stored}
-        own = _of(found, group)
-        keys = zip(own.select(KEY).rows(), reply_names(own, criterion), strict=True)
-        rows += [(*key, labels[name]) for key, name in keys if name in labels]
+        own = _of(numbered, group)
+        names = reply_names(own.unique("at", keep="first", maintain_order=True), criterion)
+        keys = zip(own.select(KEY).rows(), own["at"], strict=True)
+        rows += [(*key, labels[names[at]]) for key, at in keys if names[at] in labels]
     return pl.DataFrame(rows, {**{name: found.schema[name] for name in KEY}, "label": pl.Float64()}, orient="row")
 
 
@@ -397,7 +456,9 @@ def kept_labels(
     """
     if not folder.is_dir():
         return {}
-    found, criteria = joined(scores, items, texts()).drop_nulls("value"), criteria_of(suites)
+    found = select_distinct(joined(scores, items, texts()).drop_nulls("value"))
+    criteria = criteria_of(suites)
+    settled = _settled_means(scores, items)
     corrected: dict[Group, Powered] = {}
     for group in found.select(GROUP).unique(maintain_order=True).rows():
         suite, model, metric = group
@@ -411,7 +472,9 @@ def kept_labels(
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise _damaged(path, error) from error
         if labels:
-            corrected[group] = _estimate(group, own, labels).found
+            n_settled, mean = settled.get(group, (0, 0.0))
+            powered = _estimate(group, own, labels).found
+            corrected[group] = replace(powered, n_settled=n_settled, settled=mean)
         else:
             _log.warning("%s, %s, %s: replies have changed since they were labelled.", suite, model, metric)
     return corrected
@@ -431,17 +494,22 @@ def _known_labels(stored: Mapping[str, Any], names: Sequence[str]) -> GroupLabel
     is_drawn = all(0 < one["probability"] <= 1 for one in labelled)
     if not (is_sound and is_drawn) or len({one["reply"] for one in labelled}) < len(labelled):
         raise ValueError("expected labels from 0 to 1, probabilities above 0, and each reply once")
-    if not {*names} <= {*stored["of"]} or len(names) < MIN_COVERAGE * len(stored["of"]):
+    # Earlier files name a reply for each of its rows: a digest with a number.
+    texts, former = ({name.partition(" ")[0] for name in listed} for listed in (names, stored["of"]))
+    if not {*names} <= {*stored["of"]} or len(texts) < MIN_COVERAGE * len(former):
         return None
     positions = {name: at for at, name in enumerate(names)}
-    rows = [
-        (positions[one["reply"]], given, one["probability"])
-        for one, given in zip(labelled, labels, strict=True)
-        if one["reply"] in positions
-    ]
+    rows = []
+    for entry, given in zip(labelled, labels, strict=True):
+        first = f"{entry['reply'].partition(' ')[0]} 1"
+        at = positions.get(entry["reply"], positions.get(first))
+        if at is not None:
+            rows.append((at, given, entry["probability"]))
     kinds = {"at": pl.Int64, "label": pl.List(pl.Float64), "probability": pl.Float64}
+    known = _join_copies(pl.DataFrame(rows, kinds, orient="row"))
     drawn = stored["drawn"] - len(labelled) + len(rows)
-    return GroupLabels(drawn, pl.DataFrame(rows, kinds, orient="row")) if rows else None
+    # The share of what was drawn that was labelled stays, however often a reply was named.
+    return GroupLabels(round(drawn * known.height / len(rows)), known) if rows else None
 
 
 def reply_names(found: pl.DataFrame, criterion: str) -> list[str]:

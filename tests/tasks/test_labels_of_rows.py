@@ -1,0 +1,119 @@
+"""A reply that stands in several rows is listed, labelled and counted once, and its label holds for all of them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from basic_control.data.suites import Suite
+from basic_control.metrics.stats.labelled import Powered
+from basic_control.tasks.judges.labels import (
+    KEY,
+    criteria_of,
+    estimates,
+    joined,
+    keep,
+    kept_labels,
+    label_rows,
+    sheet,
+)
+
+SUITE = Suite(name="s", items={}, metrics={"rubric": {"criteria": "Polite."}})
+CRITERIA = criteria_of([SUITE])
+VALUES = [float(n % 4 > 0) for n in range(40)]
+"""What the judge said of forty replies: three of four are polite."""
+TRUTH = [float(n % 2) for n in range(40)]
+
+Tables = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
+
+
+def build_tables(copies: int, *, answers: Sequence[str] = ("a",), template: str = "") -> Tables:
+    """Return scores, items and replies of forty questions, each in so many rows, which expect `answers` in turn."""
+    items, scores, texts = [], [], []
+    for n, value in enumerate(VALUES):
+        for copy in range(copies):
+            item_id = f"i{n:03}.{copy}"
+            facts = json.dumps({"answer": answers[copy % len(answers)], "line": n * copies + copy})
+            suite = {"suite": "s", "family": "", "level": "", "language": "en", "template": template}
+            items.append({"item_id": item_id, "text_digest": f"q{n}", "prompt": f"Q{n}", "facts": facts, **suite})
+            key = {"item_id": item_id, "model": "m", "repeat": 0}
+            details = json.dumps({"aggregate": "mean", "judges": {"judge": {"value": value}}})
+            scores.append({**key, "metric": "rubric", "value": value, "details": details})
+            texts.append({**key, "response": f"Reply {n}"})
+    return pl.DataFrame(scores), pl.DataFrame(items), pl.DataFrame(texts)
+
+
+def fill(drawn: pl.DataFrame, **changes: Any) -> pl.DataFrame:
+    """Return a sheet's rows as read, with the truth for a label."""
+    labels = [[TRUTH[int(item_id[1:4])]] for item_id in drawn["item_id"]]
+    rows = drawn.select(pl.col(KEY).cast(pl.String), "probability", where=pl.lit("sheet"))
+    return rows.with_columns(label=pl.Series(labels), **changes)
+
+
+def estimate(replies: pl.DataFrame, rows: pl.DataFrame) -> Powered:
+    (labelled,) = estimates(replies, rows)
+    return labelled.found
+
+
+def keep_and_read(folder: Path, tables: Tables, rows: pl.DataFrame) -> Mapping[tuple[str, str, str], Powered]:
+    """Keep labels of the tables' replies, and return a later run's means by them."""
+    scores, items, texts = tables
+    keep(joined(scores, items, texts), rows, CRITERIA, folder)
+    return kept_labels(folder, [SUITE], scores, items, lambda: texts)
+
+
+@pytest.mark.parametrize("copies", [1, 2, 5])
+def test_a_sheet_lists_a_reply_once_and_its_label_counts_once(tmp_path: Path, copies: int) -> None:
+    tables = build_tables(copies)
+    replies = joined(*tables)
+    drawn = sheet(replies, n=30)
+    assert drawn.height == drawn["response"].n_unique() == 30
+    powered = estimate(replies, fill(drawn))
+    assert (powered.n_labels, powered.n_samples) == (30, 40)
+    once = joined(*build_tables(1))
+    assert powered == estimate(once, fill(sheet(once, n=30)))
+    assert keep_and_read(tmp_path, tables, fill(drawn))["s", "m", "rubric"] == powered
+
+
+def test_twenty_replies_labelled_in_two_rows_each_decide_nothing() -> None:
+    """Thirty labels decide, of thirty replies: a sheet of before lists each row."""
+    replies = joined(*build_tables(2))
+    rows = replies.filter(pl.col("item_id") < "i020").with_columns(probability=pl.lit(0.5))
+    powered = estimate(replies, fill(rows))
+    assert (powered.n_labels, powered.decides) == (20, False)
+
+
+def test_two_rows_that_expect_something_else_are_two_replies_of_one_question() -> None:
+    tables = build_tables(2, answers=("a", "b"))
+    drawn = sheet(joined(*tables), n=80)
+    assert drawn.height == 80
+    powered = estimate(joined(*tables), fill(drawn))
+    assert (powered.n_labels, powered.interval.units) == (80, 40)
+
+
+def test_a_label_holds_for_each_row_of_its_reply(tmp_path: Path) -> None:
+    tables = build_tables(3)
+    replies = joined(*tables)
+    drawn = sheet(replies, n=10)
+    keep(replies, fill(drawn), CRITERIA, tmp_path)
+    labels = label_rows(replies, tmp_path, CRITERIA)
+    assert labels.height == 30
+    assert {int(row["item_id"][1:4]) % 2 == row["label"] for row in labels.iter_rows(named=True)} == {True}
+
+
+def test_labels_of_a_file_that_names_a_reply_for_each_row_hold(tmp_path: Path) -> None:
+    once = build_tables(1)
+    before = keep_and_read(tmp_path, once, fill(sheet(joined(*once), n=40)))["s", "m", "rubric"]
+    (path,) = tmp_path.iterdir()
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    # As it was written: each row's reply by a number of its own.
+    stored["of"] += [name.replace(" 1", " 2") for name in stored["of"]]
+    second = [{**entry, "reply": entry["reply"].replace(" 1", " 2")} for entry in stored["labelled"]]
+    stored |= {"labelled": [*stored["labelled"], *second], "drawn": 2 * stored["drawn"]}
+    path.write_text(json.dumps(stored), encoding="utf-8")
+    scores, items, texts = once
+    later = kept_labels(tmp_path, [SUITE], scores, items, lambda: texts)["s", "m", "rubric"]
+    assert (later.n_labels, later.value) == (before.n_labels, pytest.approx(before.value))
