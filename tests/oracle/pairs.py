@@ -9,9 +9,10 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from tests.oracle.draws import Reply, Run, headline_names
-from tests.oracle.rules import Headline, clusters_of, headlines
+from tests.oracle.rules import Headline, clusters_of, headlines, mean
 
 Key = tuple[str, str, str]
 ALPHA = 0.05
@@ -67,7 +68,7 @@ class Line:
         """Whether all replies to the common questions are the same."""
         replies = [replies_of(self.before, self.earlier), replies_of(self.after, self.model)]
         shared = replies[0].keys() & replies[1].keys()
-        return all(replies[0][key] == replace(replies[1][key], cause=replies[0][key].cause) for key in shared)
+        return all(replies[0][key] == replies[1][key] for key in shared)
 
     def is_equal(self, end: str) -> bool:
         """Whether no question differs."""
@@ -76,7 +77,7 @@ class Line:
     def n_units(self, end: str) -> int:
         """Return the number of independent differences."""
         values = self.differences(end)
-        return len(units_of([*values.values()], clusters_of(self.after.suite, values), Fraction(0)))
+        return len(units_of(len(values), clusters_of(self.after.suite, values)))
 
     def differences(self, end: str) -> dict[str, Fraction]:
         """Return run − baseline of each question that both have, at an end."""
@@ -95,7 +96,11 @@ class Line:
                 return Tested(binomial_tail(won + lost, lost), binomial_tail(won + lost, won), is_exact=True)
             z = tango(len(found), won, lost, -float(margin))
             return Tested(NormalDist().cdf(z), 1 - NormalDist().cdf(z), is_exact=True)
-        sums = units_of([*found.values()], clusters, margin)
+        shifted, units = [value + margin for value in found.values()], units_of(len(found), clusters)
+        if 5 <= len(clusters) < 10 and len({*shifted}) > 1:
+            at = student(shifted, units, len(clusters) - 1)
+            return Tested(at, 1 - at, is_exact=False)
+        sums = [sum((shifted[place] for place in places), Fraction(0)) for places in units]
         return Tested(*flipped(sums), is_exact=False)
 
     @property
@@ -106,21 +111,20 @@ class Line:
 
 
 def replies_of(side: Headline, model: str) -> dict[tuple[str, str, int], Reply]:
-    """Return a model's replies by question, label and repeat."""
+    """Return a model's replies, but for how they ended, by question, label and repeat."""
     questions = side.suite.questions
     return {
-        (questions[row].text, questions[row].answer, repeat): reply
+        (questions[row].text, questions[row].answer, repeat): replace(reply, cut=False, cause="")
         for (name, row, repeat), reply in side.suite.replies.items()
         if name == model
     }
 
 
-def units_of(values: Sequence[Fraction], clusters: Sequence[Sequence[int]], margin: Fraction) -> list[Fraction]:
-    """Return the units' sums of differences, shifted by the margin: from five clusters on, these are units."""
+def units_of(n: int, clusters: Sequence[Sequence[int]]) -> list[Sequence[int]]:
+    """Return the places of each unit's questions: from five clusters on, these are units."""
     grouped = clusters if len(clusters) >= 5 else ()
-    alone = sorted(set(range(len(values))) - {place for places in grouped for place in places})
-    places_of = [*grouped, *((place,) for place in alone)]
-    return [sum((values[place] + margin for place in places), Fraction(0)) for places in places_of]
+    alone = sorted(set(range(n)) - {place for places in grouped for place in places})
+    return [*grouped, *((place,) for place in alone)]
 
 
 def binomial_tail(n: int, k: int) -> float:
@@ -136,6 +140,14 @@ def tango(n: int, won: int, lost: int, margin: float) -> float:
     q = (sqrt(max(b * b - 4 * a * c, 0)) - b) / (2 * a)
     spread = n * (2 * q + margin - margin**2)
     return (won - lost - n * margin) / sqrt(spread) if spread > 0 else 0.0
+
+
+def student(values: Sequence[Fraction], units: Sequence[Sequence[int]], freedom: int) -> float:
+    """Return where Student's t of a mean lies in its distribution; its error is that of the units' sums."""
+    middle = mean(values)
+    apart = [float(sum(values[place] - middle for place in places)) for places in units]
+    error = sqrt(sum(total**2 for total in apart) * len(units) / (len(units) - 1)) / len(values)
+    return float(stats.t.cdf(float(middle) / error, freedom))
 
 
 def flipped(sums: Sequence[Fraction]) -> tuple[float, float]:

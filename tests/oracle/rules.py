@@ -96,7 +96,8 @@ def mean(values: Sequence[Fraction]) -> Fraction:
     return sum(values, Fraction(0)) / len(values)
 
 
-JOINS: Mapping[str, Callable[[Sequence[Fraction]], Fraction]] = {
+Join = Callable[[Sequence[Fraction]], Fraction]
+JOINS: Mapping[str, Join] = {
     "pass_at_k": lambda values: Fraction(max(values) == 1),
     "pass_all_k": lambda values: Fraction(min(values) == 1),
     "mean": mean,
@@ -142,16 +143,15 @@ class Part:
         """How many observations have a value."""
         return sum(observation.at("value") is not None for observation in self.observations)
 
-    def values(self, end: str = "value") -> dict[str, Fraction]:
-        """Return what each question comes to, where it does; repeats enter by their mean (section 9)."""
-        join = JOINS[self.suite.options.get("gate_on", "mean")]
+    def values(self, end: str = "value", join: Join = mean) -> dict[str, Fraction]:
+        """Return what each question comes to, where it does; repeats enter by their mean (sections 9 and 15)."""
         observed = {text: [row.at(end) for row in repeats] for text, repeats in self.questions.items()}
         present = {text: [value for value in values if value is not None] for text, values in observed.items()}
         return {text: join(values) for text, values in present.items() if values}
 
     def score(self, end: str = "value") -> Score:
         """Return the mean over questions."""
-        values = self.values(end)
+        values = self.values(end, JOINS[self.suite.options.get("gate_on", "mean")])
         units = tuple(values.values())
         clusters = clusters_of(self.suite, values)
         return Score(mean(units) if units else None, units, self.is_binary, clusters)

@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from tests.oracle.baselines import check_sequel, drive_sequel, sequels
 from tests.oracle.draws import Question, Reply, Run, Suite, edited, runs
 from tests.oracle.held_against import check
+from tests.oracle.judges import Panel, check_panel, drive_panel, panels
 from tests.oracle.pairs import Sequel
 from tests.oracle.product import command, drive
 
@@ -34,6 +35,13 @@ def test_a_run_is_what_the_rules_say(run: Run) -> None:
 def test_a_comparison_with_a_baseline_is_what_the_rules_say(sequel: Sequel) -> None:
     with tempfile.TemporaryDirectory() as folder:
         check_sequel(drive_sequel(sequel, Path(folder)), sequel)
+
+
+@settings(max_examples=DRAWS)
+@given(panels())
+def test_a_judged_metric_beside_another_is_what_the_rules_say(panel: Panel) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        check_panel(drive_panel(panel, Path(folder)), panel)
 
 
 @pytest.mark.slow
