@@ -349,7 +349,7 @@ class Settings(Frozen):
             for path, named, known in (
                 ("models", suite.models, models),
                 ("judges", suite.judges, judges),
-                *((f"metrics.{name}.judges", suite.use(name).judges, judges) for name in suite.used),
+                *((f"metrics.{name}.judges", suite.use(name).judges, judges) for name in suite.metric_names),
             ):
                 if missing := [name for name in named if name not in known]:
                     there = ", ".join(sorted(known)) or "none"
@@ -440,8 +440,8 @@ class Settings(Frozen):
         for index, suite in enumerate(self.suites):
             if suite.weight and not has_one_headline(suite):
                 names = [score.headline or "the score" for score in headlines(suite)]
-                deciding = [name for name in suite.used if suite.threshold_of(name) is not None]
-                joined = ", ".join(deciding if suite.score is None and deciding else suite.used)
+                deciding = [name for name in suite.metric_names if suite.threshold_of(name) is not None]
+                joined = ", ".join(deciding if suite.score is None and deciding else suite.metric_names)
                 raise ValueError(
                     f"suites.{index}.weight: found {suite.weight:g}, expected 0: several scores decide "
                     f"{suite.name} ({', '.join(names)}). Write one of these lines in it:\n"

@@ -25,7 +25,7 @@ def columns(suite: Suite) -> tuple[Suite, ...]:
     """
     deciding: dict[str, Suite] = {}
     measured: list[Suite] = []
-    for name in suite.used:
+    for name in suite.metric_names:
         threshold = suite.threshold_of(name)
         score = suite.model_copy(update={"score": (name,), "threshold": threshold})
         if threshold is not None:
@@ -72,7 +72,7 @@ def list_metrics(suite: Suite) -> tuple[str, ...]:
     """Return the metrics whose values make the scores that are shown of a suite, `all` among them."""
     names: dict[str, None] = {}
     for score in columns(suite):
-        names |= dict.fromkeys(score.valued_by)
+        names |= dict.fromkeys(score.value_metrics)
     return tuple(names)
 
 
@@ -113,13 +113,13 @@ def components(score: Suite) -> tuple[str, ...]:
     """Return the metrics on which a score hangs."""
     if score.score == ALL:
         return tuple(parts_of_all(score))
-    return score.scored_by
+    return score.score_metrics
 
 
 def find_units(suite: Suite) -> list[Metric]:
     """Return the metrics of a suite, without those of plug-ins that are not installed here."""
     units = []
-    for name in suite.used:
+    for name in suite.metric_names:
         try:
             units.append(metric(name))
         except InputError:

@@ -97,7 +97,7 @@ def surround(suite: Suite, form: QuestionForm) -> Surroundings:
         examples=tuple(examples),
         n_examples=declared.n,
         form=declared.form,
-        prompt=suite.first_prompt,
+        prompt=suite.item_prompt,
         excluded=excluded,
     )
 

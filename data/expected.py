@@ -44,7 +44,7 @@ def read_expected(suite: Suite, required: Sequence[str]) -> ExpectedAnswers:
         InputError: the data cannot be read, or a metric fails on a row.
     """
     unit = loader(suite.loader)
-    metrics = {name: metric(name) for name in suite.used if metric(name).expects}
+    metrics = {name: metric(name) for name in suite.metric_names if metric(name).expects}
     if unit.generated or not metrics:
         return ExpectedAnswers()
     completed = {name: _complete_options(suite, user) for name, user in metrics.items() if user.completes}
@@ -73,7 +73,7 @@ def read_expected(suite: Suite, required: Sequence[str]) -> ExpectedAnswers:
                 for form in expectation.readings:
                     readings[name, column, form] += 1
         # A row is asked as long as some metric can score its reply, with or without an expected answer.
-        if n_unread == len(suite.used):
+        if n_unread == len(suite.metric_names):
             left_out.add(position)
     unread = {name: rows for name, rows in unread.items() if rows}
     counts = {name: len(rows) for name, rows in unread.items()}

@@ -99,14 +99,14 @@ def verifiers_of(suite: Suite) -> tuple[UnitIdentity, ...]:
 
 def scorers_of(suite: Suite) -> tuple[UnitIdentity, ...]:
     """Return the units that score a suite's responses: its families' verifiers, and its metrics with rules."""
-    metrics = (identity_of(Metric, name) for name in suite.used if not metric(name).verifies)
+    metrics = (identity_of(Metric, name) for name in suite.metric_names if not metric(name).verifies)
     return (*verifiers_of(suite), *metrics)
 
 
 def needs_of(suite: Suite) -> tuple[str, ...]:
     """Return the facts that the suite's metrics need."""
     needs: dict[str, None] = {}
-    for name in suite.used:
+    for name in suite.metric_names:
         metric_needs = metric(name).needs
         if callable(metric_needs):
             metric_needs = metric_needs(suite.options(name))
@@ -124,7 +124,7 @@ def list_compared(suite: Suite, name: str) -> tuple[str, ...]:
 
 def reply_schema(suite: Suite) -> Mapping[str, Any] | None:
     """Return the JSON schema that a suite's replies should follow; None if no metric of it has one."""
-    for name in suite.used:
+    for name in suite.metric_names:
         constrains = metric(name).constrains
         if constrains is None:
             continue
@@ -137,12 +137,12 @@ def reply_schema(suite: Suite) -> Mapping[str, Any] | None:
 
 def list_judged_metrics(suite: Suite) -> tuple[str, ...]:
     """Return the suite's metrics that use judges."""
-    return tuple(name for name in suite.used if metric(name).steps)
+    return tuple(name for name in suite.metric_names if metric(name).steps)
 
 
 def runs_programs(suite: Suite) -> bool:
     """Return whether responses of a suite hold programs to run."""
-    has_programs = any(metric(name).programs for name in suite.used)
+    has_programs = any(metric(name).programs for name in suite.metric_names)
     return has_programs or any(family.program for family in families_of(suite))
 
 

@@ -27,14 +27,25 @@ VALUED: tuple[Status, ...] = ("scored", "no_answer", "truncated", "unsupported")
 """The statuses that count as scored; all but the first are 0 unless the metric sets a value."""
 
 
+# Rows, and what is computed for them.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionIdentity:
+    """What makes two rows the same question, in any run; `data.questions` derives it from their content."""
+
+    question_id: str = ""
+    text_digest: str = ""
+    answer_digest: str = ""
+
+
 @dataclass(frozen=True, slots=True)
-class Item:
+class Item(QuestionIdentity):
     """One question.
 
     A family's `generate` fills `prompt`, `answer`, `facts` and, if it has kinds of tasks, `template`; `data.draw`
     fills the rest. `facts` is JSON with the verifier's inputs. `stated_language` is the row's own language, '' if
-    the loader has it from elsewhere; `declared_id` the row's own id, if the suite declares one. `data.questions`
-    derives the last three from the question's content.
+    the loader has it from elsewhere; `declared_id` the row's own id, if the suite declares one.
     """
 
     prompt: str
@@ -51,9 +62,6 @@ class Item:
     index: int = 0
     stated_language: str = ""
     declared_id: str = ""
-    question_id: str = ""
-    text_digest: str = ""
-    answer_digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +133,9 @@ class Outcome:
     classes: tuple[str, ...] = ()
 
 
+# Units: what plug-ins may add.
+
+
 @dataclass(frozen=True, slots=True)
 class Family:
     """A category of generated tasks: its generator and its verifier.
@@ -154,12 +165,13 @@ class Family:
     verifier_version: int = 1
 
 
-def _sampled(options: Mapping[str, Any], most: int) -> Mapping[str, Any]:
+def _sample_rows(options: Mapping[str, Any], maximum: int) -> Mapping[str, Any]:
     """Return options that sample up to the maximum number of rows; options that take all rows are unchanged."""
     sample = options.get("sample")
+    # Without a sample the loader yields all of its rows.
     if not isinstance(sample, Mapping) or sample.get("method") == "all":
         return options
-    return {**options, "sample": {**sample, "n": most}}
+    return {**options, "sample": {**sample, "n": maximum}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +196,7 @@ class Loader:
     generated: bool = False
     units: Callable[[Mapping[str, Any]], Mapping[str, Family]] | None = None
     check: Callable[[Mapping[str, Any]], Iterable[tuple[tuple[str | int, ...], str]]] | None = None
-    offer: Callable[[Mapping[str, Any], int], Mapping[str, Any]] = _sampled
+    offer: Callable[[Mapping[str, Any], int], Mapping[str, Any]] = _sample_rows
     count: Callable[[Mapping[str, Any]], int] | None = None
 
 
@@ -369,11 +381,13 @@ class Step:
 
     def schema_of(self, question: Question) -> Mapping[str, Any] | None:
         """Return the JSON schema of a text judge's reply; None if it has none."""
-        if typed := self.typed(question):
-            return typed.schema(question.values)
+        # Labels and probabilities have a schema of their own, which the step need not declare.
+        answer_type = self.find_type(question)
+        if answer_type:
+            return answer_type.schema(question.values)
         return self.schema(question) if callable(self.schema) else self.schema
 
-    def typed(self, question: Question) -> Typed | None:
+    def find_type(self, question: Question) -> Typed | None:
         """Return the type of a question's answer; None if it is a text."""
         return self.asks(question) if callable(self.asks) else self.asks
 
@@ -402,8 +416,9 @@ class Measured:
     alone: Callable[[Mapping[str, Any]], bool] | None = None
     fits: Callable[[Mapping[str, Any]], bool] = lambda _: True
 
-    def whole(self, options: Mapping[str, Any]) -> bool:
+    def is_whole(self, options: Mapping[str, Any]) -> bool:
         """Return whether the metric's own value is the mean of these verdicts."""
+        # The metric's own value is named ''.
         return not self.part or bool(self.alone and self.alone(options))
 
 

@@ -5,13 +5,17 @@ from collections.abc import Iterator, Mapping
 
 from basic_control.data.beside import read_beside
 
+# What may end a sentence: `."`, `。」`, a line's end, an emoji before a space.
 _STOP = re.compile(
     r"[.!?…]++[\"'”’»)*_]{0,4}+|[。！？।؟۔]++[”’」』）]{0,4}+|\n++[ \t]*+"
     r"|[\u2705\u2728\U0001f300-\U0001faff]++(?=\s)"
 )
+# A word: don't, 3.14, well-known
 _WORD = re.compile(r"[^\W_]++(?:[-'’.,][^\W_]++)*+")
 _CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff]++")
+# What stands before a stop, without its opening bracket: the e.g of (e.g.
 _BEFORE = re.compile(r"[^\s(\[\"'«“]*$")
+# A single capital: the B of `(B)`, `**B`
 _CAPITAL = re.compile(r"(?<![^\W_.])[^\W\d_a-zа-я][*_)\]\"'}$]*\Z")
 _BULLET = re.compile(r"(?:[-*•–—]|\d{1,3}[.)]|#{1,6})\s")
 
@@ -32,21 +36,21 @@ def count_words(text: str) -> int:
     return len(_WORD.findall(_CJK.sub(" ", text))) + (ideographs + 1) // 2
 
 
-def _following(text: str, position: int) -> str:
+def _find_next_character(text: str, position: int) -> str:
     """Return the next character after white space, opening quotes, markup and bracketed numbers."""
     while position < len(text) and (text[position].isspace() or text[position] in "\"'“‘«(*_"):
         position += 1
     return text[position : position + 1]
 
 
-def _ends(text: str, start: int, match: re.Match[str], *, initials: bool = True) -> bool:
+def _ends_sentence(text: str, start: int, match: re.Match[str], *, initials: bool = True) -> bool:
     """Return whether a stop ends the sentence that began at `start`; `initials`: not after a single capital."""
     end, stop = match.end(), match[0]
     if stop[0] in "。！？।؟۔":
         return True
     if end < len(text) and not text[end].isspace() and text[end] not in "[【［〔":
         return _CJK.match(text, end) is not None
-    following = _following(text, end)
+    following = _find_next_character(text, end)
     if following.islower():
         return False
     if stop[:2] == ".." or stop[0] != ".":
@@ -61,8 +65,8 @@ def _abbreviates(text: str, start: int, stop: int, following: str) -> bool:
     if stop - start <= _ENTRY and text[start:stop].strip(" \t\n*-•_").isdigit():
         return True
     before = text[max(start, stop - 24) : stop]
-    found = _BEFORE.search(before)
-    word = found[0] if found else ""
+    match = _BEFORE.search(before)
+    word = match[0] if match else ""
     if word.lower() in _HALF_ABBREVIATIONS:
         alone = word.lower() in {"г", "п", "д", "р"} and not before[: -len(word)].rstrip()[-1:].isdigit()
         return alone or len(text[start:stop].lstrip()) < _ENOUGH
@@ -73,7 +77,7 @@ def _abbreviates(text: str, start: int, stop: int, following: str) -> bool:
 def _breaks(text: str, match: re.Match[str], *, wrapped: bool) -> bool:
     """Return whether a line break ends a sentence; in running (wrapped) text it never does by itself."""
     apart = match[0].count("\n") > 1 or _BULLET.match(text, match.end())
-    return not wrapped and bool(apart or not _following(text, match.end()).islower())
+    return not wrapped and bool(apart or not _find_next_character(text, match.end()).islower())
 
 
 def split_sentences(text: str, *, wrapped: bool = False, initials: bool = True) -> Iterator[tuple[int, int]]:
@@ -86,10 +90,10 @@ def split_sentences(text: str, *, wrapped: bool = False, initials: bool = True) 
     start = 0
     for match in _STOP.finditer(text):
         line = text[match.start()] == "\n"
-        if _breaks(text, match, wrapped=wrapped) if line else _ends(text, start, match, initials=initials):
-            yield from _trimmed(text, start, match.end())
+        if _breaks(text, match, wrapped=wrapped) if line else _ends_sentence(text, start, match, initials=initials):
+            yield from _strip_span(text, start, match.end())
             start = match.end()
-    yield from _trimmed(text, start, len(text))
+    yield from _strip_span(text, start, len(text))
 
 
 _LONGEST = 2_000
@@ -97,22 +101,22 @@ _LONGEST = 2_000
 _BEFORE_IT = 300
 
 
-def sentence_end(text: str, begin: int) -> int:
+def find_sentence_end(text: str, begin: int) -> int:
     """Return where the sentence around a position ends: at its stop, or at the line's end; 'B.' is no initial."""
     line = text.rfind("\n", 0, begin) + 1
     limit = min(len(text), begin + _LONGEST)
     for match in _STOP.finditer(text, begin, limit):
-        if text[match.start()] == "\n" or _ends(text, line, match, initials=False):
+        if text[match.start()] == "\n" or _ends_sentence(text, line, match, initials=False):
             return match.start()
     return limit
 
 
-def sentence_begin(text: str, position: int) -> int:
+def find_sentence_begin(text: str, position: int) -> int:
     """Return where the sentence around a position begins, on its line."""
     line = max(text.rfind("\n", 0, position) + 1, position - _BEFORE_IT)
     begin = line
     for match in _STOP.finditer(text, line, position):
-        if _ends(text, begin, match, initials=False):
+        if _ends_sentence(text, begin, match, initials=False):
             begin = match.end()
     return begin
 
@@ -123,7 +127,7 @@ def list_sentences(text: str) -> list[str]:
     return [sentence for sentence in sentences if count_words(sentence)]
 
 
-def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _strip_span(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     piece = text[start:end]
     body = piece.strip()
     if body:

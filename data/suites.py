@@ -30,6 +30,8 @@ ALL = "all"
 """The share of rows on which every part of a suite holds: a score, and a reserved name of metrics."""
 WEIGHT = 0.2
 """Default weight of a suite with one headline in the overall score."""
+# The name of a template with options of the loader in it: qa/{mode}
+_NAME_WITH_OPTIONS = re.compile(r"[\w/-]+(?:\{\w+\}[\w/-]*)+")
 ScoreRule = Literal["all"] | dict[str, float] | tuple[str, ...]
 
 
@@ -62,6 +64,22 @@ def _write_prompt(value: object) -> object:
     return value
 
 
+def _read_stem(prompt: str) -> str:
+    """Return the last part of a template's or a file's name; '' of a prompt that is a text."""
+    if "\n" in prompt or " " in prompt:
+        return ""
+    return PurePath(prompt).stem
+
+
+def _drop_enabled(options: object) -> object:
+    """Return a metric's options without `enabled: true`, which is the default; no options as an empty mapping."""
+    if options is None:
+        return {}
+    if isinstance(options, Mapping) and options.get("enabled") is True:
+        return {name: value for name, value in options.items() if name != "enabled"}
+    return options
+
+
 class Use(Frozen):
     """How a suite uses a metric: the settings common to all metrics, without the metric's own options."""
 
@@ -85,7 +103,7 @@ class Stop(Frozen):
     most: int = Field(1000, ge=1, description="maximum number of questions")
 
     @model_validator(mode="after")
-    def _ordered(self) -> Self:
+    def _check_order(self) -> Self:
         if self.first > self.most:
             raise ValueError(f"first ({self.first}) exceeds most ({self.most})")
         return self
@@ -100,7 +118,7 @@ class Twins(Frozen):
 
     @field_validator("kinds")
     @classmethod
-    def _once(cls, value: tuple[TwinKind, ...]) -> tuple[TwinKind, ...]:
+    def _drop_repeated(cls, value: tuple[TwinKind, ...]) -> tuple[TwinKind, ...]:
         return tuple(dict.fromkeys(value))
 
 
@@ -186,6 +204,8 @@ class Suite(Frozen):
     )
     responses_of: str = Field("", description="whose responses are in the data; default: the file's name")
 
+    # What people may write in short, and what earlier versions wrote, becomes the one form that the code reads.
+
     @field_validator("gate_on", mode="before")
     @classmethod
     def _not_robust(cls, value: Any) -> Any:
@@ -205,27 +225,33 @@ class Suite(Frozen):
 
     @field_validator("items", mode="before")
     @classmethod
-    def _loaded(cls, value: object) -> object:
-        return {"loader": TABLE, **value} if isinstance(value, Mapping) else value
+    def _fill_loader(cls, value: object) -> object:
+        if not isinstance(value, Mapping):
+            return value
+        return {"loader": TABLE, **value}
 
     @field_validator("twins", mode="before", json_schema_input_type=Twins | tuple[TwinKind, ...] | None)
     @classmethod
-    def _renewed(cls, value: object) -> object:
-        return ({"kinds": value} if value else None) if isinstance(value, list | tuple) else value
+    def _read_kinds(cls, value: object) -> object:
+        if not isinstance(value, list | tuple):
+            return value
+        return {"kinds": value} if value else None
 
     @field_validator("title", mode="before", json_schema_input_type=str | dict[str, str])
     @classmethod
-    def _titled(cls, value: object) -> object:
-        return {"en": value} if isinstance(value, str) else value
+    def _read_title(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        return {"en": value}
 
     @field_validator("prompt", mode="before", json_schema_input_type=str | PromptMessages | PromptColumn)
     @classmethod
-    def _conversed(cls, value: object) -> object:
+    def _read_prompt(cls, value: object) -> object:
         return _write_prompt(value)
 
     @field_validator("prompts", mode="before", json_schema_input_type=dict[str, Prompt] | tuple[Prompt, ...])
     @classmethod
-    def _named(cls, value: object) -> object:
+    def _name_prompts(cls, value: object) -> object:
         """Name listed prompts: a template or a file by the last part of its name, a text by its position."""
         if isinstance(value, Mapping):
             return {name: _write_prompt(prompt) for name, prompt in value.items()}
@@ -233,9 +259,12 @@ class Suite(Frozen):
             value = [_write_prompt(prompt) for prompt in value]
         if not isinstance(value, list | tuple):
             return value
-        short = [PurePath(str(one)).stem if "\n" not in str(one) and " " not in str(one) else "" for one in value]
-        names = [name if name and short.count(name) == 1 else f"prompt {n}" for n, name in enumerate(short, 1)]
-        return dict(zip(names, value, strict=True))
+        stems = [*map(_read_stem, map(str, value))]
+        prompts = {}
+        for number, (stem, prompt) in enumerate(zip(stems, value, strict=True), 1):
+            is_unique = stem and stems.count(stem) == 1
+            prompts[stem if is_unique else f"prompt {number}"] = prompt
+        return prompts
 
     @field_validator("score", mode="before", json_schema_input_type=str | dict[str, float] | tuple[str, ...] | None)
     @classmethod
@@ -243,43 +272,44 @@ class Suite(Frozen):
         """Accept one metric's name; an empty list is the form of earlier versions for no score."""
         if isinstance(value, str) and value != ALL:
             return (value,)
-        return None if isinstance(value, list | tuple) and not value else value
+        return None if value in ([], ()) else value
 
     @field_validator("metrics", mode="before")
     @classmethod
     def _metrics(cls, value: object) -> object:
         """Accept a list of names, and names without options; `enabled: true` is the default and is dropped."""
-        if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
-            return {one: {} for one in value}
+        if isinstance(value, list | tuple) and all(isinstance(name, str) for name in value):
+            return {name: {} for name in value}
         if not isinstance(value, dict):
             return value
+        return {name: _drop_enabled(options) for name, options in value.items()}
 
-        def plain(given: object) -> object:
-            if isinstance(given, Mapping) and given.get("enabled") is True:
-                return {option: one for option, one in given.items() if option != "enabled"}
-            return {} if given is None else given
-
-        return {key: plain(given) for key, given in value.items()}
+    # What no key can tell by itself.
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
+    def _check_parts(self) -> Self:
         if self.prompt and self.prompts:
             raise ValueError("found both prompt and prompts, expected one of them")
         if ALL in self.metrics:
             raise ValueError(f"metrics: {ALL!r} is the name of a score; rename the metric")
-        if missing := [name for name in self.weights if name not in self.metrics]:
+        missing = [name for name in self.weights if name not in self.metrics]
+        if missing:
             raise ValueError(f"score names {missing[0]!r}, which is not among metrics ({', '.join(self.metrics)})")
         if not all(0 < weight < math.inf for weight in self.weights.values()):
             raise ValueError(f"score: found the weights {self.score}, expected numbers above 0")
+        # How many originals are asked is known only at the end, and each twin needs its own.
         if self.twins and self.stop:
             raise ValueError(
                 "found both twins and stop, expected one of them: stop asks only some of the originals"
             )
-        if self.strata and len(self.scored_by) > 1:
-            raise ValueError(f"strata: {self.strata} requires one metric in score, found {len(self.scored_by)}")
-        if not self.scored_by:
+        n_scores = len(self.score_metrics)
+        if self.strata and n_scores > 1:
+            raise ValueError(f"strata: {self.strata} requires one metric in score, found {n_scores}")
+        if not n_scores:
             raise ValueError("metrics: every metric of the score is disabled; enable one")
         return self
+
+    # What other code asks a suite.
 
     @property
     def loader(self) -> str:
@@ -295,66 +325,76 @@ class Suite(Frozen):
     def seed(self) -> int:
         """The seed for drawing or sampling; 0 if the loader has none."""
         sample = self.items.get("sample")
-        found = self.items.get("seed", sample.get("seed") if isinstance(sample, Mapping) else None)
-        return found if isinstance(found, int) else 0
+        options = self.items if "seed" in self.items or not isinstance(sample, Mapping) else sample
+        seed = options.get("seed")
+        return seed if isinstance(seed, int) else 0
 
     @property
-    def asked_by(self) -> dict[str, str]:
+    def prompts_by_name(self) -> dict[str, str]:
         """The prompts by short names, '' for the only one; `{option}` in a template's name is a loader option."""
-        named = re.compile(r"[\w/-]+(?:\{\w+\}[\w/-]*)+")
-        listed = self.prompts or {"": self.prompt}
-        return {
-            name: re.sub(r"\{(\w+)\}", lambda found: str(self.items.get(found[1], found[0])), prompt)
-            if named.fullmatch(prompt)
-            else prompt
-            for name, prompt in listed.items()
-        }
+        prompts = self.prompts or {"": self.prompt}
+        return {name: self._fill_name(prompt) for name, prompt in prompts.items()}
+
+    def _fill_name(self, prompt: str) -> str:
+        """Fill a template's name with the loader's options; a prompt that is a text stays as it is."""
+        if not _NAME_WITH_OPTIONS.fullmatch(prompt):
+            return prompt
+        return re.sub(r"\{(\w+)\}", lambda option: str(self.items.get(option[1], option[0])), prompt)
 
     def targets(self, models: Iterable[str]) -> Iterator[tuple[str, str, str]]:
         """Yield what is under test, by name: each of the suite's models with each of its prompts' short names."""
         for model in models:
-            if not self.models or model in self.models:
-                yield from ((f"{model} [{short}]" if short else model, model, short) for short in self.asked_by)
+            if self.models and model not in self.models:
+                continue
+            for prompt_name in self.prompts_by_name:
+                target = f"{model} [{prompt_name}]" if prompt_name else model
+                yield target, model, prompt_name
 
     @property
-    def first_prompt(self) -> str:
-        """The prompt with which the items are stored."""
-        return next(iter(self.asked_by.values()))
+    def item_prompt(self) -> str:
+        """The prompt with which the items are stored, the first."""
+        return next(iter(self.prompts_by_name.values()))
 
     @property
-    def used(self) -> tuple[str, ...]:
+    def metric_names(self) -> tuple[str, ...]:
         """The names of the metrics that are enabled, as declared."""
-        return tuple(name for name, given in self.metrics.items() if given.get("enabled", True))
+        return tuple(name for name, options in self.metrics.items() if options.get("enabled", True))
 
     @property
-    def scored_by(self) -> tuple[str, ...]:
+    def score_metrics(self) -> tuple[str, ...]:
         """The enabled metrics that make up the score."""
-        return tuple(name for name in self.weights or self.metrics if name in self.used)
+        return tuple(name for name in self.weights or self.metrics if name in self.metric_names)
 
     @property
     def weights(self) -> dict[str, float]:
         """The weights of the metrics that a declared score joins; empty without one, and for `all`."""
         if isinstance(self.score, Mapping):
             return dict(self.score)
-        return {} if self.score is None or self.score == ALL else dict.fromkeys(self.score, 1.0)
+        if self.score is None or self.score == ALL:
+            return {}
+        return dict.fromkeys(self.score, 1.0)
 
     @property
     def shares(self) -> dict[str, float]:
         """The weight of each metric whose values make the score."""
-        return {name: self.weights.get(name, 1.0) for name in self.valued_by}
+        return {name: self.weights.get(name, 1.0) for name in self.value_metrics}
 
     @property
-    def valued_by(self) -> tuple[str, ...]:
-        """The metrics whose values make the score: `all`, which has values of its own, or those of `scored_by`."""
-        return (ALL,) if self.score == ALL else self.scored_by
+    def value_metrics(self) -> tuple[str, ...]:
+        """The metrics whose values make the score: `all`, which has its own, or those of `score_metrics`."""
+        if self.score == ALL:
+            return (ALL,)
+        return self.score_metrics
 
     @property
     def headline(self) -> str:
         """The metric that is the score, or `all`; '' if the score is a mean of several."""
-        return self.valued_by[0] if len(self.valued_by) == 1 else ""
+        names = self.value_metrics
+        return names[0] if len(names) == 1 else ""
 
     def threshold_of(self, metric: str) -> float | None:
         """Return the threshold that a metric has by itself: its own; the suite's only without a declared score."""
+        # `threshold: null` of a metric means that it has none, whatever the suite's is.
         if "threshold" in self.metrics[metric]:
             return self.use(metric).threshold
         return self.threshold if self.score is None else None
@@ -373,7 +413,10 @@ class Suite(Frozen):
         return {key: value for key, value in self.metrics[metric].items() if key not in Use.model_fields}
 
 
-def prompted(suites: Iterable[Suite], models: Collection[str]) -> dict[str, tuple[str, str]]:
-    """Return the model and the prompt of each target, for suites with several prompts."""
-    found = (one for suite in suites if suite.prompts for one in suite.targets(models))
-    return {name: (model, short) for name, model, short in found}
+def find_targets(suites: Iterable[Suite], models: Collection[str]) -> dict[str, tuple[str, str]]:
+    """Return the model and the prompt's name of each target, of suites with several prompts."""
+    targets: dict[str, tuple[str, str]] = {}
+    for suite in suites:
+        if suite.prompts:
+            targets |= {target: (model, prompt_name) for target, model, prompt_name in suite.targets(models)}
+    return targets

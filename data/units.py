@@ -11,7 +11,7 @@ import ast
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -57,18 +57,20 @@ def identity_of(kind: type[Unit], name: str) -> UnitIdentity:
     return UnitIdentity(unit.name, unit.version, _source(kind, unit.name))
 
 
-def loaded(kind: type[Unit], known: UnitIdentity) -> Unit:
-    """Return a unit whose version and source are the known ones.
+def load_unit(kind: type[Unit], expected: UnitIdentity) -> Unit:
+    """Return a unit whose version and source are the expected ones.
 
     Raises:
         InputError: this process has loaded another version or source of it, or has none.
     """
-    if (here := identity_of(kind, known.name)) != known:
+    actual = identity_of(kind, expected.name)
+    if actual != expected:
         raise InputError(
-            f"{known.name}: this worker has version {here.version}, source {here.source}; the run was started with "
-            f"version {known.version}, source {known.source}. Give all workers the same code, and restart them."
+            f"{expected.name}: this worker has version {actual.version}, source {actual.source}; the run was "
+            f"started with version {expected.version}, source {expected.source}. Give all workers the same code, "
+            "and restart them."
         )
-    return find(kind, known.name)
+    return find(kind, expected.name)
 
 
 def verifier_of(family: Family) -> UnitIdentity:
@@ -79,8 +81,10 @@ def verifier_of(family: Family) -> UnitIdentity:
 @cache_until_forgotten
 def _source(kind: Any, name: str) -> str:
     unit = find(kind, name)
-    runs_programs = bool(getattr(unit, "program", None) or getattr(unit, "programs", None))
-    return _short(f"{digest_of(*RULES, *([SANDBOX] if runs_programs else []))} {plugin_source(kind, name)}")
+    places = [*RULES]
+    if getattr(unit, "program", None) or getattr(unit, "programs", None):
+        places.append(SANDBOX)
+    return _hash_text(f"{digest_of(*places)} {plugin_source(kind, name)}")
 
 
 @cache_until_forgotten
@@ -90,10 +94,15 @@ def plugin_source(kind: Any, name: str) -> str:
     if unit_origin.home is None:
         return ""
     files = files_of(unit_origin.path, unit_origin.home)
-    return _short("\n".join(f"{_path_from(path, unit_origin.path.parent)} {digest(path)}" for path in files))
+    return _hash_files(files, unit_origin.path.parent)
 
 
-def _short(text: str) -> str:
+def _hash_files(files: Iterable[Path], folder: Path) -> str:
+    """Hash files with their paths from a folder."""
+    return _hash_text("\n".join(f"{_path_from(path, folder)} {digest(path)}" for path in files))
+
+
+def _hash_text(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -102,12 +111,14 @@ def _path_from(path: Path, folder: Path) -> str:
 
 
 @cache
-def digest_of(*places: str) -> str:
+def digest_of(*names: str) -> str:
     """Hash all files of some of our folders, or single files, as they are when the process first asks."""
-    files = [path for place in places for path in (TOP / place, *(TOP / place).rglob("*")) if path.is_file()]
+    files: list[Path] = []
+    for name in names:
+        files += filter(Path.is_file, (TOP / name, *(TOP / name).rglob("*")))
     # Bytecode is left out, and what editors and systems leave beside sources.
     sources = sorted(path for path in files if path.suffix != ".pyc" and not path.name.startswith("."))
-    return _short("\n".join(f"{_path_from(path, TOP)} {digest(path)}" for path in sources))
+    return _hash_files(sources, TOP)
 
 
 def digest(path: Path) -> str:
@@ -119,13 +130,16 @@ def digest(path: Path) -> str:
         return ""
 
 
-def named_in(options: Any) -> tuple[str, ...]:
+def digest_option_files(options: Any) -> tuple[str, ...]:
     """Return the digests of the files whose paths are values of a unit's options."""
-    if isinstance(options, Mapping | list | tuple):
-        values = options.values() if isinstance(options, Mapping) else options
-        return tuple(chain.from_iterable(map(named_in, values)))
-    content = digest(Path(options)) if isinstance(options, str) and "\0" not in options else ""
-    return (content,) if content else ()
+    if isinstance(options, Mapping):
+        options = tuple(options.values())
+    if isinstance(options, list | tuple):
+        return tuple(chain.from_iterable(map(digest_option_files, options)))
+    if not isinstance(options, str) or "\0" in options:
+        return ()
+    # Most texts are no paths; no file has the digest ''.
+    return tuple(filter(None, [digest(Path(options))]))
 
 
 def files_of(module: Path, home: Plugin) -> list[Path]:
@@ -139,11 +153,15 @@ def files_of(module: Path, home: Plugin) -> list[Path]:
     while due:
         path = due.pop()
         owner = homes[path]
-        files, words = _read_module(path, owner) if path.suffix == ".py" else ({}, _read_template(path))
-        files |= {file: owner for file, names in _files(owner).items() if not words.isdisjoint(names)}
-        fresh = {file: plugin for file, plugin in files.items() if file not in homes}
-        homes |= fresh
-        due += fresh
+        files: dict[Path, Plugin] = {}
+        if path.suffix == ".py":
+            files, words = _read_module(path, owner)
+        else:
+            words = _read_template(path)
+        # What a module may name is taken for named: to compute something again costs less than an old result.
+        files |= {file: owner for file, names in _list_files(owner).items() if not words.isdisjoint(names)}
+        due += files.keys() - homes.keys()
+        homes = files | homes
     return sorted(homes)
 
 
@@ -160,61 +178,70 @@ def _read_module(path: Path, home: Plugin) -> tuple[dict[Path, Plugin], frozense
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                files |= _imported(alias.name, home)
+                files |= _find_imported(alias.name, home)
         elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 name = ".".join(filter(None, [node.module, alias.name]))
-                files |= _modules(path.parents[node.level - 1], name, home) if node.level else _imported(name, home)
+                if node.level:  # `from . import` has one
+                    files |= _find_modules(path.parents[node.level - 1], name, home)
+                else:
+                    files |= _find_imported(name, home)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             words |= _words_of(node.value)
             if imports_by_name and node.value.replace(".", "").isidentifier():
-                files |= _imported(node.value, home)
+                files |= _find_imported(node.value, home)
     return files, frozenset(words)
 
 
 def _read_template(path: Path) -> frozenset[str]:
     """Return the file names of the templates that a template includes."""
-    text = path.read_text("utf-8", "replace") if path.suffix == ".j2" else ""
+    if path.suffix != ".j2":
+        return frozenset()
+    text = path.read_text("utf-8", "replace")
     return frozenset(name.rpartition("/")[2] for name in _INCLUDED.findall(text))
 
 
-def _imported(name: str, home: Plugin) -> dict[Path, Plugin]:
+def _find_imported(name: str, home: Plugin) -> dict[Path, Plugin]:
     """Return the files of a module that a plug-in imports by its full name, of its own or of another plug-in."""
     top, _, inner = name.partition(".")
     if top == "basic_control" or (home.folder == TOP and (TOP / top / "__init__.py").is_file()):
         return {}
     if home.names is not None:
-        return _modules(home.folder, name, home)
+        return _find_modules(home.folder, name, home)
     if top == home.folder.name and inner:  # `plugins.helper`, from where the run starts
-        return _modules(home.folder, inner, home)
+        return _find_modules(home.folder, inner, home)
     searched = [*map(Plugin, folders()), home]  # in the order of sys.path
-    holders = [plugin for plugin in searched if _modules(plugin.folder, name, plugin)]
+    holders = [plugin for plugin in searched if _find_modules(plugin.folder, name, plugin)]
     if home in holders and holders[0] != home:
         raise InputError(
             f"plug-ins: `import {top}` in {home.folder} finds the module of {holders[0].folder}, not its own. "
             "Rename one."
         )
-    return _modules(holders[0].folder, name, holders[0]) if holders else {}
+    if not holders:
+        return {}
+    return _find_modules(holders[0].folder, name, holders[0])
 
 
-def _modules(folder: Path, name: str, home: Plugin) -> dict[Path, Plugin]:
+def _find_modules(folder: Path, name: str, home: Plugin) -> dict[Path, Plugin]:
     """Return the files of a module below a folder, and of the packages around it."""
     files = {}
     for part in name.split("."):
         folder /= part
         for path in (folder.with_name(f"{part}.py"), folder / "__init__.py"):
-            if path in _files(home):
+            if path in _list_files(home):
                 files[path] = home
     return files
 
 
 @cache_until_forgotten
-def _files(home: Plugin) -> Mapping[Path, frozenset[str]]:
+def _list_files(home: Plugin) -> Mapping[Path, frozenset[str]]:
     """Return the code and texts in a plug-in's folder with the words that name them, without what runs write."""
     files = set[Path]()
-    names = [""] if home.names is None else [*home.names, *(f"{name}.py" for name in home.names)]
-    tops = [home.folder / name for name in names]
-    files |= {top for top in tops if top.suffix == ".py" and top.is_file()}
+    # A distribution shares its folder with all others: only its own names in it are searched.
+    tops = [home.folder]
+    if home.names is not None:
+        tops = [home.folder / name for name in home.names]
+        files |= set(filter(Path.is_file, [top.with_name(f"{top.name}.py") for top in tops]))
     for top in tops:
         for folder, inner, entries in os.walk(top):
             if _RUN in entries and Path(folder) != top:
@@ -228,8 +255,11 @@ def _files(home: Plugin) -> Mapping[Path, frozenset[str]]:
 def _words_of(text: str) -> frozenset[str]:
     """Return the words by which a string in a module may name files: a path, a file's name, an ending, a folder."""
     last = text.rstrip("/").rpartition("/")[2]
+    words = {text, last, ""}
     ending = _ENDING.search(last)
-    return frozenset({text, last, f"*{ending[1]}" if ending else ""})
+    if ending:
+        words.add(f"*{ending[1]}")
+    return frozenset(words)
 
 
 def _names_of(path: Path, folder: Path) -> frozenset[str]:

@@ -7,7 +7,7 @@ Order counts in lists and tuples only.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,46 +31,53 @@ class ExpectedException:
         return self.error
 
 
-def equal(expected: Any, got: Any) -> bool:
+def is_equal(expected: Any, got: Any) -> bool:
     """Return whether a result is the expected one, by the rules of this module.
 
     The traversal follows `expected`, so that a huge or deep `got` costs no more than comparing its size.
     """
     kind = type(expected)
     if kind is float and type(got) in {int, float}:
-        fits = type(got) is float or abs(got) < 1 << 1000  # else it would not fit a float
-        return fits and math.isclose(expected, got, rel_tol=REL_TOL, abs_tol=ABS_TOL)
+        is_small = type(got) is float or abs(got) < 1 << 1000  # else it would not fit a float
+        return is_small and math.isclose(expected, got, rel_tol=REL_TOL, abs_tol=ABS_TOL)
     if type(got) is not kind:
         return False
     if kind is list or kind is tuple:
-        return len(expected) == len(got) and all(map(equal, expected, got))
+        return len(expected) == len(got) and all(map(is_equal, expected, got))
     if kind is set:
-        return len(expected) == len(got) and _paired(expected, got) is not None
+        return len(expected) == len(got) and _pair_members(expected, got) is not None
     if kind is dict:
-        pairs = _paired(expected, got) if len(expected) == len(got) else None
-        return pairs is not None and all(equal(expected[key], got[other]) for key, other in pairs)
+        return len(expected) == len(got) and _are_equal_mappings(expected, got)
     return bool(expected == got)
 
 
-def _paired(expected: Iterable[Any], got: Iterable[Any]) -> list[tuple[Any, Any]] | None:
+def _are_equal_mappings(expected: Mapping[Any, Any], got: Mapping[Any, Any]) -> bool:
+    pairs = _pair_members(expected, got)
+    return pairs is not None and all(is_equal(expected[key], got[match]) for key, match in pairs)
+
+
+def _pair_members(expected: Iterable[Any], got: Iterable[Any]) -> list[tuple[Any, Any]] | None:
     """Return each expected member paired with an equal one of as many others; None if one has no match.
 
     `1`, `1.0` and `True` have one hash and are the same member in Python, so look-ups ignore types; floats within
     the tolerance have different hashes, and are compared one by one. The expected value is ours, and short.
     """
-    own = {other: other for other in got}
+    candidates = {candidate: candidate for candidate in got}
     pairs: list[tuple[Any, Any]] = []
     inexact: list[Any] = []
     for member in expected:
-        if member in own and equal(member, own[member]):
-            pairs.append((member, own.pop(member)))
+        if member in candidates and is_equal(member, candidates[member]):
+            pairs.append((member, candidates.pop(member)))
         else:
             inexact.append(member)
+    # What a look-up does not find can only be equal within the tolerance of floats.
     for member in inexact:
-        near = next((other for other in own if equal(member, other)), _NOTHING) if _has_float(member) else _NOTHING
-        if near is _NOTHING:
+        if not _has_float(member):
             return None
-        pairs.append((member, own.pop(near)))
+        match = next((candidate for candidate in candidates if is_equal(member, candidate)), _NOTHING)
+        if match is _NOTHING:
+            return None
+        pairs.append((member, candidates.pop(match)))
     return pairs
 
 
@@ -78,24 +85,25 @@ def _has_float(member: Any) -> bool:
     return type(member) is float or (type(member) is tuple and any(map(_has_float, member)))
 
 
-def same_type(expected: Any, got: Any) -> bool:
+def has_same_type(expected: Any, got: Any) -> bool:
     """Return whether a wrong result has at least the expected outermost type."""
     return type(expected) is type(got) or (type(expected) is float and type(got) is int)
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return any value as short text that JSON and a terminal can hold."""
     if isinstance(value, ExpectedException):
         return f"raises {value.error}"
     try:
-        text = literal(value)
+        text = format_literal(value)
     except (ValueError, RecursionError, MemoryError, TypeError):  # an int of 5 000 digits, a deep list
         text = f"<{type(value).__name__}>"
-    text = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+    if len(text) > SHOWN:
+        text = f"{text[: SHOWN - 1]}…"
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def literal(value: Any) -> str:
+def format_literal(value: Any) -> str:
     """Return Python source for a value; sets in order, so that the text is the same in every process."""
     if type(value) is set and value:
         try:
@@ -105,16 +113,17 @@ def literal(value: Any) -> str:
     return repr(value)
 
 
-def simple_name(error: str) -> str:
+def read_simple_name(error: str) -> str:
     """Return an exception's name without its package; a model may name its own exceptions anything."""
     name = error.rpartition(".")[2]
     return name if _IDENTIFIER.fullmatch(name) else "of its own"
 
 
-def describe(found: Outcome) -> str:
+def describe(outcome: Outcome) -> str:
     """Describe the result of a call in short text."""
-    if found.kind == "value":
-        return shown(found.value)
-    if found.kind == "exception":
-        return f"{shown(found.error)[1:-1]}: {shown(found.message)[1:-1]}"
-    return found.kind
+    if outcome.kind == "value":
+        return format_value(outcome.value)
+    if outcome.kind == "exception":
+        # Without the quotation marks that a text has as a value.
+        return f"{format_value(outcome.error)[1:-1]}: {format_value(outcome.message)[1:-1]}"
+    return outcome.kind

@@ -60,7 +60,9 @@ def check_pages(plan: Plan) -> None:
     if find_spec("trafilatura"):
         return
     for suite in plan.declared:
-        fetching = [name for name in suite.used if metric(name).sources and suite.options(name).get("network")]
+        fetching = [
+            name for name in suite.metric_names if metric(name).sources and suite.options(name).get("network")
+        ]
         if fetching:
             raise InputError(
                 f"suite {suite.name}: {fetching[0]}.network fetches cited pages, and the extra `pages`, which "
@@ -97,7 +99,7 @@ def check_rows(plan: Plan) -> None:
         if unit.generated:
             _check_systems(suite, systems, {}, "")
             continue
-        asked = {} if one.responses_of else suite.asked_by
+        asked = {} if one.responses_of else suite.prompts_by_name
         written = {short: text for short, text in asked.items() if not shipped(text)}
         languages, columns, n = set[str](), dict[str, None](), 0
         for item in unit.load(offer_items(suite), one.required):
@@ -119,7 +121,7 @@ def check_rows(plan: Plan) -> None:
 def _tell_apart(one: SuitePlan, n: int, columns: Iterable[str]) -> None:
     """Refuse a prompt that asks the same question for all rows when the model sees nothing else of them."""
     for target in one.asked:
-        unit, prompt = target.model.unit, one.suite.asked_by[target.prompt]
+        unit, prompt = target.model.unit, one.suite.prompts_by_name[target.prompt]
         if reads(prompt) - {"language"} or unit.by_item or (unit.sees and unit.sees(target.model)):
             continue
         named = f"suite {one.name}{f' [{target.prompt}]' if target.prompt else ''}"
@@ -132,7 +134,7 @@ def _tell_apart(one: SuitePlan, n: int, columns: Iterable[str]) -> None:
 
 def _fill(suite: Suite, item: Item, asked: Mapping[str, str]) -> None:
     for short, prompt in asked.items():
-        if item.prompt and prompt == suite.first_prompt:
+        if item.prompt and prompt == suite.item_prompt:
             continue  # the loader's prompt takes precedence
         try:
             fill(prompt, item.language, item.facts)

@@ -248,7 +248,7 @@ def open_run(plan: Plan, again: Rerun, clock: float | None = None) -> OpenedRun:
 
 def newly_apart(plan: Plan) -> list[str]:
     """Return the suites whose metrics formerly made a mean, if no recent run has decided each by itself."""
-    suites = [suite.name for suite in plan.declared if suite.score is None and len(suite.used) > 1]
+    suites = [suite.name for suite in plan.declared if suite.score is None and len(suite.metric_names) > 1]
     known: set[str] = set()
     for path in sorted(Path(plan.store.runs).glob(f"*/{manifests.NAME}"), reverse=True)[: manifests.LATEST]:
         with suppress(InputError):

@@ -16,7 +16,7 @@ from basic_control.data.loading import digests_of, makers_of, offer_items, reply
 from basic_control.data.plugins import metric
 from basic_control.data.records import Metric
 from basic_control.data.suites import ALL
-from basic_control.data.units import identity_of, named_in
+from basic_control.data.units import digest_option_files, identity_of
 from basic_control.flows.runners import run_part, running
 from basic_control.metrics.analysis.judged import LeftOut
 from basic_control.metrics.analysis.results import SuiteFindings
@@ -52,11 +52,11 @@ def items_of(plan: SuitePlan) -> list[Ref]:
         units=makers_of(suite),
         options=offer_items(suite),
         required=plan.required,
-        prompts=tuple(suite.asked_by.values()),
+        prompts=tuple(suite.prompts_by_name.values()),
         batch_size=plan.batch_size,
-        digests=(*digests_of(suite), *digests(*suite.asked_by.values())),
+        digests=(*digests_of(suite), *digests(*suite.prompts_by_name.values())),
         left_out=tuple(sorted(plan.left_out)),
-        tools=tools_of(suite, read_by(suite.asked_by.values())),
+        tools=tools_of(suite, read_by(suite.prompts_by_name.values())),
         systems=tuple(sorted({target.model.system for target in plan.asked if target.model.system})),
     )
     items = generate(Cell(suite.name), plan.store, source)
@@ -146,7 +146,7 @@ def score_by(
         families = verifiers_of(plan.suite)
         verdicts = verify(batch.cell, store, batch, families=families, tools=sandbox, runner=runner)
         return Tables(verdicts=[verdicts], scores=[score(batch.cell, store, verdicts, metric=identity)])
-    files = named_in(options)
+    files = digest_option_files(options)
     if not unit.steps:
         return Tables(scores=[measure(cell, store, batch, metric=identity, options=options, files=files)])
     judged = judge(

@@ -6,7 +6,7 @@ from typing import Any
 
 from basic_control.data.messages import ROLES, read_messages, write_transcript
 from basic_control.data.reading import ends, reply_text, thinking
-from basic_control.data.reading.texts import spaced, unify
+from basic_control.data.reading.texts import collapse_spaces, unify
 from basic_control.data.records import CALLS, RENDERED, TURNS, Message, Sample, Score
 from basic_control.data.truncation import CUT
 from basic_control.metrics._expected import answers_of
@@ -59,7 +59,7 @@ def written(value: Any) -> str:
 
 def folded(text: str) -> str:
     """Return a text in one notation, with white space collapsed."""
-    return spaced(unify(text))
+    return collapse_spaces(unify(text))
 
 
 NUMBER_BEGINS = r"(?<![0-9][.,])(?<![^\w.][.])(?<![^\w)\]%][-–‑])(?<!^[.])(?<!^[-–‑])"

@@ -14,9 +14,9 @@ from basic_control.metrics._replies import (
     NO_EXPECTED,
     NO_REPLY,
     bounded,
+    collapse_spaces,
     folded,
     reply,
-    spaced,
     texts,
     unemphasised,
 )
@@ -82,7 +82,7 @@ def contains(sample: Sample, _: Found, options: Mapping[str, Any]) -> Score:
 
     Source: SPEC 14.
     """
-    looked_for = [*filter(spaced, options["texts"] or texts(sample))]
+    looked_for = [*filter(collapse_spaces, options["texts"] or texts(sample))]
     if not looked_for:
         return NO_EXPECTED
     text = reply(sample)

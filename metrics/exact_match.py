@@ -12,7 +12,7 @@ from basic_control.data.decorators import metric
 from basic_control.data.options import Frozen
 from basic_control.data.patterns import pattern
 from basic_control.data.reading.answer import read_cue
-from basic_control.data.reading.texts import spaced, unify, without_note
+from basic_control.data.reading.texts import collapse_spaces, unify, without_note
 from basic_control.data.records import Found, Sample, Score
 from basic_control.metrics._expected import expect_texts
 from basic_control.metrics._patterns import SLOW, Pattern, remove_matches
@@ -90,14 +90,14 @@ def normalise(text: str, options: Mapping[str, Any]) -> str:
     Source: SPEC 19; the options after SQuAD's normalisation (Rajpurkar et al. 2016).
     """
     text = unify(text)
-    text = whole = spaced(text if options["case_sensitive"] else text.casefold())
+    text = whole = collapse_spaces(text if options["case_sensitive"] else text.casefold())
     if options["punctuation"]:
         text = _THOUSANDS.sub("", _MARKDOWN.sub(" ", text))
         pieces = enumerate(_IN_WORDS.split(text))
         text = "".join(piece if number % 2 else _without_punctuation(piece) for number, piece in pieces)
     if options["articles"]:
         text = _ARTICLES.sub(" ", text)
-    return spaced(text) or whole  # `+` is not `-`, nor `A` `the`
+    return collapse_spaces(text) or whole  # `+` is not `-`, nor `A` `the`
 
 
 def _without_punctuation(text: str) -> str:

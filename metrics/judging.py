@@ -187,7 +187,7 @@ def write_typed(step: Step, question: Question, language: str, options: Mapping[
     Raises:
         InputError: as `write`.
     """
-    typed = step.typed(question)
+    typed = step.find_type(question)
     if typed is None:
         return []
     prompt, mark = question.prompt or _prompt(step, options), fence_code(question.values)
@@ -318,11 +318,11 @@ def _decide(session: Session, step: Step, replies: Sequence[JudgeReply]) -> Sess
                 return _end_unanswered(session, step, reply)
             name = f"{ask.question.key}.{ask.part}" if ask.part else ask.question.key
             probabilities[name] = _parse(session, ask, reply)
-            typed = step.typed(ask.question)
+            typed = step.find_type(ask.question)
             if typed is not None:
                 labels.setdefault(ask.question.key, {})[ask.part] = typed.decide(probabilities[name])
         for key, question in questions.items():
-            typed = step.typed(question)
+            typed = step.find_type(question)
             if typed is not None:
                 parsed[key] = step.parse(question, typed.reply(labels[key]))
     except Unparsable as error:

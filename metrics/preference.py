@@ -11,7 +11,7 @@ from basic_control.data.options import Frozen
 from basic_control.data.records import Found, Measured, Question, Sample, Score, Step, Unparsable
 from basic_control.data.shown import Shown
 from basic_control.data.typed import Typed
-from basic_control.metrics._replies import NO_REPLY, question, reference, reply, spaced
+from basic_control.metrics._replies import NO_REPLY, collapse_spaces, question, reference, reply
 from basic_control.metrics.judging import Judgement, label, reason_of
 
 BASELINE = "baseline"
@@ -53,7 +53,7 @@ def _settled(sample: Sample, options: Mapping[str, Any]) -> Score | None:
         return Score(0.0, NO_REPLY.status, NO_REPLY.reason, parts={"flipped": 0.0})
     if not theirs:
         return Score(1.0, reason="the baseline is empty", parts={"flipped": 0.0})
-    if spaced(ours) == spaced(theirs):
+    if collapse_spaces(ours) == collapse_spaces(theirs):
         return Score(TIE, reason="equal", parts={"flipped": 0.0})
     return None
 

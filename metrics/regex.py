@@ -10,7 +10,7 @@ from basic_control.data.options import Frozen
 from basic_control.data.records import Expectation, Found, Sample, Score
 from basic_control.metrics._expected import expect_texts
 from basic_control.metrics._patterns import SLOW, Pattern, compile_pattern, find_last, remove_matches
-from basic_control.metrics._replies import NO_REPLY, reply, spaced, texts
+from basic_control.metrics._replies import NO_REPLY, collapse_spaces, reply, texts
 
 if TYPE_CHECKING:
     import regex
@@ -61,7 +61,7 @@ def _compare_group(match: "regex.Match[str]", sample: Sample, options: Mapping[s
 
 def _fold(text: str, options: Mapping[str, Any]) -> str:
     """Return a text without what does not count between a group and an answer."""
-    text = spaced(remove_matches(options["ignore"], text))
+    text = collapse_spaces(remove_matches(options["ignore"], text))
     return text if options["case_sensitive"] else text.casefold()
 
 

@@ -49,14 +49,14 @@ def monitored_suites(suites: Iterable[SuitePlan], examined: PassportFinder | Non
 def exams_of(plan: SuitePlan, examined: PassportFinder) -> dict[str, dict[str, ExamTable]]:
     """Return the exam results of the judges that count, by headline and language, where their mean is its score."""
     names = [score.headline for score in headlines(plan.suite)]
-    tables = {name: _exams_of_metric(plan, name, examined) for name in names if name in plan.suite.used}
+    tables = {name: _exams_of_metric(plan, name, examined) for name in names if name in plan.suite.metric_names}
     return {name: by_language for name, by_language in tables.items() if by_language}
 
 
 def _exams_of_metric(plan: SuitePlan, name: str, examined: PassportFinder) -> dict[str, ExamTable]:
     suite, own, unit = plan.suite, plan.metric(name), metric(name)
     options = options_of(unit, own.options) if unit.measured else {}
-    whole = next((one for one in unit.measured if one.whole(options)), None)
+    whole = next((one for one in unit.measured if one.is_whole(options)), None)
     if whole is None or not whole.fits(options):
         return {}
     found: dict[str, ExamTable] = {}

@@ -84,7 +84,7 @@ def items_of(
     suite: Suite, required: Sequence[str] = (), left_out: Collection[int] = ()
 ) -> Iterator[dict[str, Any]]:
     """Yield the items of a suite, which must have the `required` facts, as rows of the items table."""
-    prompts = [*suite.asked_by.values()]
+    prompts = [*suite.prompts_by_name.values()]
     return rows(
         suite.name,
         suite.loader,

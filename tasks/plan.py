@@ -416,7 +416,7 @@ def expected_lines(plan: Plan) -> Iterator[str]:
 def apart_lines(plan: Plan, run: Mapping[str, Any]) -> Iterator[str]:
     """Yield once which suites' metrics are decided by themselves now, where their mean was before."""
     for name in run.get(NEWLY_APART, ()):
-        metrics = ", ".join(plan.suite(name).suite.used)
+        metrics = ", ".join(plan.suite(name).suite.metric_names)
         yield phrase("common.each_decides", plan.report.language, suite=name, metrics=metrics)
 
 
@@ -426,9 +426,9 @@ def targets_of(models: Iterable[Model], suite: Suite) -> Iterator[Target]:
     changes = {name: value for name, value in changes.items() if value is not None}
     changed = {model.name: model.model_copy(update=changes) for model in models}
     for name, model, short in suite.targets(changed):
-        prompt = suite.asked_by[short]
+        prompt = suite.prompts_by_name[short]
         # The items are stored with the first prompt's text, which has a conversation's turns no more.
-        is_stored = prompt == suite.first_prompt and not may_hold_conversation(prompt)
+        is_stored = prompt == suite.item_prompt and not may_hold_conversation(prompt)
         yield Target(name, changed[model], short, None if is_stored else prompt)
 
 
@@ -462,7 +462,7 @@ def _suite(settings: Settings, suite: Suite, files: tuple[Path, ...]) -> SuitePl
         responses_of=whose,
         required=required,
         repeats=settings.times(suite),
-        metrics=tuple(_metric(settings.judges, suite, name, expected) for name in suite.used),
+        metrics=tuple(_metric(settings.judges, suite, name, expected) for name in suite.metric_names),
         expected=expected,
         around=Surroundings() if whose else _surround(suite, targets),
         files=files,
@@ -475,7 +475,7 @@ def _suite(settings: Settings, suite: Suite, files: tuple[Path, ...]) -> SuitePl
 def _surround(suite: Suite, targets: Sequence[Target]) -> Surroundings:
     """Return what goes with a suite's questions, and how many rows bring a system message of their own."""
     around = surround(suite, question_form(suite, targets))
-    prompts = [*filter(may_hold_conversation, suite.asked_by.values())]
+    prompts = [*filter(may_hold_conversation, suite.prompts_by_name.values())]
     if not prompts or not any(target.model.system for target in targets):
         return around
     column = column_of_messages(prompts[0]) or MESSAGES
@@ -489,7 +489,7 @@ def _surround(suite: Suite, targets: Sequence[Target]) -> Surroundings:
 
 def question_form(suite: Suite, targets: Iterable[Target]) -> QuestionForm:
     """Return what of a suite's rows is part of the question."""
-    prompts = [*suite.asked_by.values()]
+    prompts = [*suite.prompts_by_name.values()]
     try:
         read = read_by(prompts).union(*(reads_of_system(target.model.system) for target in targets))
     except InputError:  # a prompt that is not valid is refused with its row, before anything is asked
@@ -532,7 +532,7 @@ def _required(models: Iterable[Model], suite: Suite, targets: tuple[Target, ...]
     """Return the facts that items must have: those that the metrics need and no target provides."""
     brought = [set(one.model.unit.brings(one.model)) if one.model.unit.brings else set[str]() for one in targets]
     met = set.intersection(*brought) if brought else set[str]()
-    for name in suite.used:
+    for name in suite.metric_names:
         for wanted in list_compared(suite, name):
             if wanted in {model.name for model in models} - {target.model.name for target in targets}:
                 raise InputError(

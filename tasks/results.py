@@ -118,7 +118,7 @@ def terms_of(plan: Plan) -> Terms | None:
     reasoned, cited = (plan.suite(name) for name in EXPLAINED)
     part = plan.explainability
     return Terms(
-        judge_model=", ".join(judge.name for judge in cited.metric(cited.suite.scored_by[0]).judges),
+        judge_model=", ".join(judge.name for judge in cited.metric(cited.suite.score_metrics[0]).judges),
         weight_cot=part.weight_cot,
         weight_citation=part.weight_citation,
         threshold=part.threshold,

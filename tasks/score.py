@@ -16,7 +16,7 @@ from basic_control.data.records import CALLS, ONLY_CALLS, VALUED, Found, Metric,
 from basic_control.data.suites import Aggregate
 from basic_control.data.tables import SCORES
 from basic_control.data.truncation import THINKING_ALONE
-from basic_control.data.units import UnitIdentity, loaded
+from basic_control.data.units import UnitIdentity, load_unit
 from basic_control.metrics.analysis.joint import joint_scores
 from basic_control.metrics.analysis.judged import LeftOut
 from basic_control.metrics.judging import combine
@@ -45,7 +45,7 @@ def scores_of(verdict: Mapping[str, Any], unit: Metric) -> Iterator[dict[str, An
 @stage(version=1, part="score", takes="verify")
 def score(store: StoreSettings, verdicts: Ref, *, metric: UnitIdentity) -> Ref:
     """Turn a batch of verdicts into scores of the metric that defines their values."""
-    place, unit = open_store(store), loaded(Metric, metric)
+    place, unit = open_store(store), load_unit(Metric, metric)
     rows = place.read(verdicts).iter_rows(named=True)
     return place.write(SCORES, SCORES.frame(entry for verdict in rows for entry in scores_of(verdict, unit)))
 
@@ -153,7 +153,7 @@ def measure(
     """Score a batch of replies by a metric that needs no judge; `files`: the digests of those that options name."""
     del files  # part of the cache key only
     opened = open_store(store)
-    unit = loaded(Metric, metric)
+    unit = load_unit(Metric, metric)
     used = options_of(unit, options)
     replies = list(sample_rows(opened, batch))
     scored = (
@@ -181,7 +181,7 @@ def score_judged(
     """
     del files
     opened = open_store(store)
-    unit = loaded(Metric, metric)
+    unit = load_unit(Metric, metric)
     found: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
     for row in opened.read(judgements).iter_rows(named=True):
         found.setdefault((row["item_id"], row["model"], row["repeat"]), []).append(row)

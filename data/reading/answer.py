@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, Protocol
 from basic_control.data.reading.clauses import Mention, Prepared, Values, find_last, is_denied, is_refuted, is_yes
 from basic_control.data.reading.statements import Statement, find_brace, statements, with_content
 from basic_control.data.reading.words import MARKUP, pattern
-from basic_control.data.sentences import sentence_begin, sentence_end
+from basic_control.data.sentences import find_sentence_begin, find_sentence_end
 
 TRIES = 50
 """Number of statements tried, from the last one backwards."""
@@ -179,7 +179,7 @@ def _infer(reply: Prepared, slot: Slot, begin: int, *, cut: bool) -> Reading:
     spans = [match.span() for match in pattern("withholdings", text[window:]).finditer(text, window)]
     withholdings = [span for span in spans if not slot.mentions(reply, *span)]
     if withholdings:
-        begin = sentence_end(text, withholdings[-1][1])
+        begin = find_sentence_end(text, withholdings[-1][1])
         # 'It cannot be determined, so I guess B'
         if not pattern("consequences", text[begin:], after="|=").search(text, begin):
             return _read_last_line(text, slot, begin)
@@ -252,7 +252,7 @@ def _judge_content(reply: Prepared, statement: Statement, slot: Slot, prompt: st
         stated = slot.find_stated(Prepared.of(content), 0, len(content))
         if stated:
             values = stated.values
-    begin, end = sentence_begin(text, statement.start), sentence_end(text, statement.end)
+    begin, end = find_sentence_begin(text, statement.start), find_sentence_end(text, statement.end)
     if values is None or _is_asked(text, end) or is_denied(text, begin, statement.start):
         return _NOTHING
     if is_refuted(text, min(len(text), statement.end + 1)):
@@ -292,7 +292,7 @@ def _is_wording(text: str, statement: Statement, prompt: str) -> bool:
 def _judge_predicate(reply: Prepared, statement: Statement, slot: Slot) -> _Stand:
     """Judge 'B is correct': the value stands right before the words."""
     text = reply.text
-    begin, end = sentence_begin(text, statement.start), sentence_end(text, statement.end)
+    begin, end = find_sentence_begin(text, statement.start), find_sentence_end(text, statement.end)
     value = find_last(reply, begin, statement.start, slot.mentions(reply, begin, statement.start))
     if value is None or _is_asked(text, end) or _is_supposed(text, begin, statement.start, end):
         return _NOTHING
@@ -302,7 +302,7 @@ def _judge_predicate(reply: Prepared, statement: Statement, slot: Slot) -> _Stan
 def _judge_cue(reply: Prepared, statement: Statement, slot: Slot) -> _Stand:
     """Judge a cue by the words before it and by the clause after it."""
     text = reply.text
-    first = sentence_begin(text, statement.start)
+    first = find_sentence_begin(text, statement.start)
     clause = _find_clause(text, statement)
     if clause is None or not _leads(text, statement, first):
         return _NOTHING
@@ -373,7 +373,7 @@ def _heads_derivation(text: str, statement: Statement, begin: int, end: int) -> 
     word = _WORD.search(text, end, end + _GAP)
     if word is None or word.start() == end:
         return False
-    following = text[word.start() : min(sentence_end(text, word.start()), _find_end(text, end, "\n\n"))]
+    following = text[word.start() : min(find_sentence_end(text, word.start()), _find_end(text, end, "\n\n"))]
     concludes = pattern("consequences", following).match(following) or _EQUATION.search(text, begin, end)
     return bool(concludes and _EQUATION.search(following) and not _CHECK.search(following))
 
@@ -413,7 +413,7 @@ def _find_clause(text: str, statement: Statement, blank: re.Pattern[str] = _BLAN
     """
     begin, line_end = statement.end, _find_end(text, statement.end, "\n")
     if not blank.fullmatch(text, begin, line_end):
-        return begin, sentence_end(text, begin)
+        return begin, find_sentence_end(text, begin)
     before = text[text.rfind("\n", 0, statement.start) + 1 : statement.start]
     if not statement.is_said and len(re.findall(r"[^\W_]+", before)) > _HEADING_WORDS:
         return None
@@ -424,7 +424,7 @@ def _find_clause(text: str, statement: Statement, blank: re.Pattern[str] = _BLAN
             return len(text), len(text)
         if not (blank.fullmatch(text, begin, line_end) or _FENCE.fullmatch(text, begin, line_end)):
             is_list = _FIRST.match(text, begin) and _SECOND.search(text, line_end)
-            return None if is_list else (begin, min(line_end, sentence_end(text, begin)))
+            return None if is_list else (begin, min(line_end, find_sentence_end(text, begin)))
     return None
 
 
@@ -469,7 +469,7 @@ def read_cue(text: str) -> str:
             continue
         # Brackets may be what is asked for: `the answer is ] >`.
         begin, end = _find_clause(text, statement, _EMPTY) or (0, 0)
-        if begin >= end or end < line or not _leads(text, statement, sentence_begin(text, statement.start)):
+        if begin >= end or end < line or not _leads(text, statement, find_sentence_begin(text, statement.start)):
             return ""
         value = text[begin:last]
         box = _BOXED.search(value)

@@ -23,7 +23,7 @@ from basic_control.data.reading.clauses import (
     lines,
     set_aside,
 )
-from basic_control.data.reading.quantity import AskedQuantity, asked_quantity, is_given_in, is_money, pattern
+from basic_control.data.reading.quantity import AskedQuantity, find_asked_quantity, is_given_in, is_money, pattern
 from basic_control.data.reading.words import pattern as words
 from basic_control.data.sentences import split_sentences
 
@@ -185,7 +185,7 @@ class Numbers:
     @property
     def quantity(self) -> AskedQuantity:
         """The quantity asked for; computed when it is needed, which is seldom."""
-        return asked_quantity(self.question)
+        return find_asked_quantity(self.question)
 
     def mentions(self, reply: Prepared, begin: int, end: int) -> list[Mention]:
         """Return the numbers of a stretch, in digits, else in words."""

@@ -19,7 +19,7 @@ from basic_control.data.reading.clauses import (
     set_aside,
     unite,
 )
-from basic_control.data.reading.texts import spaced, unify
+from basic_control.data.reading.texts import collapse_spaces, unify
 from basic_control.data.reading.words import MARKUP, pattern
 from basic_control.data.sentences import split_sentences
 
@@ -265,7 +265,7 @@ _NUMBER_AFTER = re.compile(r"[.,][0-9]")
 @lru_cache(maxsize=256)  # each of a row's options is looked for in the replies of all models
 def options_of(pairs: tuple[tuple[str, str], ...]) -> Options:
     """Return the options of (label, text) pairs."""
-    texts = {label: spaced(unify(text)) for label, text in pairs}
+    texts = {label: collapse_spaces(unify(text)) for label, text in pairs}
     labels = dict[str, set[str]]()
     for label, text in texts.items():
         labels.setdefault(text.lower(), set()).add(label)

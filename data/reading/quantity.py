@@ -3,21 +3,25 @@
 import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
+from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 from basic_control.data.beside import read_beside
 from basic_control.data.numerals import CURRENCIES, Number
 
-_ASKED = 4_000
+_LONGEST = 4_000
 """Characters read at the end of a question."""
 _UNIT_WITHIN = 40
 """Characters after a number searched for its unit."""
+# `how many red apples`, `сколько яблок`, `, in liters`
 _THING = re.compile(
     r"(?:\bhow many(?: of (?:the|his|her|their|these|those))?|\bnumber of|\bсколько|\bчисло|\bколичество)"
     r"(?P<words>(?:[ ]+[^\W\d_][\w'-]*){1,5})|,? \b(?:in|в) (?P<unit>[^\W\d_]{1,20})\b",
     re.IGNORECASE,
 )
+# What follows a sign of mathematics, not of money: the rest of $18^6$.
 _MATHEMATICS = re.compile(r"[^$\n]{0,60}\$(?!\d)")
+# 多少个鸡蛋
 _THING_HAN = re.compile(r"(?:多少|几|幾)(?P<words>[一-鿿]{1,6})")
 _ASKING = re.compile(r"\b(?:how|what|сколько|как\w{1,3}|число)\b", re.IGNORECASE)
 _MEASURES = frozenset("个個只隻条條张張件名位本枚颗顆辆輛")
@@ -70,33 +74,40 @@ def _is_alike(stem: str, name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def asked_quantity(question: str) -> AskedQuantity:
+def find_asked_quantity(question: str) -> AskedQuantity:
     """Return the quantity that the last question in the text asks for; nothing if in doubt.
 
     Source: ours.
     """
-    sentences = [part for part in re.split(r"(?<=[.!?。？！])\s*", question[-_ASKED:].strip()) if part]
-    asking = next((part for part in reversed(sentences) if part[-1] in "?？"), sentences[-1] if sentences else "")
+    sentences = [*filter(None, re.split(r"(?<=[.!?。？！])\s*", question[-_LONGEST:].strip()))]
+    questions = [sentence for sentence in sentences if sentence[-1] in "?？"]
+    asking = (questions or sentences or [""])[-1]
     # The last clause that asks: `if each box costs $3, how many boxes` mentions a price in passing.
-    begins = [match.start() for match in _ASKING.finditer(asking)]
-    clause = asking[begins[-1] if begins else max(asking.rfind("，"), asking.rfind(",")) + 1 :]
-    things = _things(clause)
+    begin = max(asking.rfind("，"), asking.rfind(",")) + 1
+    for match in _ASKING.finditer(asking):
+        begin = match.start()
+    clause = asking[begin:]
+    things = _find_things(clause)
     is_percent = pattern("percent").search(clause) is not None and not things
     is_explicit = pattern("in_money").search(clause) is not None
     asks_money = pattern("money").search(clause) is not None and not pattern("not_money").search(clause)
     is_money = is_explicit or (asks_money and not things and not is_percent)
-    return AskedQuantity(is_money, is_percent, frozenset() if is_explicit else things)
+    if is_explicit:
+        things = frozenset()
+    return AskedQuantity(is_money, is_percent, things)
 
 
-def _things(clause: str) -> frozenset[str]:
-    if chinese := _THING_HAN.search(clause):
+def _find_things(clause: str) -> frozenset[str]:
+    """Return the stems of the words for what is counted, or the Chinese text after 多少; nothing for money."""
+    chinese = _THING_HAN.search(clause)
+    if chinese:
         word = chinese["words"]
-        return frozenset() if word[0] in "钱錢元美欧" else frozenset({word})
+        return frozenset({word} if word[0] not in "钱錢元美欧" else ())
     names = list[str]()
     for match in _THING.finditer(clause):
         if match["unit"]:
             stem = _stem(match["unit"])
-            if stem in {_stem(unit) for unit in words("units")}:  # `how much water, in liters`: the unit goes first
+            if stem in _unit_stems():  # `how much water, in liters`: the unit goes first
                 return frozenset({stem})
             continue
         for word in match["words"].lower().split():
@@ -104,32 +115,40 @@ def _things(clause: str) -> frozenset[str]:
                 break
             if word not in words("skipped"):
                 names.append(_stem(word))
-    return frozenset() if names and pattern("money").match(names[0]) else frozenset(names)
+    if names and pattern("money").match(names[0]):
+        return frozenset()
+    return frozenset(names)
 
 
-def is_given_in(text: str, number: Number, asked: AskedQuantity) -> bool:
+@cache
+def _unit_stems() -> frozenset[str]:
+    return frozenset(map(_stem, words("units")))
+
+
+def is_given_in(text: str, number: Number, quantity: AskedQuantity) -> bool:
     """Return whether a number of the text is given in the quantity asked for."""
-    if asked.percent:
+    if quantity.percent:
         return number.percent or _percent_words().match(text, number.end) is not None
-    if asked.money:
+    if quantity.money:
         return is_money(text, number)
-    if not asked.words or is_money(text, number):
+    if not quantity.words or is_money(text, number):
         return False
     after = text[number.end : number.end + _UNIT_WITHIN].lstrip(" \u00a0*_$\\-")
-    if han := _HAN.match(after):
-        return any(_counts(han[0], word) for word in asked.words)
+    chinese = _HAN.match(after)
+    if chinese:
+        return any(_is_counted(chinese[0], word) for word in quantity.words)
     following = list[str]()
     for word in _LETTERS.findall(re.split(r"[.,;:!?=()\n0-9]", after, maxsplit=1)[0])[:4]:
         if word.lower() in words("stops"):
             break
         following.append(_stem(word))
-    return any(_is_alike(word, name) for word in following for name in asked.words)
+    return any(_is_alike(word, name) for word, name in product(following, quantity.words))
 
 
-def _counts(following: str, word: str) -> bool:
+def _is_counted(following: str, word: str) -> bool:
     """Return whether the Chinese words after a number name the quantity asked for: 个鸡蛋, 枚鸡蛋; 米, 米长."""
-    shared = any(following[at : at + 2] in word for at in range(len(following) - 1))
-    return shared or (following[0] == word[0] and (following[0] not in _MEASURES or len(following) == 1))
+    has_pair = any(first + second in word for first, second in pairwise(following))
+    return has_pair or (following[0] == word[0] and (following[0] not in _MEASURES or len(following) == 1))
 
 
 def is_money(text: str, number: Number) -> bool:

@@ -38,6 +38,6 @@ def without_note(text: str) -> str:
     return _MARKED.sub("", text)
 
 
-def spaced(text: str) -> str:
+def collapse_spaces(text: str) -> str:
     """Return a text with white space collapsed, stripped."""
     return " ".join(text.split())

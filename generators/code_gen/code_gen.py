@@ -15,7 +15,15 @@ from basic_control.data.decorators import family
 from basic_control.data.options import Frozen
 from basic_control.data.programs.python import find_python
 from basic_control.data.records import Item, Outcome, Program, Verdict
-from basic_control.data.values import ExpectedException, describe, equal, literal, same_type, shown, simple_name
+from basic_control.data.values import (
+    ExpectedException,
+    describe,
+    format_literal,
+    format_value,
+    has_same_type,
+    is_equal,
+    read_simple_name,
+)
 from basic_control.generators.code_gen.draws import between, pick
 from basic_control.generators.code_gen.function import (
     WORDS,
@@ -79,7 +87,7 @@ def _caught(mutant: Callable[..., Any], calls: Sequence[Arguments], expected: Se
     for call, value in zip(calls, expected, strict=True):
         found = outcome(mutant, call)
         # `equal` alone would do; this is faster for the many calls where a mutant returns the expected value
-        if (found != value or type(found) is not type(value)) and not equal(value, found):
+        if (found != value or type(found) is not type(value)) and not is_equal(value, found):
             return True
     return False
 
@@ -101,7 +109,9 @@ def _lines(shape: Shape, code: str, name: str, calls: Sequence[Arguments], value
     """Return `call -> result` for each call, in the programming language's syntax."""
     pairs = zip(calls, values, strict=True)
     if code != "kotlin":
-        return [f"{name}({', '.join(map(literal, call))}) -> {literal(value)}" for call, value in pairs]
+        return [
+            f"{name}({', '.join(map(format_literal, call))}) -> {format_literal(value)}" for call, value in pairs
+        ]
     error, result = WORDS[code]["error"], shape.types[-1]
     return [
         f"{name}({', '.join(map(kotlin_literal, call, shape.types))}) -> "
@@ -145,8 +155,8 @@ def verify(item: Item, reply: str, outcomes: Sequence[Outcome] | None = None) ->
         return Verdict(correct=True, reason="all tests pass", details=details)
     details["calls"] = [
         {
-            "args": shown(decode({"tuple": call})),
-            "expected": shown(value),
+            "args": format_value(decode({"tuple": call})),
+            "expected": format_value(value),
             "got": describe(found),
             "correct": not reason,
         }
@@ -162,13 +172,13 @@ def _wrong(expected: Any, found: Outcome) -> str:
             accepted = {expected.error, _KOTLIN_CLASSES.get(expected.error)}
             if not accepted.isdisjoint(found.classes):
                 return ""
-        return f"exception {simple_name(found.error)}"
+        return f"exception {read_simple_name(found.error)}"
     if found.kind != "value":
         return "syntax error" if found.kind == "syntax" else found.kind
     if isinstance(expected, ExpectedException):
         return f"no {expected.error} raised"
-    wrong = "wrong value" if same_type(expected, found.value) else "wrong type"
-    return "" if equal(expected, found.value) else wrong
+    wrong = "wrong value" if has_same_type(expected, found.value) else "wrong type"
+    return "" if is_equal(expected, found.value) else wrong
 
 
 def reference(item: Item) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from basic_control.data.patterns import pattern
-from basic_control.data.values import ExpectedException, literal
+from basic_control.data.values import ExpectedException, format_literal
 from basic_control.generators.code_gen import draws
 from basic_control.generators.code_gen.values import kotlin_literal, kotlin_type
 from basic_control.prompts import template
@@ -96,7 +96,7 @@ class Shape:
             values = {key: kotlin_literal(value, notation[key]) for key, value in constants.items()}
             sources: Sequence[str] = (f"{self.signature(language, name)} {self.kotlin}",)
         else:
-            values, sources = {key: literal(value) for key, value in constants.items()}, self.python
+            values, sources = {key: format_literal(value) for key, value in constants.items()}, self.python
         values["NAME"] = name
         return [_CONSTANT.sub(lambda found: values.get(found[0], found[0]), source) for source in sources]
 

@@ -44,7 +44,7 @@ def failures(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> dict[st
     """
     is_silent = (pl.col("status") == "no_answer") & pl.col("reason").is_in([THINKING_ALONE, ONLY_CALLS])
     has_cause = pl.col("status").is_in([*LOST, "unsupported"]) | is_silent | (pl.col("reason") == NO_CONTEXTS)
-    lost = scores.filter(has_cause, pl.col("metric").is_in(suite.valued_by))
+    lost = scores.filter(has_cause, pl.col("metric").is_in(suite.value_metrics))
     own = lost.join(items.filter(suite=suite.name), on="item_id", how="semi", maintain_order="left")
     rows = own.unique(["model", "item_id", "repeat", "status"], keep="first", maintain_order=True)
     causes: dict[str, Counter[tuple[Status, str]]] = {}

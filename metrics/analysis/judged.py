@@ -287,7 +287,7 @@ def corrected_means(
 
 def _judge_labels(scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]) -> Iterator[_Said]:
     where = items.select("item_id", "language").unique("item_id").join(placed(items), on="item_id")
-    for suite, name in [(one, name) for one in suites for name in one.used if metric(name).measured]:
+    for suite, name in [(one, name) for one in suites for name in one.metric_names if metric(name).measured]:
         own = where.filter(suite=suite.name)  # keep the order: summing in another order changes the last digit
         rows = scores.filter(pl.col("metric") == name).join(own, on="item_id", maintain_order="left")
         gathered: dict[tuple[str, str], list[tuple[dict[str, Any], tuple[str, int], float]]] = {}
@@ -317,7 +317,7 @@ def _counting(details: Mapping[str, Any], left_out: Collection[str]) -> dict[str
 def _rows(said: _Said, find: Finder) -> Iterator[CorrectedMean]:
     unit = metric(said.metric)
     options = options_of(unit, said.suite.options(said.metric))
-    whole = [one.whole(options) for one in unit.measured]
+    whole = [one.is_whole(options) for one in unit.measured]
     for measured, own in zip(unit.measured, whole, strict=True):
         # Each judge's labels of each response; empty for a judge that gave none.
         each = ([found for one in judges.values() if (found := [*measured.of(one)])] for judges in said.details)

@@ -85,7 +85,7 @@ def suite_intervals(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> 
         InputError: a row whose item is not in `items`.
     """
     found: dict[str, dict[End, Interval]] = {}
-    if not suite.strata and len(suite.valued_by) == 1:
+    if not suite.strata and len(suite.value_metrics) == 1:
         return found
     own = of_suite(scores, items, suite)
     for end in ENDS:
@@ -131,7 +131,7 @@ def repeated(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite, summary: p
 def of_suite(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> pl.DataFrame:
     """Return the rows that make a suite's score."""
     drawn = items.filter(pl.col("suite") == suite.name).select("item_id")
-    return scores.filter(pl.col("metric").is_in(suite.valued_by)).join(drawn, on="item_id", how="semi")
+    return scores.filter(pl.col("metric").is_in(suite.value_metrics)).join(drawn, on="item_id", how="semi")
 
 
 def k_answers(own: pl.DataFrame, suite: Suite, *, bound: str = "") -> pl.DataFrame:

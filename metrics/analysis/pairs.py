@@ -209,7 +209,7 @@ def scores_to_compare(suites: Sequence[Suite], metrics: Collection[str]) -> list
 
 def metrics_to_compare(values: pl.DataFrame, suites: Sequence[Suite] = ()) -> list[ComparedScore]:
     """List every metric of every suite in a table of questions' values; for a suite with strata, its TOTAL."""
-    totals = {(suite.name, name) for suite in suites if suite.strata for name in suite.valued_by}
+    totals = {(suite.name, name) for suite in suites if suite.strata for name in suite.value_metrics}
     present = values.select("suite", "metric").unique().sort("suite", "metric").rows()
     return [score_of_metric(suite, metric, strata=(suite, metric) in totals) for suite, metric in present]
 

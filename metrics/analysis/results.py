@@ -174,7 +174,7 @@ def build(
         totals=totals_of(suites, summary),
         cells=cells(summary),
         repeats=[*_repeats(leading, items, suites)],
-        stated=tuple(stated_scores(scores, items, {suite.name: suite.scored_by for suite in suites})),
+        stated=tuple(stated_scores(scores, items, {suite.name: suite.score_metrics for suite in suites})),
         doubled=once.doubled,
         few_templates=few_templates(items),
         compared=ModelComparisons(
@@ -194,7 +194,7 @@ def build(
 
 def _leading(suite: Suite) -> set[str]:
     """Return the metrics whose values make the scores that decide a suite."""
-    return {name for score in headlines(suite) for name in score.valued_by}
+    return {name for score in headlines(suite) for name in score.value_metrics}
 
 
 def _self_judged(

@@ -168,7 +168,7 @@ def headline(
         )
         measured = _stopped(measured, circumstances.stopping, (suite.name, name, model))
     causes = details.failures.get(model, ())
-    own = cells(means.filter(pl.col("metric").is_in(suite.valued_by), model=model))
+    own = cells(means.filter(pl.col("metric").is_in(suite.value_metrics), model=model))
     answered = min((cell.counts.answered for cell in own if cell.counts.n_applicable), default=None)
     problem = all_failed(causes) if answered == 0 and causes else missing.problem
     if (reason := circumstances.missing.get(model)) and not measured.n_asked:
@@ -271,7 +271,7 @@ def weighted(headlines: Sequence[Headline], scores: Sequence[MeanEstimate]) -> M
 
 def count_answers(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> dict[str, AnswerCounts]:
     """Count a suite's answers, not the rows of their metrics, by model."""
-    own = scores.filter(pl.col("metric").is_in(suite.valued_by))
+    own = scores.filter(pl.col("metric").is_in(suite.value_metrics))
     own = own.join(items.filter(suite=suite.name), on="item_id", how="semi")
     applies = pl.col("status") != "not_applicable"
     answers = own.group_by("model", "item_id", "repeat").agg(
@@ -286,13 +286,13 @@ def count_answers(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> di
 
 def headline_parts(suite: Suite) -> tuple[str, ...]:
     """Return what metrics declare to stand beside their own value: of those of a score, or of all of a suite."""
-    return tuple(f"{name}.{part}" for name in suite.used for part in metric(name).shown.headline)
+    return tuple(f"{name}.{part}" for name in suite.metric_names for part in metric(name).shown.headline)
 
 
 def totals_of(suites: Sequence[Suite], summary: pl.DataFrame) -> dict[str, Total]:
     """Return each model's TOTAL in the first suite with strata; empty if there is no such suite."""
     ranked = next((suite for suite in suites if suite.strata), None)
-    return totals(summary, suite=ranked.name, metric=ranked.scored_by[0]) if ranked else {}
+    return totals(summary, suite=ranked.name, metric=ranked.score_metrics[0]) if ranked else {}
 
 
 class _Scored(NamedTuple):
@@ -305,9 +305,9 @@ class _Scored(NamedTuple):
 def _scored(suite: Suite, model: str, summary: pl.DataFrame, circumstances: Circumstances) -> _Scored:
     """Compute a suite's score, interval and coverage from the cells of its metrics."""
     means = summary.filter(OF_SUITES, suite=suite.name)
-    rows = means.filter(pl.col("metric").is_in(suite.valued_by))
+    rows = means.filter(pl.col("metric").is_in(suite.value_metrics))
     beside = cells(means.filter(pl.col("metric").is_in(headline_parts(suite)), model=model))
-    metrics_run = [name for name in suite.valued_by if name in set(rows["metric"])]
+    metrics_run = [name for name in suite.value_metrics if name in set(rows["metric"])]
     own = {cell.metric: cell for cell in cells(rows.filter(model=model))}
     applicable = [cell for cell in own.values() if cell.counts.n_applicable]
     measured = Measurement(
@@ -341,8 +341,8 @@ def _scored(suite: Suite, model: str, summary: pl.DataFrame, circumstances: Circ
 
 def _total(suite: Suite, model: str, summary: pl.DataFrame, blank: _Scored) -> _Scored:
     """Set the score of a suite with strata: its TOTAL over families."""
-    total = totals(summary, suite=suite.name, metric=suite.scored_by[0])[model]
-    families = cells(summary.filter(OF_FAMILIES, suite=suite.name, metric=suite.scored_by[0], model=model))
+    total = totals(summary, suite=suite.name, metric=suite.score_metrics[0])[model]
+    families = cells(summary.filter(OF_FAMILIES, suite=suite.name, metric=suite.score_metrics[0], model=model))
     parts = {cell.family: cell.value.mean for cell in families if cell.family not in total.left_out}
     measured = replace(blank.measured, parts=parts, left_out=total.left_out)
     if total.percent is None:

@@ -151,7 +151,7 @@ def _of_headline(
     reached: dict[str, int] = dict(
         asked.join(scores, on="item_id").group_by("model").agg(pl.col("at").max()).iter_rows()
     )
-    values = question_values(once.scores.filter(pl.col("metric").is_in(suite.valued_by)), once.items)
+    values = question_values(once.scores.filter(pl.col("metric").is_in(suite.value_metrics)), once.items)
     sides = {str(model): own for (model,), own in values.group_by("model") if own["value"].count()}
     there = [model for model in models if model in sides]
     key = ["item_id", "metric"]

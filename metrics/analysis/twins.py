@@ -99,7 +99,7 @@ def twin_results(
 
 def right_by(suite: Suite) -> Iterator[str]:
     """Yield the metrics, or metric parts, that decide whether a suite's answers are right."""
-    for name in suite.scored_by:
+    for name in suite.score_metrics:
         right = metric(name).right
         yield f"{name}.{right}" if right else name
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from basic_control.data.values import equal
+from basic_control.data.values import is_equal
 
 BIGGEST = 1_000_000
 """Maximum length of a text or list that a test repeats; maximum bits of a power's result."""
@@ -72,7 +72,7 @@ _RELATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "<": lambda value, near: abs(value - near[0]) < near[1],
     "<=": lambda value, near: abs(value - near[0]) <= near[1],
     "isclose": lambda value, expected: math.isclose(value, expected[0], **expected[1]),
-    "pair": lambda value, expected: equal(expected, as_json(value)),
+    "pair": lambda value, expected: is_equal(expected, as_json(value)),
     "lines": lambda value, expected: type(value) is str and _lines(value) == _lines(expected),
 }  # fmt: skip
 

@@ -26,7 +26,7 @@ from basic_control.data.records import (
     Status,
 )
 from basic_control.data.shown import Shown
-from basic_control.data.values import describe, same_type, shown, simple_name
+from basic_control.data.values import describe, format_value, has_same_type, read_simple_name
 from basic_control.metrics._replies import NO_REPLY, program_reply
 from basic_control.metrics.code_tests.checks import Check, as_json
 from basic_control.metrics.code_tests.packages import find_package
@@ -94,7 +94,7 @@ def entry(sample: Sample, options: Mapping[str, Any]) -> str:
 def _pair(number: int, given: Any, expected: Any, name: str) -> Test:
     if not name:
         check = Check("lines", str(expected))
-        return Test(number, "", (f"{CALLED}_main({str(given)!r})",), ((check,),), shown(given))
+        return Test(number, "", (f"{CALLED}_main({str(given)!r})",), ((check,),), format_value(given))
     if isinstance(given, Mapping):
         call = f"{name}(**{dict(given)!r})"
     else:
@@ -169,7 +169,7 @@ def _wrong(test: Test, found: Outcome, name: str) -> str:
     for value, checks in zip(found.value, test.checks, strict=True):
         for check in checks:
             if not check.holds(value):
-                mistyped = check.how == "pair" and not same_type(check.expected, as_json(value))
+                mistyped = check.how == "pair" and not has_same_type(check.expected, as_json(value))
                 return "wrong type" if mistyped else "wrong output" if check.how == "lines" else "wrong value"
     return ""
 
@@ -179,12 +179,12 @@ def _raised(test: Test, found: Outcome, name: str) -> str:
         return "an assertion failed"
     if found.error == "NameError" and found.message == f"name {name!r} is not defined":
         return "no such function"
-    return "syntax error" if found.error == "SyntaxError" else f"exception {simple_name(found.error)}"
+    return "syntax error" if found.error == "SyntaxError" else f"exception {read_simple_name(found.error)}"
 
 
 def _got(found: Outcome) -> str:
     alone = found.kind == "value" and type(found.value) is tuple and len(found.value) == 1
-    return shown(found.value[0]) if alone else describe(found)
+    return format_value(found.value[0]) if alone else describe(found)
 
 
 def _find_lacked_package(sample: Sample, options: Mapping[str, Any], failures: Sequence[Outcome]) -> str:

@@ -53,7 +53,7 @@ def provenance_of(manifest: Mapping[str, Any]) -> Provenance:
     return Provenance(
         suites={
             suite.name: SuiteRules(
-                tuple(dict.fromkeys((*list_metrics(suite), *suite.scored_by))),
+                tuple(dict.fromkeys((*list_metrics(suite), *suite.score_metrics))),
                 dict(_rules(suite, manifest)),
                 dict(_defaults(suite)),
                 {} if METHODOLOGY not in manifest else {one.headline: one.shares for one in headlines(suite)},
@@ -78,11 +78,11 @@ def _rules(suite: Suite, manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any
         yield "weight", weight_of(suite)
     if METHODOLOGY in manifest:
         yield "score", suite.weights or suite.score
-        yield from ((f"threshold of {name}", suite.threshold_of(name)) for name in suite.used)
+        yield from ((f"threshold of {name}", suite.threshold_of(name)) for name in suite.metric_names)
     for family, options in (suite.source.get("options") or {}).items() if suite.loader == "families" else ():
         yield f"families.{family}", options
     asked = (manifest.get("judge_prompts") or {}).get(suite.name) or {}
-    for name in suite.used:
+    for name in suite.metric_names:
         yield from ((f"metrics.{name}.{option}", value) for option, value in suite.options(name).items())
         if name in asked or _judged(name):
             use = suite.use(name)
@@ -94,7 +94,7 @@ def _rules(suite: Suite, manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any
 
 def _defaults(suite: Suite) -> Iterator[tuple[str, Any]]:
     """Yield the defaults of the options of a suite's metrics, by path."""
-    for name in suite.used:
+    for name in suite.metric_names:
         try:
             declared: Declared = metric(name).options
         except InputError:  # of a plug-in that no longer exists
@@ -144,12 +144,15 @@ def _tested(suites: list[Suite], manifest: Mapping[str, Any]) -> Iterator[tuple[
         for path, value in flatten(suite.items, "items"):
             if path != "items.data" and value not in (None, "", {}, []):  # the digest of data stands above
                 yield f"{path} of suite {suite.name}", value
-        prompts = suite.asked_by.items()
+        prompts = suite.prompts_by_name.items()
         yield (
             f"prompt of suite {suite.name}",
             {name or "text": _short(prompt) for name, prompt in prompts if prompt},
         )
-        yield f"columns that the prompt of suite {suite.name} reads", sorted(read_by(suite.asked_by.values()))
+        yield (
+            f"columns that the prompt of suite {suite.name} reads",
+            sorted(read_by(suite.prompts_by_name.values())),
+        )
 
 
 def _short(prompt: str) -> str:

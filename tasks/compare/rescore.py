@@ -43,7 +43,7 @@ def rescore(
     scored: list[pl.DataFrame] = []
     is_rescored: dict[str, bool] = {}
     for suite in plan.suites:
-        for name in suite.suite.used:
+        for name in suite.suite.metric_names:
             facts = _units(suite.suite, name)
             units = [unit for unit in facts if unit in changed]
             if not units or not same_rules(before, provenance, suite.name, name):

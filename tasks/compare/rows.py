@@ -102,5 +102,5 @@ def columns_of(suite: Suite) -> frozenset[str]:
     """Return the columns that a suite's prompts read; none where they read the whole row."""
     from basic_control.prompts import reads  # Jinja, which a comparison of files does not need
 
-    columns = frozenset[str]().union(*(reads(prompt) for prompt in suite.asked_by.values() if prompt))
+    columns = frozenset[str]().union(*(reads(prompt) for prompt in suite.prompts_by_name.values() if prompt))
     return frozenset() if WHOLE in columns else columns

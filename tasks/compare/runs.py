@@ -12,7 +12,7 @@ import polars as pl
 from basic_control.data.deciding import headlines
 from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
-from basic_control.data.suites import Stop, Suite, prompted
+from basic_control.data.suites import Stop, Suite, find_targets
 from basic_control.data.tables import SCORES
 from basic_control.metrics.analysis.matching import (
     ComparedModel,
@@ -235,7 +235,7 @@ def _parts(suite: Suite, name: str) -> dict[str, float]:
 def _crossed(side: Side, labels: Mapping[tuple[str, str], str]) -> frozenset[frozenset[str]]:
     """Return the label pairs of a run's targets that share neither model nor prompt."""
     models = [model["name"] for model in side.run.configuration.get("models", ())] if side.run else []
-    asked = prompted(side.suites, models).items()
+    asked = find_targets(side.suites, models).items()
     return sharing_nothing({labels[side.name, name]: both for name, both in asked if (side.name, name) in labels})
 
 

@@ -163,7 +163,7 @@ def effect(suite: Suite, n: int, units: int | None = None) -> DetectableEffect:
     `units` is the number of independent ones among them (default: all): at worst, templates are alike inside.
     """
     size = n if units is None else units
-    yes_no = all(metric(name).yes_no for name in suite.scored_by)
+    yes_no = all(metric(name).yes_no for name in suite.score_metrics)
     between = detectable_difference(size) if yes_no else detectable_effect(size, spread=PAIRED_SPREAD)
     return DetectableEffect(suite.name, n, between, detectable_effect(size), size)
 

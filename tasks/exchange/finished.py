@@ -99,7 +99,7 @@ def evaluations(run: Run, root: str) -> Iterator[Evaluation]:
             theirs = scores.join(mine.select("item_id").unique(), on="item_id", how="semi").filter(model=target)
             key = (suite.name, str(target))
             rows = tuple(_rows(mine, theirs))
-            yield Evaluation(*key, suite.scored_by, headlines.get(key), cells.get(key, {}), rows)
+            yield Evaluation(*key, suite.score_metrics, headlines.get(key), cells.get(key, {}), rows)
 
 
 def export(run: Run, folder: Path, form: str, *, root: str = "") -> Iterator[Path]:

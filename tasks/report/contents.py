@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypedDict
 
-from basic_control.data.suites import prompted
+from basic_control.data.suites import find_targets
 from basic_control.tasks.report import explained, labelling, overview, samples, sections
 from basic_control.tasks.report.conclusion import differences
 from basic_control.tasks.report.language import say, speaking
@@ -98,7 +98,7 @@ def _sections(data: ReportData) -> Contents:
         ),
         "heading": _heading(data, models),
         "verdict": overview.verdict_of_run(verdict, results, titles),
-        "answers": [*differences(verdict.models, results.compared, prompted(titles.suites, plan.configured))],
+        "answers": [*differences(verdict.models, results.compared, find_targets(titles.suites, plan.configured))],
         "topics": group_notes(notes(results, verdict, plan, data)),
         "models": models,
         "heat_map": heat_map,

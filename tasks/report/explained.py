@@ -33,7 +33,7 @@ def suites(data: ReportData, models: Sequence[str]) -> list[dict[str, Any]]:
         items = data.items.filter(suite=suite.name).select("item_id")
         scores = data.scores.join(items, on="item_id", how="semi")
         summary = data.summary.filter(suite=suite.name)
-        shown = [_metric(metric(name), scores, summary, models) for name in suite.used]
+        shown = [_metric(metric(name), scores, summary, models) for name in suite.metric_names]
         if any(shown):
             title = data.titles.suite(suite.name)
             metrics = [one for one in shown if one]

@@ -44,7 +44,7 @@ class FamilyScores:
     """The scores of a suite with strata: its cells by model and family, and why answers were wrong."""
 
     def __init__(self, suite: Suite, summary: pl.DataFrame, items: pl.DataFrame, scores: pl.DataFrame) -> None:
-        metric_name = suite.scored_by[0]
+        metric_name = suite.score_metrics[0]
         own = items.filter(suite=suite.name)
         rows = summary.filter(OF_FAMILIES, suite=suite.name, metric=metric_name)
         self.suite = suite
@@ -140,7 +140,7 @@ def counts_table(summary: pl.DataFrame, titles: SuiteTitles) -> Table:
 def beside_tables(suites: Iterable[Suite], summary: pl.DataFrame, titles: SuiteTitles) -> Iterator[Table]:
     """Yield, for each metric with a headline value, that value beside the score, with their statistics."""
     for suite in suites:
-        for unit in map(metric, suite.used):
+        for unit in map(metric, suite.metric_names):
             if unit.shown.headline:
                 yield _beside_table(unit, summary.filter(OF_SUITES, suite=suite.name), titles.suite(suite.name))
 
@@ -170,7 +170,7 @@ def _lines(data: ReportData) -> Iterator[str]:
     concluded = conclusion(data.verdict, data.results.baseline)
     responders = (suite.responses_of for suite in data.plan.suites if suite.responses_of)
     tested = dict.fromkeys([*data.plan.configured, *responders])
-    used = sorted({name for suite in data.plan.declared for name in suite.used})
+    used = sorted({name for suite in data.plan.declared for name in suite.metric_names})
     verdict = [f"**{plain(concluded)}**", ""]
     if concluded.outcome == "error":  # else the seed's own head comes first
         yield from verdict

@@ -82,7 +82,7 @@ def targets(plan: Plan, verdict: RunVerdict, models: Sequence[str]) -> list[dict
         for target in suite.targets:
             if target.name in found:
                 found[target.name] |= {"model": target.model.name, "prompt": target.prompt}
-                found[target.name]["texts"][suite.name] = suite.suite.asked_by[target.prompt]
+                found[target.name]["texts"][suite.name] = suite.suite.prompts_by_name[target.prompt]
     for headline in headlines_of(verdict.models):
         score = percent(headline.measured.score.mean)
         shown = score if headline.is_only else f"{metric_name(headline)} {score}"
@@ -189,8 +189,8 @@ def heat_map(
 def _metrics_of(headline: Headline, suites: Sequence[Suite]) -> tuple[str, ...]:
     """Return the judged metrics whose values make a headline: its computed ones do not depend on judges."""
     own = [score for suite in suites if suite.name == headline.suite for score in columns(suite)]
-    by_name = {score.headline: score.valued_by for score in own}
-    names = by_name.get(headline.metric) or tuple(name for score in own for name in score.valued_by)
+    by_name = {score.headline: score.value_metrics for score in own}
+    names = by_name.get(headline.metric) or tuple(name for score in own for name in score.value_metrics)
     return tuple(name for name in names if metric(name.partition(".")[0]).steps)
 
 

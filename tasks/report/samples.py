@@ -146,8 +146,8 @@ def _readable(items: pl.DataFrame, suites: Iterable[Suite]) -> pl.DataFrame:
     others = {
         f"prompt [{name}]": (suite.name, text)
         for suite in suites
-        for name, text in suite.asked_by.items()
-        if name and text != suite.first_prompt
+        for name, text in suite.prompts_by_name.items()
+        if name and text != suite.item_prompt
     }
     found: dict[str, list[str | None]] = {name: [] for name in ("question", "prompt", "answer", *others)}
     for row in items.select("suite", "language", "prompt", "answer", "facts").iter_rows(named=True):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from basic_control.data.characters import make_visible
 from basic_control.data.deciding import columns as columns_of
 from basic_control.data.exits import GateOutcome
-from basic_control.data.suites import Suite, prompted
+from basic_control.data.suites import Suite, find_targets
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from basic_control.metrics.analysis.results import Results
 from basic_control.metrics.analysis.slices import Slice
@@ -225,7 +225,7 @@ def screen(
         rows=[(name, [cells.get((name, column), ShareCell("")) for column in columns]) for name in shown],
         folded=fold + 1 if fold else 0,
         differences=[
-            *differences(verdict.models, results.compared, prompted(plan.declared, plan.configured)),
+            *differences(verdict.models, results.compared, find_targets(plan.declared, plan.configured)),
             *against(results.baseline),
         ],
         notes=[
@@ -254,7 +254,7 @@ def _families(results: Results, models: Iterable[ModelResult], suite: Suite) -> 
     found = {
         (cell.model, family_title(cell.family)): ShareCell(whole_percent(cell.value.mean))
         for cell in results.cells
-        if (cell.suite, cell.metric, cell.level, cell.language) == (suite.name, suite.scored_by[0], "", "")
+        if (cell.suite, cell.metric, cell.level, cell.language) == (suite.name, suite.score_metrics[0], "", "")
         and cell.family
     }
     columns, total = dict.fromkeys(title for _, title in found), say("common.total")

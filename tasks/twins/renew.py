@@ -124,7 +124,7 @@ def wanted_of(suite: Suite) -> TwinsWanted | None:
     paired = paired_data(suite) if "language" in suite.twins.kinds else None
     options = {family(name).name: own for name, own in suite.source.get("options", {}).items()}
     drawn = {unit.name: options.get(unit.name, {}) for unit in families_of(suite)}
-    prompts = tuple(suite.asked_by.values())
+    prompts = tuple(suite.prompts_by_name.values())
     return TwinsWanted(suite.name, suite.twins, prompts, paired, makers_of(suite), drawn, digests(*prompts))
 
 

@@ -94,7 +94,7 @@ def tables(rng: np.random.Generator, design: Design) -> tuple[pl.DataFrame, pl.D
         items.append(pl.DataFrame({"item_id": ids, "suite": suite.name, "family": families, "template": names}))
         _, codes = np.unique(spread, return_inverse=True)
         chances = _chances(rng, design, codes if design.templates else spread)
-        for metric in suite.scored_by:
+        for metric in suite.score_metrics:
             for model in range(design.models):
                 for repeat in range(design.repeats):
                     plain = metric in {"correct", "one"}

@@ -363,9 +363,9 @@ def test_what_is_gated_on_k_answers_is_asked_whole() -> None:
 )
 def test_a_list_of_metrics_replaces_those_of_a_shipped_suite(assignment: str) -> None:
     settings = read(None, [assignment])
-    assert settings.suite("rag").used == ("response_groundedness",)
+    assert settings.suite("rag").metric_names == ("response_groundedness",)
     deployed = parse(settings.model_dump(mode="json", exclude_unset=True), "parameters", {})
-    assert deployed.suite("rag").used == ("response_groundedness",)
+    assert deployed.suite("rag").metric_names == ("response_groundedness",)
 
 
 @pytest.mark.parametrize("only", ["second", "judges_exam"])

@@ -41,7 +41,7 @@ def test_the_reply_that_is_written_for_labels_is_read_by_the_steps_own_parser() 
     steps = {f"{metric.name} {step.name}": step for metric in metrics().values() for step in metric.steps}
     entails = steps["factual_correctness entails"]
     question = Question("response", CLAIMS)
-    typed = entails.typed(question)
+    typed = entails.find_type(question)
     assert typed is not None
     assert typed.parts(CLAIMS) == ["1", "2"]
     assert typed.part(CLAIMS, "2") == {**CLAIMS, "claims": [CLAIMS["claims"][1]]}
@@ -56,7 +56,7 @@ def test_the_reply_that_is_written_for_labels_is_read_by_the_steps_own_parser() 
         ("preference compare", "second", 0.0),
     ):
         question = Question("ab", {"lo": 1, "hi": 5})
-        typed = steps[name].typed(question)
+        typed = steps[name].find_type(question)
         assert typed is not None
         read = steps[name].parse(question, typed.reply({"": label}))
         assert isinstance(read, Judgement)

@@ -108,7 +108,7 @@ def test_more_twins_of_a_kind_are_more_pairs_of_the_same_original(tmp_path: Path
     suite = settings(tmp_path).suites[0]
     originals = ITEMS.frame(items_of(suite))
     twins = Twins(kinds=("names", "format"), k=3)
-    wanted = TwinsWanted(suite.name, twins, tuple(suite.asked_by.values()))
+    wanted = TwinsWanted(suite.name, twins, tuple(suite.prompts_by_name.values()))
     made = [*twins_of(originals, wanted, Counter())]
     assert len({one["item_id"] for one in made}) == len(made)
     assert {one["item_id"] for one in made}.isdisjoint(originals["item_id"])

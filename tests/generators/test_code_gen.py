@@ -16,7 +16,7 @@ import pytest
 from basic_control.data.draw import draw
 from basic_control.data.errors import InputError
 from basic_control.data.records import Item, Program
-from basic_control.data.values import ExpectedException, equal
+from basic_control.data.values import ExpectedException, is_equal
 from basic_control.generators.code_gen.code_gen import (
     by_name,
     code_gen,
@@ -118,7 +118,7 @@ def test_the_examples_of_a_prompt_are_true(level: str, name: str, form: int) -> 
                 assert isinstance(tree, ast.Call)
                 arguments = tuple(ast.literal_eval(argument) for argument in tree.args)
                 wanted = set() if value == "set()" else ast.literal_eval(value)
-                assert equal(wanted, outcome(solve, arguments)), line
+                assert is_equal(wanted, outcome(solve, arguments)), line
 
 
 def test_prompts_for_kotlin_speak_of_nothing_of_pythons() -> None:
@@ -152,7 +152,7 @@ def test_facts_and_calls_survive_json(level: str, name: str, form: int) -> None:
         assert sent.language == "python"
         for call, value in zip(sent.calls, item.facts["expected"], strict=True):
             assert len(call) == len(shape.parameters)
-            assert equal(decode(value), outcome(solve, call))
+            assert is_equal(decode(value), outcome(solve, call))
 
 
 def test_expected_values_never_enter_a_program() -> None:

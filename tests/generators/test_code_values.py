@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from basic_control.data.records import Item, Outcome
-from basic_control.data.values import ExpectedException, literal, shown
+from basic_control.data.values import ExpectedException, format_literal, format_value
 from basic_control.generators.code_gen.code_gen import verify
 from basic_control.generators.code_gen.function import camel
 from basic_control.generators.code_gen.values import decode, encode, kotlin_literal, kotlin_type, split_type
@@ -195,9 +195,9 @@ def test_tagged_values_come_back_as_they_were() -> None:
 
 
 def test_literals_are_the_same_in_every_process() -> None:
-    assert literal({"b", "a", "c"}) == "{'a', 'b', 'c'}"
-    assert literal(set()) == "set()"
-    assert shown(ExpectedException("ValueError")) == "raises ValueError"
+    assert format_literal({"b", "a", "c"}) == "{'a', 'b', 'c'}"
+    assert format_literal(set()) == "set()"
+    assert format_value(ExpectedException("ValueError")) == "raises ValueError"
 
 
 def test_types_and_values_are_written_as_kotlin_has_them() -> None:

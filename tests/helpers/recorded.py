@@ -48,7 +48,7 @@ def recorded_run(folder: Path, name: str, suites: Iterable[Mapping[str, Any]], *
         batch = Batch(Cell(one.name), items, asked.requests, asked.responses)
         scores = [
             measure.function(settings.store, batch, metric=identity_of(Metric, metric), options=one.options(metric))
-            for metric in one.used
+            for metric in one.metric_names
         ]
         for kind, refs in (("items", [items]), ("requests", [asked.requests]), ("responses", [asked.responses])):
             tables[kind] += refs

@@ -19,7 +19,7 @@ PAGES = {page.name: page for page in pages() if page.step.asks is not None}
 
 
 def posed(page: Page, part: str = "") -> Any:
-    typed = page.step.typed(page.question)
+    typed = page.step.find_type(page.question)
     assert typed is not None
     prompt = page.step.prompt({"prompt": ""}) if callable(page.step.prompt) else page.step.prompt
     mark = fence_code(page.question.values)
@@ -44,7 +44,7 @@ def test_the_judged_texts_are_the_state_and_the_prompts_words_the_instructions(n
         assert text not in question.instructions
     assert "JSON" not in question.instructions
     assert fence_code(page.question.values) not in question.instructions
-    typed = page.step.typed(page.question)
+    typed = page.step.find_type(page.question)
     assert typed is not None
     assert [*question.labels] == [*typed.labels]
     if "rubric" not in name and "preference" not in name:

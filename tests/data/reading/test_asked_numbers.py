@@ -3,7 +3,7 @@
 import pytest
 
 from basic_control.data.reading.numbers import read_number
-from basic_control.data.reading.quantity import AskedQuantity, asked_quantity
+from basic_control.data.reading.quantity import AskedQuantity, find_asked_quantity
 from tests.helpers.bounds import bounded
 
 DOLLARS = "How much does Kylar need to pay for them?"
@@ -151,7 +151,7 @@ def test_the_steps_of_a_chain_do_not_end_at_a_heading_above_it() -> None:
     ],
 )
 def test_a_question_tells_what_it_asks_for(question: str, expected: AskedQuantity) -> None:
-    assert asked_quantity(question) == expected
+    assert find_asked_quantity(question) == expected
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_an_answer_is_right_where_every_metric_that_scores_it_says_so_and_is_cut
     assert count_answers(scores, items, suite) == {"m": (10, 7, 4, 1, 1, 0, 0)}
     second = scores.with_columns(metric=pl.lit("second"), value=pl.when(pl.col("item_id") != "q0").then("value"))
     both = suite.model_copy(update={"metrics": {"cot": {}, "second": {}}, "score": ("cot", "second")})
-    assert both.scored_by == ("cot", "second")
+    assert both.score_metrics == ("cot", "second")
     assert count_answers(pl.concat([scores, second]), items, both) == {"m": (10, 7, 2, 1, 1, 0, 0)}
     assert count_answers(scores, items.with_columns(suite=pl.lit("other")), suite) == {}
 

@@ -118,7 +118,7 @@ def test_a_log_becomes_rows_and_a_configuration_that_is_valid(tmp_path: Path) ->
     assert write(read(lm_eval(tmp_path)), tmp_path / "out") == "number"
     settings = read_configuration(str(tmp_path / "out" / "run.yaml"), [])
     (suite,) = settings.suites
-    assert (suite.name, suite.used, suite.scored_by, suite.responses_of) == (
+    assert (suite.name, suite.metric_names, suite.score_metrics, suite.responses_of) == (
         "sums", ("number", "stated"), ("number",), "acme/tiny",
     )  # fmt: skip
     rows = [json.loads(line) for line in (tmp_path / "out" / "rows.jsonl").read_text(encoding="utf-8").splitlines()]

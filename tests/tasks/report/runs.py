@@ -255,7 +255,7 @@ def _scored(replies: Iterable[tuple[Row, Row]], log: list[Row]) -> Iterator[Row]
             error_kind=asked["error_kind"],
             error=asked["error"],
         )
-        for name in () if shipped(item["suite"]).strata else shipped(item["suite"]).used:
+        for name in () if shipped(item["suite"]).strata else shipped(item["suite"]).metric_names:
             unit = metrics()[name]
             if reply.error_kind:
                 score = Score(None, "model_error", reply.error_kind, {"error": reply.error})

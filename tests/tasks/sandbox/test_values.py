@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from basic_control.data.records import Outcome
-from basic_control.data.values import shown
+from basic_control.data.values import format_value
 from basic_control.tasks.sandbox import replies, values
 
 """By the clock nothing is decided here: a busy machine takes its time."""
@@ -128,7 +128,7 @@ def test_the_largest_integer_comes_back_and_can_be_shown() -> None:
     """Python prints none of more than 4 300 digits."""
     largest = 2**values.BITS - 1
     assert values.unpack(values.pack(-largest)) == -largest
-    assert shown(largest) == "<int>"
+    assert format_value(largest) == "<int>"
 
 
 @pytest.mark.parametrize(
