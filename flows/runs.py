@@ -30,7 +30,7 @@ from basic_control.tasks.plan import Identities, Plan, check_judges
 from basic_control.tasks.query import identify, sharing_failures
 from basic_control.tasks.runtime.logs import event
 from basic_control.tasks.runtime.storage import open_cache, open_store
-from basic_control.tasks.runtime.telemetry import ExitStatus, traced
+from basic_control.tasks.runtime.telemetry import ExitStatus, trace_run
 from basic_control.tasks.stage import STAGES, Ledger, recording
 from basic_control.tasks.store import manifest as manifests
 from basic_control.tasks.store.owners import owner
@@ -194,7 +194,7 @@ class OpenedRun:
         """Record and trace the stages inside; at the end, forget which calls failed."""
         ledger = self.ledger
         failures = sharing_failures(plan.store, ledger.attempt)
-        with recording(ledger), failures, traced(plan.collector, ledger.run, ledger.executions) as ended:
+        with recording(ledger), failures, trace_run(plan.collector, ledger.run, ledger.executions) as ended:
             yield ended
 
     def taken(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from basic_control.tasks.compare.baseline import compare_planned
 from basic_control.tasks.findings import read_scored, replies_of, with_counts
 from basic_control.tasks.judges.passports import PassportFinder, exam_results
 from basic_control.tasks.plan import MetricPlan, Plan, crossed
-from basic_control.tasks.runtime.spending import spending_of
+from basic_control.tasks.runtime.spending import sum_spending
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.stage import stage
 from basic_control.tasks.store.tables import Store
@@ -70,7 +70,7 @@ def results(
             cascades=_cascades(store, plan, provenance["judge_identities"], stored, drawn),
         ),
         # This run's spending, which is not part of the results: a repeated run finds everything in the cache.
-        spending=spending_of(store, plan, tables.queries, tables.judged, day),
+        spending=sum_spending(store, plan, tables.queries, tables.judged, day),
         baseline=compare_planned(plan, provenance, stored, drawn, texts),
         explainability=explained(found.models, terms) if terms else (),
         twins=_twins(store, tables, plan, once),

@@ -149,7 +149,7 @@ class Ledger:
         """Measure the run's memory, at most once a second: a measurement takes milliseconds."""
         if (now := time.monotonic()) > self.weighed + 1.0:
             self.weighed = now
-            self.memory = max(self.memory, machine.held() or 0)
+            self.memory = max(self.memory, machine.measure_memory() or 0)
 
     def changed(self, suite: str) -> dict[str, list[str]]:
         """Return the units of a suite's stages that changed since an earlier run with the same inputs, by stage."""

@@ -10,7 +10,7 @@ from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.tables import Table, column_maker
 from basic_control.tasks.report.text import percent, written
 from basic_control.tasks.report.words import money
-from basic_control.tasks.runtime.spending import tokens_and_cost
+from basic_control.tasks.runtime.spending import sum_usage
 
 
 def cascade_table(data: ReportData) -> Table:
@@ -63,7 +63,7 @@ def _price_saved(cascade: CascadeFinding, data: ReportData) -> float | None:
     if large is None:
         return None
     replies = data.judged.filter(model=large.name).unique("request_id")
-    cost = tokens_and_cost("judge", replies, large).cost if replies.height else None
+    cost = sum_usage("judge", replies, large).cost if replies.height else None
     return None if cost is None else cost / replies.height * cascade.calls_saved
 
 

@@ -22,7 +22,7 @@ from basic_control.tasks.report.tables import Column, Table, column_maker
 from basic_control.tasks.report.text import estimated, grouped, percent, plain, points, written
 from basic_control.tasks.report.titles import SuiteTitles, metric_title
 from basic_control.tasks.report.words import headlines_of, money
-from basic_control.tasks.runtime.spending import tokens_and_cost
+from basic_control.tasks.runtime.spending import sum_usage
 
 SHOWN = 50
 """Items with differing scores (another tool's and ours) listed per model; `results.json` has all."""
@@ -152,7 +152,7 @@ def _used(role: str, model: Model, replies: pl.DataFrame, models: Mapping[str, s
     latency = own["latency_s"].drop_nulls()
     seconds = float(latency.sum())
     return {
-        **asdict(tokens_and_cost(role, own, model)),
+        **asdict(sum_usage(role, own, model)),
         "n": own.height,
         "cached": int(own["cached"].fill_null(value=False).sum()),
         # What waits in a batch has not failed.

@@ -27,11 +27,11 @@ CARE = logging.getLogger("tasks.store")
 def event(name: str, /, *, level: int = logging.INFO, **fields: Any) -> None:
     """Log an event; `fields` are JSON."""
     if LOGGER.isEnabledFor(level):
-        said = " ".join(f"{key}={_plain(value)}" for key, value in fields.items())
-        LOGGER.log(level, "%s %s", name, said, extra={"event": name, "fields": fields})
+        text = " ".join(f"{key}={_format_value(value)}" for key, value in fields.items())
+        LOGGER.log(level, "%s %s", name, text, extra={"event": name, "fields": fields})
 
 
-def _plain(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, str) and value.isprintable() and " " not in value:
         return value
     return make_visible(json.dumps(value, ensure_ascii=False, default=str))

@@ -19,34 +19,41 @@ _IS_UNMEASURED = pl.col("error").is_null() & (pl.col("tokens_in").is_null() | pl
 """Answers of which the server did not say how many tokens they took."""
 
 
-def spending_of(
-    store: Store, plan: Plan, asked: Sequence[QueryResult], judged: Sequence[QueryResult], day: dt.date
+def sum_spending(
+    store: Store,
+    plan: Plan,
+    model_queries: Sequence[QueryResult],
+    judge_queries: Sequence[QueryResult],
+    day: dt.date,
 ) -> Spending:
     """Return the usage of a run's calls, with the price table valid on its `day`."""
-    roles = (("model", _replies(store, asked), plan.models), ("judge", _replies(store, judged), plan.judges))
-    spent = [
-        tokens_and_cost(role, own, model)
-        for role, replies, models in roles
-        for model in models
-        if not (own := replies.filter(model=model.name)).is_empty()
-    ]
-    if (table := plan.prices) is None:
+    model_calls, judge_calls = _read_calls(store, model_queries), _read_calls(store, judge_queries)
+    spent = []
+    for role, calls, models in (("model", model_calls, plan.models), ("judge", judge_calls, plan.judges)):
+        for model in models:
+            calls_of_model = calls.filter(model=model.name)
+            if not calls_of_model.is_empty():
+                spent.append(sum_usage(role, calls_of_model, model))
+    table = plan.prices
+    if table is None:
         return Spending(plan.currency, spent)
     return Spending(plan.currency, spent, table.file, table.date.isoformat(), table.age(day))
 
 
-def _replies(store: Store, asked: Sequence[QueryResult]) -> pl.DataFrame:
+def _read_calls(store: Store, queries: Sequence[QueryResult]) -> pl.DataFrame:
     """Return the distinct calls of a run by model, with their usage."""
-    none = RESPONSES.frame([]).select(_COLUMNS).with_columns(model=pl.lit(""))
+    frames = [RESPONSES.frame([]).select(_COLUMNS).with_columns(model=pl.lit(""))]
     # The query knows the model: with several prompts, requests name the model with its prompt.
-    found = [store.read(one.responses).select(_COLUMNS).with_columns(model=pl.lit(one.model)) for one in asked]
-    return pl.concat([none, *found]).unique(["model", "request_id"], maintain_order=True)
+    for query in queries:
+        frame = store.read(query.responses).select(_COLUMNS)
+        frames.append(frame.with_columns(model=pl.lit(query.model)))
+    return pl.concat(frames).unique(["model", "request_id"], maintain_order=True)
 
 
-def tokens_and_cost(role: str, replies: pl.DataFrame, model: Model) -> Spent:
+def sum_usage(role: str, replies: pl.DataFrame, model: Model) -> Spent:
     """Return the usage of a model's distinct calls; a cached reply has the tokens of its original call."""
     fresh = replies.filter(~pl.col("cached").fill_null(value=False))
-    tokens_in, tokens_out, cached, thinking = _tokens(replies)
+    tokens_in, tokens_out, cached, thinking = _sum_tokens(replies)
     n_unmeasured = 0
     if model.cost(1, 1):
         n_unmeasured = replies.filter(_IS_UNMEASURED).height
@@ -59,24 +66,25 @@ def tokens_and_cost(role: str, replies: pl.DataFrame, model: Model) -> Spent:
         tokens_out=tokens_out,
         tokens_cached=cached,
         tokens_thinking=thinking,
-        cost=_cost(model, replies),
-        cost_now=_cost(model, fresh),
+        cost=_compute_cost(model, replies),
+        cost_now=_compute_cost(model, fresh),
         unmeasured=n_unmeasured,
     )
 
 
-def _cost(model: Model, replies: pl.DataFrame) -> float | None:
+def _compute_cost(model: Model, replies: pl.DataFrame) -> float | None:
     """Return what calls cost; None if it is not known: no price, or an answer without its usage."""
     if model.cost(1, 1) and not replies.filter(_IS_UNMEASURED).is_empty():
         return None
-    return model.cost(*_tokens(replies), batches=model.batch != "off")
+    return model.cost(*_sum_tokens(replies), batches=model.batch != "off")
 
 
-def _tokens(replies: pl.DataFrame) -> tuple[int, int, int, int]:
+def _sum_tokens(replies: pl.DataFrame) -> tuple[int, int, int, int]:
     """Return the input and output tokens, and of these the cached and the thinking tokens."""
-    told = replies["extra"].drop_nulls()
-    apart = [
-        json.loads(text).get("usage") or {} for text in told.filter(told.str.contains('"usage"', literal=True))
-    ]
-    cached, thinking = (sum(int(one.get(name, 0)) for one in apart) for name in ("cached", "thinking"))
+    texts = replies["extra"].drop_nulls()
+    # Most have none, and reading JSON takes long.
+    texts = texts.filter(texts.str.contains('"usage"', literal=True))
+    usages = [json.loads(text).get("usage") or {} for text in texts]
+    cached = sum(int(usage.get("cached", 0)) for usage in usages)
+    thinking = sum(int(usage.get("thinking", 0)) for usage in usages)
     return int(replies["tokens_in"].sum()), int(replies["tokens_out"].sum()), cached, thinking

@@ -36,41 +36,65 @@ _CHUNK = 500
 _NANO = 1_000_000_000
 
 
-def _named(cell: Cell) -> dict[str, Any]:
-    told = {name: getattr(cell, name) for name in ("suite", "model", "batch", "metric", "judge")}
-    return {f"evaluation.{name}": value for name, value in told.items() if value not in {"", None}}
+def _list_attributes(cell: Cell) -> dict[str, Any]:
+    """Return what a stage belongs to, as attributes of its span."""
+    attributes = {}
+    for name in ("suite", "model", "batch", "metric", "judge"):
+        value = getattr(cell, name)
+        if value not in {"", None}:
+            attributes[f"evaluation.{name}"] = value
+    return attributes
 
 
-def _calls(stages: Sequence[Execution]) -> list[tuple[Execution, list[QueryResult]]]:
-    """Return the calls counted for each stage, each call once: a judge's count at its queries.
+def _assign_queries(stages: Sequence[Execution]) -> list[tuple[Execution, list[QueryResult]]]:
+    """Return the queries counted for each stage, each call once: a judge's count at its queries.
 
     Queries inside a stage on another machine are no stages here: that stage reports them.
     """
-    works = [replace(one.cell, judge="") for one in stages]
-    queries = {work for one, work in zip(stages, works, strict=True) if one.stage == QUERY}
-    return [
-        (one, [each for each in one.queries if each.model and (one.stage == QUERY or work not in queries)])
-        for one, work in zip(stages, works, strict=True)
-    ]
+    # A judge's queries belong to the same work as the stage that judges.
+    works = [replace(stage.cell, judge="") for stage in stages]
+    works_with_queries = {work for stage, work in zip(stages, works, strict=True) if stage.stage == QUERY}
+    assigned = []
+    for stage, work in zip(stages, works, strict=True):
+        queries: list[QueryResult] = []
+        if stage.stage == QUERY or work not in works_with_queries:
+            queries = [query for query in stage.queries if query.model]
+        assigned.append((stage, queries))
+    return assigned
 
 
-def _above(cell: Cell) -> list[Cell]:
+def _list_parents(cell: Cell) -> list[Cell]:
     """Return the suite, and then the batch, that a stage belongs to; nothing for a stage of the whole run."""
-    suite = [Cell(cell.suite)] if cell.suite else []
-    return [*suite, Cell(cell.suite, cell.model, cell.batch)] if suite and cell.model else suite
+    if not cell.suite:
+        return []
+    parents = [Cell(cell.suite)]
+    if cell.model:
+        parents.append(Cell(cell.suite, cell.model, cell.batch))
+    return parents
 
 
-def _told(stage: Execution, asked: Sequence[QueryResult]) -> dict[str, Any]:
-    told = {"evaluation.stage": stage.stage, "evaluation.cached": stage.cached, **_named(stage.cell)}
-    if asked:
-        told |= {f"evaluation.calls.{name}": sum(getattr(each, name) for each in asked) for name in OUTCOMES}
-        told["evaluation.calls.asked"] = sum(each.total for each in asked)
-        told |= {f"gen_ai.usage.{kind}_tokens": sum(getattr(each, name) for each in asked) for kind, name in TOKENS}
-        told["gen_ai.request.model"] = ", ".join(dict.fromkeys(each.model for each in asked))
-    return told
+def _describe_stage(stage: Execution, queries: Sequence[QueryResult]) -> dict[str, Any]:
+    """Return the attributes of a stage's span, with the counts of its calls and their tokens."""
+    attributes = {
+        "evaluation.stage": stage.stage,
+        "evaluation.cached": stage.cached,
+        **_list_attributes(stage.cell),
+    }
+    if queries:
+        for name in OUTCOMES:
+            attributes[f"evaluation.calls.{name}"] = _sum_counts(queries, name)
+        attributes["evaluation.calls.asked"] = _sum_counts(queries, "total")
+        for kind, name in TOKENS:
+            attributes[f"gen_ai.usage.{kind}_tokens"] = _sum_counts(queries, name)
+        attributes["gen_ai.request.model"] = ", ".join(dict.fromkeys(query.model for query in queries))
+    return attributes
 
 
-def _spans(
+def _sum_counts(queries: Sequence[QueryResult], name: str) -> int:
+    return sum(getattr(query, name) for query in queries)
+
+
+def _make_spans(
     run: str, exit_code: int | None, began: float, stages: Sequence[Execution], resource: "Resource"
 ) -> "list[ReadableSpan]":
     """Return all spans of a run that ends now; a suite's or batch's encloses those of its stages."""
@@ -78,32 +102,40 @@ def _spans(
     from opentelemetry.trace import set_span_in_context
 
     tracer = TracerProvider(resource=resource, shutdown_on_exit=False).get_tracer("basic-control")
-    made: list[Any] = []
+    spans: list[Any] = []
 
-    def span(name: str, times: tuple[float, float], attributes: dict[str, Any], above: Any = None) -> Any:
-        context = None if above is None else set_span_in_context(above)
-        one = tracer.start_span(name, context=context, start_time=int(times[0] * _NANO), attributes=attributes)
-        one.end(int(times[1] * _NANO))
-        made.append(one)
-        return one
+    def add_span(name: str, times: tuple[float, float], attributes: dict[str, Any], parent: Any = None) -> Any:
+        context = None if parent is None else set_span_in_context(parent)
+        span = tracer.start_span(name, context=context, start_time=int(times[0] * _NANO), attributes=attributes)
+        span.end(int(times[1] * _NANO))
+        spans.append(span)
+        return span
 
-    code = {} if exit_code is None else {"evaluation.exit_code": exit_code}
-    whole = span(f"run {run}", (began, time.time()), {"evaluation.run": run, **code})
-    opened: dict[Cell, Any] = {}
-    for stage, asked in _calls(stages):
-        parent = whole
-        for cell in _above(stage.cell):
-            if cell not in opened:
-                own = [one for one in stages if cell in _above(one.cell)]
-                times = min(one.ended - one.seconds for one in own), max(one.ended for one in own)
+    attributes: dict[str, Any] = {"evaluation.run": run}
+    if exit_code is not None:
+        attributes["evaluation.exit_code"] = exit_code
+    run_span = add_span(f"run {run}", (began, time.time()), attributes)
+    span_by_cell: dict[Cell, Any] = {}
+    for stage, queries in _assign_queries(stages):
+        parent = run_span
+        # The suite's and the batch's spans are made when the first of their stages comes.
+        for cell in _list_parents(stage.cell):
+            if cell not in span_by_cell:
                 name = f"{'batch' if cell.model else 'suite'} {cell}"
-                opened[cell] = span(name, times, _named(cell), parent)
-            parent = opened[cell]
-        span(stage.stage, (stage.ended - stage.seconds, stage.ended), _told(stage, asked), parent)
-    return made
+                span_by_cell[cell] = add_span(name, _find_times(cell, stages), _list_attributes(cell), parent)
+            parent = span_by_cell[cell]
+        times = (stage.ended - stage.seconds, stage.ended)
+        add_span(stage.stage, times, _describe_stage(stage, queries), parent)
+    return spans
 
 
-def _counted(endpoint: str, resource: "Resource", stages: Sequence[Execution]) -> bool:
+def _find_times(cell: Cell, stages: Sequence[Execution]) -> tuple[float, float]:
+    """Return when the first stage of a suite or batch began, and its last one ended (seconds since 1970)."""
+    parts = [stage for stage in stages if cell in _list_parents(stage.cell)]
+    return min(part.ended - part.seconds for part in parts), max(part.ended for part in parts)
+
+
+def _send_counts(endpoint: str, resource: "Resource", stages: Sequence[Execution]) -> bool:
     """Send the counts of calls and tokens, by model and suite; return whether the collector accepted them."""
     from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
     from opentelemetry.sdk.metrics import MeterProvider
@@ -115,16 +147,16 @@ def _counted(endpoint: str, resource: "Resource", stages: Sequence[Execution]) -
     meter = provider.get_meter("basic-control")
     calls = meter.create_counter("evaluation.calls", unit="{call}", description="calls, by outcome")
     tokens = meter.create_counter("evaluation.tokens", unit="{token}", description="tokens of this run's calls")
-    for stage, asked in _calls(stages):
-        for each in asked:
-            named = {**_named(stage.cell), "gen_ai.request.model": each.model}
+    for stage, queries in _assign_queries(stages):
+        for query in queries:
+            attributes = {**_list_attributes(stage.cell), "gen_ai.request.model": query.model}
             for name in OUTCOMES:
-                calls.add(getattr(each, name), {**named, "evaluation.outcome": name})
+                calls.add(getattr(query, name), {**attributes, "evaluation.outcome": name})
             for kind, name in TOKENS:
-                tokens.add(getattr(each, name), {**named, "gen_ai.token.type": kind})
-    taken = provider.force_flush(int(PATIENCE_S * 1000))
+                tokens.add(getattr(query, name), {**attributes, "gen_ai.token.type": kind})
+    is_accepted = provider.force_flush(int(PATIENCE_S * 1000))
     provider.shutdown()
-    return taken
+    return is_accepted
 
 
 def _send(endpoint: str, run: str, exit_code: int | None, began: float, stages: Sequence[Execution]) -> str:
@@ -134,13 +166,15 @@ def _send(endpoint: str, run: str, exit_code: int | None, began: float, stages: 
     from opentelemetry.sdk.trace.export import SpanExportResult
 
     resource = Resource.create({"service.name": "basic-control", "evaluation.run": run})
-    made = _spans(run, exit_code, began, stages, resource)
+    spans = _make_spans(run, exit_code, began, stages, resource)
     exporter = OTLPSpanExporter(endpoint=f"{endpoint}/v1/traces", timeout=PATIENCE_S)
-    taken = all(
-        exporter.export(made[start : start + _CHUNK]) is SpanExportResult.SUCCESS
-        for start in range(0, len(made), _CHUNK)
+    is_accepted = all(
+        exporter.export(spans[start : start + _CHUNK]) is SpanExportResult.SUCCESS
+        for start in range(0, len(spans), _CHUNK)
     )
-    return "" if taken and _counted(endpoint, resource, stages) else "the collector rejected some of the data"
+    if is_accepted and _send_counts(endpoint, resource, stages):
+        return ""
+    return "the collector rejected some of the data"
 
 
 @dataclass(slots=True)
@@ -151,7 +185,7 @@ class ExitStatus:
 
 
 @contextmanager
-def traced(endpoint: str, run: str, stages: Sequence[Execution]) -> Iterator[ExitStatus]:
+def trace_run(endpoint: str, run: str, stages: Sequence[Execution]) -> Iterator[ExitStatus]:
     """Trace the run inside the block, whose stages are recorded in `stages`; sent when it ends in any way.
 
     Its end waits at most `PATIENCE_S`; failures are logged, never raised. Nothing is sent to the endpoint ''.
@@ -164,21 +198,23 @@ def traced(endpoint: str, run: str, stages: Sequence[Execution]) -> Iterator[Exi
             "telemetry.endpoint is set, but the extra `otel` is not installed. "
             f"Install it ({format_install('otel')}) or remove the key."
         )
-    began, how, said = time.time(), ExitStatus(), list[str]()
+    began, status, problems = time.time(), ExitStatus(), list[str]()
 
     def work() -> None:
         try:
-            said.append(_send(endpoint, run, how.exit_code, began, stages))
+            problems.append(_send(endpoint, run, status.exit_code, began, stages))
         except Exception as error:  # noqa: BLE001 - whatever a collector does, the run's results stand
-            said.append(f"{type(error).__name__}: {error}")
+            problems.append(f"{type(error).__name__}: {error}")
 
     try:
-        yield how
+        yield status
     finally:
         if endpoint:
-            logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # it would log each attempt to stderr
+            # It would log each attempt to stderr.
+            logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
             thread = threading.Thread(target=work, name="telemetry", daemon=True)
             thread.start()
             thread.join(PATIENCE_S)
-            if why := said[0] if said else f"no response within {PATIENCE_S:g} s":
+            why = problems[0] if problems else f"no response within {PATIENCE_S:g} s"
+            if why:
                 event("telemetry_failed", level=logging.WARNING, run=run, endpoint=endpoint, why=why)

@@ -32,7 +32,7 @@ _LARGEST = 2**63
 _NETWORK_COLUMNS = ("final_url", "http_status", "digest", "fetched_at")
 
 
-def _cited(answer: "SampleRow") -> Iterator[tuple[dict[str, Any], Url | None, dict[str, Any]]]:
+def _list_sources(answer: "SampleRow") -> Iterator[tuple[dict[str, Any], Url | None, dict[str, Any]]]:
     """Yield each source that an answer cites and lists, in the order of its list.
 
     That is its row of the evidence table by rule, the URL to fetch, if any, and the checks for it. The row's
@@ -46,6 +46,7 @@ def _cited(answer: "SampleRow") -> Iterator[tuple[dict[str, Any], Url | None, di
         if number not in claims or not -_LARGEST <= number < _LARGEST:
             continue
         source = parsed.sources[number]
+        # A URL of a form that is not fetched is kept as it was written.
         text = make_storable(url.text if url else source.url)
         ask = {
             "quote": make_storable(source.quote[:_CHARACTERS]),
@@ -75,23 +76,28 @@ def check(answers: Iterable["SampleRow"], *, network: bool, net: NetworkPolicy |
 
     policy = net or NetworkPolicy()
     rows: list[dict[str, Any]] = []
-    waiting: dict[int, tuple[Url, dict[str, Any]]] = {}
+    # What is to be fetched, by the place of its row.
+    fetches: dict[int, tuple[Url, dict[str, Any]]] = {}
     for answer in answers:
+        if answer.error_kind is not None:
+            continue
         pages = 0
-        for row, url, ask in _cited(answer) if answer.error_kind is None else ():
+        for row, url, ask in _list_sources(answer):
             rows.append(row)
             if url and network:
                 pages += 1
                 if pages > policy.limits.pages_per_answer:
                     rows[-1] |= asdict(judge_outcome("beyond the most pages fetched"))
                 else:
-                    waiting[len(rows) - 1] = url, ask
-    if waiting:
+                    fetches[len(rows) - 1] = url, ask
+    if fetches:
         from basic_control.tasks.web.extraction import fetch_all
 
-        for place, found in asyncio.run(fetch_all(waiting, policy)).items():
-            rows[place] |= found
-    # A page may repeat what another program sent it.
-    return EVIDENCE.frame(
-        {name: hide(value)[0] if isinstance(value, str) else value for name, value in row.items()} for row in rows
-    )
+        for position, result in asyncio.run(fetch_all(fetches, policy)).items():
+            rows[position] |= result
+    return EVIDENCE.frame(map(_hide_secrets, rows))
+
+
+def _hide_secrets(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row without our secrets: a page may repeat what another program sent it."""
+    return row | {name: hide(value)[0] for name, value in row.items() if isinstance(value, str)}

@@ -43,15 +43,16 @@ class Reader:
         async with self._turn:
             try:
                 process = await self._start()
-                given, replies = cast("StreamWriter", process.stdin), cast("StreamReader", process.stdout)
+                jobs, replies = cast("StreamWriter", process.stdin), cast("StreamReader", process.stdout)
                 # The first page waits for imports as well.
                 async with asyncio.timeout(self.limit_s + (START_S if self._fresh else 0.0)):
-                    given.write(json.dumps(job).encode() + b"\n" + body)
-                    await given.drain()
+                    jobs.write(json.dumps(job).encode() + b"\n" + body)
+                    await jobs.drain()
                     rows = json.loads(await replies.readline())
                 self._fresh = False
                 return [Finding(**row) for _, row in zip(asks, rows, strict=True)]
-            except (OSError, ValueError, TypeError):  # too slow, gone, or an invalid reply
+            # Too slow, gone, or an invalid reply.
+            except (OSError, ValueError, TypeError):
                 await self.aclose()
                 return [judge_outcome("the page cannot be read") for _ in asks]
 
@@ -81,25 +82,25 @@ class Reader:
         cast("StreamWriter", process.stdin).close()
 
 
-Asked = tuple[Url, Mapping[str, Any]]
+Citation = tuple[Url, Mapping[str, Any]]
 """A page, and the checks of one citation (`quote`, `claims`, `title`)."""
 
 
-async def fetch_all(asked: Mapping[int, Asked], net: NetworkPolicy) -> dict[int, dict[str, Any]]:
+async def fetch_all(citations: Mapping[int, Citation], net: NetworkPolicy) -> dict[int, dict[str, Any]]:
     """Fetch every page once, sites in parallel; return each citation's result by its number."""
     sites: dict[str, dict[str, tuple[Url, dict[int, Mapping[str, Any]]]]] = {}
-    for place, (url, ask) in asked.items():
-        sites.setdefault(url.site, {}).setdefault(url.text, (url, {}))[1][place] = ask
+    for number, (url, ask) in citations.items():
+        sites.setdefault(url.site, {}).setdefault(url.text, (url, {}))[1][number] = ask
     turn = asyncio.Semaphore(net.limits.at_once)
-    found: dict[int, dict[str, Any]] = {}
+    results: dict[int, dict[str, Any]] = {}
     async with (
         contextlib.aclosing(Reader(net.limits.extraction_s)) as reader,
         contextlib.aclosing(Fetcher(net)) as fetcher,
         asyncio.TaskGroup() as group,
     ):
         for pages in sites.values():
-            group.create_task(_visit(pages.values(), fetcher, reader, turn, found))
-    return found
+            group.create_task(_visit(pages.values(), fetcher, reader, turn, results))
+    return results
 
 
 async def _visit(
@@ -107,37 +108,37 @@ async def _visit(
     fetcher: Fetcher,
     reader: Reader,
     turn: asyncio.Semaphore,
-    found: dict[int, dict[str, Any]],
+    results: dict[int, dict[str, Any]],
 ) -> None:
     """Fetch a site's pages one after the other, with a delay; give up on a site that does not answer."""
     failures = 0
     for count, (url, asks) in enumerate(pages):
         if failures >= fetcher.net.limits.failures_per_site:
-            found |= dict.fromkeys(asks, asdict(judge_outcome("the site does not answer")))
+            results |= dict.fromkeys(asks, asdict(judge_outcome("the site does not answer")))
             continue
         if count:
             await asyncio.sleep(fetcher.delay_of(url))
         async with turn:
-            came = await fetcher.fetch(url)
-        told = await _judge(came, list(asks.values()), reader)
-        found |= dict(zip(asks, told, strict=True))
-        failures = failures + 1 if told[0]["reason"] in _SILENT else 0
+            page = await fetcher.fetch(url)
+        results_of_page = await _judge(page, list(asks.values()), reader)
+        results |= dict(zip(asks, results_of_page, strict=True))
+        failures = failures + 1 if results_of_page[0]["reason"] in _SILENT else 0
 
 
 async def _judge(
-    came: Fetched | FetchFailure, asks: Sequence[Mapping[str, Any]], reader: Reader
+    page: Fetched | FetchFailure, asks: Sequence[Mapping[str, Any]], reader: Reader
 ) -> list[dict[str, Any]]:
     """Return the result of each of a page's citations."""
     facts = {
-        "final_url": came.url.text,
-        "http_status": came.status,
+        "final_url": page.url.text,
+        "http_status": page.status,
         "fetched_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    if isinstance(came, FetchFailure):
-        return [asdict(came.finding) | facts] * len(asks)
-    facts["digest"] = hashlib.sha256(came.body).hexdigest()
+    if isinstance(page, FetchFailure):
+        return [asdict(page.finding) | facts] * len(asks)
+    facts["digest"] = hashlib.sha256(page.body).hexdigest()
     findings: list[Finding] = []
     for start in range(0, len(asks), _TOGETHER):
         together = asks[start : start + _TOGETHER]
-        findings += await reader.read(came.body, kind=came.kind, charset=came.charset, asks=together)
+        findings += await reader.read(page.body, kind=page.kind, charset=page.charset, asks=together)
     return [asdict(finding) | facts for finding in findings]

@@ -23,8 +23,11 @@ from basic_control.tasks.web.policy import PRODUCT, USER_AGENT, HostRefused, Net
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TEXT = frozenset({"text/html", "application/xhtml+xml", "text/plain", ""})
+# In a Content-Type's parameters: charset="utf-8".
 _CHARSET = re.compile(r"charset[ ]*=[ ]*[\"']?([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
+# Where one must log in: /login, /sign-in?next=…, /wp-login.php.
 _LOGIN = re.compile(r"/(?:log-?in|sign-?in|auth|sso|account/login|wp-login\.php|session/new)\b", re.IGNORECASE)
+# A line of robots.txt that begins a group: User-agent: GPTBot.
 _AGENT = re.compile(r"\s*user[\s-]*agent[\s:]+([^#]*)", re.IGNORECASE)
 _NO_ROBOTS = {"redirects too often", "larger than is read", "an encoding that is not read", "broken reply"}
 _ROBOTS_LINES = 5000
@@ -49,8 +52,10 @@ class Fetched:
     @property
     def charset(self) -> str:
         """The charset, '' if missing."""
-        found = _CHARSET.search(self.headers.get("content-type", "").partition(";")[2])
-        return found[1].lower() if found else ""
+        match = _CHARSET.search(self.headers.get("content-type", "").partition(";")[2])
+        if match is None:
+            return ""
+        return match[1].lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +73,16 @@ class MeteredStream:
     All that brings no data is the connection's own.
     """
 
-    def __init__(self, stream: httpcore.AsyncNetworkStream, most: int) -> None:
+    def __init__(self, stream: httpcore.AsyncNetworkStream, max_bytes: int) -> None:
         self._stream = stream
-        self._left = most
+        self._remaining = max_bytes
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
-    def allow(self, more: int) -> None:
-        """Raise the limit by `more` bytes."""
-        self._left += more
+    def allow(self, n_bytes: int) -> None:
+        """Raise the limit by so many bytes."""
+        self._remaining += n_bytes
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - httpcore's
         """Read available data.
@@ -86,8 +91,8 @@ class MeteredStream:
             TooLarge: it is more than is allowed.
         """
         data = await self._stream.read(max_bytes, timeout)
-        self._left -= len(data)
-        if self._left < 0:
+        self._remaining -= len(data)
+        if self._remaining < 0:
             raise TooLarge("larger than is read")
         return data
 
@@ -98,7 +103,7 @@ class MeteredStream:
         timeout: float | None = None,  # noqa: ASYNC109 - httpcore's
     ) -> "MeteredStream":
         """Begin TLS with the requested name."""
-        return MeteredStream(await self._stream.start_tls(ssl_context, server_hostname, timeout), self._left)
+        return MeteredStream(await self._stream.start_tls(ssl_context, server_hostname, timeout), self._remaining)
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
@@ -127,14 +132,14 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         limits = self._net.limits
         if port not in self._net.ports:
             raise HostRefused("a port that is not fetched")
-        tried = (await self._net.addresses(host))[: limits.addresses]
-        for address in tried:
+        addresses = (await self._net.addresses(host))[: limits.addresses]
+        for address in addresses:
             try:
                 stream = await self._dialler.connect_tcp(
                     address, self._net.ports[port], timeout, local_address, socket_options
                 )
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
-                if address == tried[-1]:
+                if address == addresses[-1]:
                     raise
             else:
                 return cast("httpcore.AsyncNetworkStream", MeteredStream(stream, limits.head_bytes))
@@ -147,12 +152,14 @@ def read_robots(text: str, product: str) -> Protego:
     All other agents get one name: a part of our name must not match, and rules times agents would be too many.
     """
     lines = text.splitlines()[:_ROBOTS_LINES]
-    named = [found[1].strip().lower() if (found := _AGENT.match(line)) else "*" for line in lines]
-    return Protego.parse(
-        "\n".join(
-            line if name in {"*", product} else "User-agent: other" for line, name in zip(lines, named, strict=True)
-        )
-    )
+    return Protego.parse("\n".join(_rename_agent(line, product) for line in lines))
+
+
+def _rename_agent(line: str, product: str) -> str:
+    match = _AGENT.match(line)
+    if match is None or match[1].strip().lower() in {"*", product}:
+        return line
+    return "User-agent: other"
 
 
 class Fetcher:
@@ -176,37 +183,39 @@ class Fetcher:
 
     async def fetch(self, url: Url) -> Fetched | FetchFailure:
         """Fetch a page; always returns it or a failure within `total_s`."""
-        reached = [url]
+        visited = [url]
         try:
             async with asyncio.timeout(self.net.limits.total_s):
-                reply = await self._follow(reached, self.net.limits.page_bytes, pages=True)
+                reply = await self._follow(visited, self.net.limits.page_bytes, pages=True)
         except TimeoutError:
-            return FetchFailure(reached[-1], None, judge_outcome("time-out"))
-        return reply if isinstance(reply, FetchFailure) else _judge(reply, url)
+            return FetchFailure(visited[-1], None, judge_outcome("time-out"))
+        if isinstance(reply, FetchFailure):
+            return reply
+        return _judge(reply, url)
 
     def delay_of(self, url: Url) -> float:
         """Return the seconds that a site's robots.txt requires between two fetches, as far as known."""
-        known = self._robots.get(_origin(url))
-        asked = known.crawl_delay(PRODUCT) if isinstance(known, Protego) else None
-        return max(self.net.limits.delay_s, min(asked or 0.0, self.net.limits.longest_delay_s))
+        robots = self._robots.get(_origin(url))
+        delay_s = robots.crawl_delay(PRODUCT) if isinstance(robots, Protego) else None
+        return max(self.net.limits.delay_s, min(delay_s or 0.0, self.net.limits.longest_delay_s))
 
-    async def _follow(self, reached: list[Url], most: int, *, pages: bool) -> Fetched | FetchFailure:
-        """Return the last reply of a chain of redirects, whose URLs `reached` collects; pages obey robots.txt."""
+    async def _follow(self, visited: list[Url], max_bytes: int, *, pages: bool) -> Fetched | FetchFailure:
+        """Return the last reply of a chain of redirects, whose URLs `visited` collects; pages obey robots.txt."""
         for _ in range(self.net.limits.redirects + 1):
-            url = reached[-1]
-            refusal = await self._forbidden(url) if pages else None
-            reply = refusal or await self._get(url, most, pages=pages)
+            url = visited[-1]
+            refusal = await self._find_refusal(url) if pages else None
+            reply = refusal or await self._get(url, max_bytes, pages=pages)
             if isinstance(reply, Finding):
-                return FetchFailure(url, None, _after(reply, reached))
+                return FetchFailure(url, None, _judge_chain(reply, visited))
             if reply.status not in _REDIRECTS:
                 return reply
-            following = _next(url, reply.headers.get("location", ""))
-            if isinstance(following, Finding):
-                return FetchFailure(url, reply.status, following)
-            reached.append(following)
-        return FetchFailure(reached[-1], None, judge_outcome("redirects too often"))
+            target = _read_redirect(url, reply.headers.get("location", ""))
+            if isinstance(target, Finding):
+                return FetchFailure(url, reply.status, target)
+            visited.append(target)
+        return FetchFailure(visited[-1], None, judge_outcome("redirects too often"))
 
-    async def _forbidden(self, url: Url) -> Finding | None:
+    async def _find_refusal(self, url: Url) -> Finding | None:
         """Return why robots.txt forbids a page; None if it does not."""
         origin = _origin(url)
         if origin not in self._robots:
@@ -214,29 +223,33 @@ class Fetcher:
         robots = self._robots[origin]
         if isinstance(robots, Finding):
             return robots
-        return None if robots.can_fetch(url.text, PRODUCT) else judge_outcome("robots.txt forbids it")
+        if robots.can_fetch(url.text, PRODUCT):
+            return None
+        return judge_outcome("robots.txt forbids it")
 
     async def _read_robots(self, url: Url) -> Protego | Finding:
         """Fetch an origin's robots.txt through the same guard: none (4xx) allows all, a failing server nothing."""
         first = read_url(f"{_origin(url)}/robots.txt")
         if isinstance(first, Finding):
             return Protego()
-        reached = [first]
-        reply = await self._follow(reached, self.net.limits.robots_bytes, pages=False)
+        reply = await self._follow([first], self.net.limits.robots_bytes, pages=False)
         if isinstance(reply, FetchFailure):
-            if reply.status or reply.finding.reason in _NO_ROBOTS:  # a status: redirected to what is not fetched
+            # With a status it was redirected to what is not fetched.
+            if reply.status or reply.finding.reason in _NO_ROBOTS:
                 return Protego()
+            if reply.url == first:
+                return reply.finding
             # A problem with a host that only robots.txt leads to says nothing about the page.
-            return reply.finding if reply.url == first else judge_outcome("robots.txt cannot be read")
+            return judge_outcome("robots.txt cannot be read")
         if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return judge_outcome("robots.txt cannot be read")
-        found = reply.body.decode("utf-8", "replace") if reply.status == HTTPStatus.OK else ""
-        return read_robots(found, PRODUCT)
+        text = reply.body.decode("utf-8", "replace") if reply.status == HTTPStatus.OK else ""
+        return read_robots(text, PRODUCT)
 
-    async def _get(self, url: Url, most: int, *, pages: bool) -> Fetched | Finding:
+    async def _get(self, url: Url, max_bytes: int, *, pages: bool) -> Fetched | Finding:
         """Request one URL, once; a finding if no complete reply arrived."""
         try:
-            return await self._ask(url, most, pages=pages)
+            return await self._ask(url, max_bytes, pages=pages)
         except httpcore.TimeoutException:
             reason = "time-out"
         except httpcore.ConnectError as error:
@@ -250,7 +263,7 @@ class Fetcher:
             reason = "no name resolves here"
         return judge_outcome(reason)
 
-    async def _ask(self, url: Url, most: int, *, pages: bool) -> Fetched:
+    async def _ask(self, url: Url, max_bytes: int, *, pages: bool) -> Fetched:
         limits = self.net.limits
         async with self._pool.stream(
             b"GET",
@@ -267,19 +280,20 @@ class Fetcher:
             extensions={"timeout": {"connect": limits.connect_s, "read": limits.read_s, "write": limits.read_s}},
         ) as response:
             # The first of duplicate headers counts.
-            listed = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in response.headers]
-            headers = dict(reversed(listed))
+            pairs = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in response.headers]
+            headers = dict(reversed(pairs))
             reply = Fetched(url, response.status, headers)
-            wanted = reply.status == HTTPStatus.OK or (pages and judge_status(reply.status) is None)
-            if not wanted or (pages and reply.kind not in _TEXT):
+            has_body = reply.status == HTTPStatus.OK or (pages and judge_status(reply.status) is None)
+            if not has_body or (pages and reply.kind not in _TEXT):
                 return reply
             length = headers.get("content-length", "")
-            if length.isascii() and length.isdigit() and int(length[:12]) > most:
+            if length.isascii() and length.isdigit() and int(length[:12]) > max_bytes:
                 raise TooLarge("larger than is read")
             stream = response.extensions.get("network_stream")
             if isinstance(stream, MeteredStream):
-                stream.allow(most + limits.head_bytes)  # the framing of chunks is added
-            body = await read_body(response.aiter_stream(), headers.get("content-encoding", ""), most)
+                # The framing of chunks is added.
+                stream.allow(max_bytes + limits.head_bytes)
+            body = await read_body(response.aiter_stream(), headers.get("content-encoding", ""), max_bytes)
             return replace(reply, body=body)
 
     @cached_property
@@ -299,26 +313,27 @@ def _origin(url: Url) -> str:
     return f"{url.scheme}://{url.authority}"
 
 
-def _next(url: Url, location: str) -> Url | Finding:
+def _read_redirect(url: Url, location: str) -> Url | Finding:
     """Return a redirect's target, parsed as strictly as a cited URL; a finding if that is not fetched."""
-    other = judge_outcome("redirects to what is not fetched")
+    refusal = judge_outcome("redirects to what is not fetched")
     text = location.encode("latin-1", "replace").decode("utf-8", "replace").strip(" ")
     # urljoin drops tabs and line ends, and parsers disagree about backslashes: reject both before.
     if not text or "\\" in text or any(sign.isspace() or not sign.isprintable() for sign in text):
-        return other
+        return refusal
     try:
-        found = read_url(urljoin(url.text, text))
+        target = read_url(urljoin(url.text, text))
     except ValueError:
-        return other
-    if isinstance(found, Url):
-        return found
-    inside = found.reason in {"not a public address", "a reserved name", "an address in disguise"}
-    return judge_outcome("redirects to no public address") if inside else other
+        return refusal
+    if isinstance(target, Url):
+        return target
+    if target.reason in {"not a public address", "a reserved name", "an address in disguise"}:
+        return judge_outcome("redirects to no public address")
+    return refusal
 
 
-def _after(finding: Finding, reached: list[Url]) -> Finding:
+def _judge_chain(finding: Finding, visited: list[Url]) -> Finding:
     """Return a hop's finding as that of the whole chain."""
-    if len(reached) > 1 and finding.reason == "not a public address":
+    if len(visited) > 1 and finding.reason == "not a public address":
         return judge_outcome("redirects to no public address")
     return finding
 
@@ -327,10 +342,10 @@ def _judge(reply: Fetched, cited: Url) -> Fetched | FetchFailure:
     """Return the page, or why the last reply to a cited URL is not a readable page."""
     last = reply.url
     # The bytes may not be text, whatever the headers say; UTF-16 has NULs, but a mark before them.
-    marked = reply.body.startswith((b"\xff\xfe", b"\xfe\xff"))
-    binary = reply.body.startswith(_BINARY) or (b"\0" in reply.body[:4096] and not marked)
-    reason = ""
-    if finding := judge_status(reply.status):
+    has_mark = reply.body.startswith((b"\xff\xfe", b"\xfe\xff"))
+    is_binary = reply.body.startswith(_BINARY) or (b"\0" in reply.body[:4096] and not has_mark)
+    finding = judge_status(reply.status)
+    if finding:
         return FetchFailure(last, reply.status, finding)
     if last.at_home and not cited.at_home:
         reason = "redirects to the home page"
@@ -338,6 +353,8 @@ def _judge(reply: Fetched, cited: Url) -> Fetched | FetchFailure:
         reason = "redirects to a log-in page"
     elif reply.kind == "application/pdf" or reply.body.startswith(b"%PDF-"):
         reason = "a PDF is not read"
-    elif reply.kind not in _TEXT or binary:
+    elif reply.kind not in _TEXT or is_binary:
         reason = "not a text page"
-    return FetchFailure(last, reply.status, judge_outcome(reason)) if reason else reply
+    else:
+        return reply
+    return FetchFailure(last, reply.status, judge_outcome(reason))

@@ -31,14 +31,14 @@ async def resolve_name(host: str) -> list[str]:
     """
     loop = asyncio.get_running_loop()
     try:
-        found = await loop.getaddrinfo(f"{host}.", None, type=socket.SOCK_STREAM)
+        entries = await loop.getaddrinfo(f"{host}.", None, type=socket.SOCK_STREAM)
     except socket.gaierror as error:
-        missing = {socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)}
-        known = error.errno in missing
-        raise HostRefused("the name does not resolve" if known else "the name cannot be looked up") from error
+        if error.errno in {socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)}:
+            raise HostRefused("the name does not resolve") from error
+        raise HostRefused("the name cannot be looked up") from error
     except (OSError, UnicodeError) as error:
         raise HostRefused("the name cannot be looked up") from error
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+    return list(dict.fromkeys(str(address[0]) for *_, address in entries))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +89,11 @@ class NetworkPolicy:
         Raises:
             HostRefused: there are none, or one is not public.
         """
-        literal = read_address(host)
-        listed = [host] if literal else await self.resolve(host)
-        read = [read_address(one) for one in listed]
-        if not read:
+        # A literal address is its own.
+        texts = [host] if read_address(host) else await self.resolve(host)
+        addresses = [*map(read_address, texts)]
+        if not addresses:
             raise HostRefused("the name does not resolve")
-        if not all(address is not None and self.allows(address) for address in read):
+        if not all(address is not None and self.allows(address) for address in addresses):
             raise HostRefused("not a public address")
-        return [str(address) for address in read]
+        return [str(address) for address in addresses]

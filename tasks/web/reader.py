@@ -20,6 +20,7 @@ from basic_control.metrics.citation.sources import judge_outcome, judge_page
 from basic_control.metrics.citation.urls import Finding
 
 MEMORY_BYTES = 2_000_000_000
+# UTF-8, windows-1251, iso-8859-5, koi8-r, Shift_JIS and the like.
 _CHARSETS = re.compile(
     r"utf-?8|utf-?16(?:le|be)?|us-ascii|ascii|latin-?1|windows-?\d{3,4}|cp-?\d{3,4}|x-cp\d{4}|iso-?8859-?\d{1,2}|"
     r"koi8-[ru]|gb2312|gbk|gb18030|big5(?:-hkscs)?|shift[_-]jis|sjis|euc-(?:jp|kr)|iso-2022-jp|tis-620",
@@ -33,6 +34,7 @@ _BLOCKS = frozenset(
     title tr ul""".split()  # noqa: SIM905 - words read as words
 )
 _HIDDEN = frozenset({"script", "style", "noscript", "template"})
+# A page's own word about its charset: <meta charset="utf-8">, or <meta … content="text/html; charset=koi8-r">.
 _META = re.compile(rb"<meta[^>]{0,200}?charset\s{0,4}=\s{0,4}[\"']?([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
 
 
@@ -40,18 +42,21 @@ def decode(body: bytes, charset: str) -> str:
     """Decode a page: by its byte order mark, its stated charset, UTF-8, or the most likely one."""
     if body.startswith((b"\xff\xfe", b"\xfe\xff")):
         return body.decode("utf-16", "replace")
-    stated = _META.search(body[:4096])
-    for name in (charset, stated[1].decode("ascii") if stated else "", "utf-8"):
+    match = _META.search(body[:4096])
+    stated = match[1].decode("ascii") if match else ""
+    for name in (charset, stated, "utf-8"):
         if name and _CHARSETS.fullmatch(name):
             with contextlib.suppress(UnicodeDecodeError, LookupError):
                 return body.decode(name.lower().replace("x-cp", "cp")).removeprefix("\ufeff")
+    if not _CHARSETS.fullmatch(charset):
+        charset = "cp1252"
     try:
-        return body.decode(charset if _CHARSETS.fullmatch(charset) else "cp1252", "replace")
+        return body.decode(charset, "replace")
     except LookupError:
         return body.decode("cp1252", "replace")
 
 
-class Text(HTMLParser):
+class TextParser(HTMLParser):
     """Collects all text of a page, without a tree: markup may be nested to any depth."""
 
     def __init__(self) -> None:
@@ -78,21 +83,27 @@ class Text(HTMLParser):
         if not self._hidden:
             self._pieces.append(" ".join(data.split("\n")))
 
-    @classmethod
-    def of(cls, page: str) -> str:
-        """Return a page's text, one block per line."""
-        reader = cls()
-        with contextlib.suppress(AssertionError):  # what the parser raises on some broken declarations
-            reader.feed(page)
-            reader.close()
-        lines = (" ".join(line.split()) for line in "".join(reader._pieces).split("\n"))
+    def join_lines(self) -> str:
+        """Return the text so far, one block per line."""
+        lines = (" ".join(line.split()) for line in "".join(self._pieces).split("\n"))
         return "\n".join(line for line in lines if line)
 
 
+def extract_text(page: str) -> str:
+    """Return all text of a page, one block per line."""
+    parser = TextParser()
+    # What the parser raises on some broken declarations.
+    with contextlib.suppress(AssertionError):
+        parser.feed(page)
+        parser.close()
+    return parser.join_lines()
+
+
 @lru_cache(maxsize=1)
-def article_of(page: str) -> str:
+def extract_article(page: str) -> str:
     """Return a page's main text, without menus and the like; '' if none is found."""
-    with contextlib.suppress(Exception):  # whatever hostile markup provokes in a parser: no article
+    # Whatever hostile markup provokes in a parser: no article.
+    with contextlib.suppress(Exception):
         import trafilatura
 
         return trafilatura.extract(page, fast=True, favor_recall=True, include_comments=False) or ""
@@ -103,20 +114,25 @@ def judge(ask: Mapping[str, Any], everything: str, page: str) -> Finding:
     """Judge one citation: a quote by all the text; claims by the article of a page, or else by all the text."""
     if not everything:
         return judge_outcome("the page cannot be read")
-    whole = judge_page(everything, **ask)
-    if whole.reason not in {"page found, nothing quoted", "the claim's words found"} or everything is page:
-        return whole
-    article = article_of(page)
-    main = judge_page(article, **ask) if article else whole
-    return whole if whole.verdict == "VERIFIED" != main.verdict else main
+    finding = judge_page(everything, **ask)
+    if finding.reason not in {"page found, nothing quoted", "the claim's words found"} or everything is page:
+        return finding
+    article = extract_article(page)
+    if not article:
+        return finding
+    in_article = judge_page(article, **ask)
+    # The words of a claim may stand where an article is not found.
+    if finding.verdict == "VERIFIED" != in_article.verdict:
+        return finding
+    return in_article
 
 
 def answer(job: Mapping[str, Any], body: bytes) -> list[dict[str, Any]]:
     """Return a finding for each ask of a job."""
     page = decode(body, job["charset"])
-    everything = page if job["kind"] == "text/plain" else Text.of(page)
+    everything = page if job["kind"] == "text/plain" else extract_text(page)
     findings = [judge(ask, everything, page) for ask in job["asks"]]
-    return [asdict(replace(one, span=make_storable(one.span))) for one in findings]
+    return [asdict(replace(finding, span=make_storable(finding.span))) for finding in findings]
 
 
 def main() -> None:
@@ -126,7 +142,8 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     jobs, replies = sys.stdin.buffer, sys.stdout.buffer
-    sys.stdout = sys.stderr  # what a library prints is no reply
+    # What a library prints is no reply.
+    sys.stdout = sys.stderr
     while line := jobs.readline():
         job = json.loads(line)
         body = jobs.read(job["length"])

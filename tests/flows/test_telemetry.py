@@ -176,7 +176,7 @@ def test_calls_of_workers_elsewhere_are_counted_at_the_stage_that_came_back() ->
     judging = stage_of("judge", Cell("own", "m", None, "rubric"), calls)
     inside = stage_of("query", Cell("own", "m", None, "rubric", "j"), calls)
     for stages in ([judging], [inside, judging]):
-        spans = telemetry._spans("r", 0, 0.0, stages, Resource.get_empty())
+        spans = telemetry._make_spans("r", 0, 0.0, stages, Resource.get_empty())
         assert sum(int(str((span.attributes or {}).get("evaluation.calls.answered", 0))) for span in spans) == 2
 
 

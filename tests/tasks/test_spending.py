@@ -14,7 +14,7 @@ from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.tasks.plan import Plan, resolve
 from basic_control.tasks.report import words as report
 from basic_control.tasks.report.warnings import notes
-from basic_control.tasks.runtime.spending import spending_of
+from basic_control.tasks.runtime.spending import sum_spending
 from basic_control.tasks.store.tables import Store
 
 NOW = dt.date(2026, 11, 22)
@@ -51,7 +51,7 @@ def test_cost_is_by_each_kind_of_token_and_apart_for_what_was_remembered(tmp_pat
     store = Store(str(tmp_path))
     table = Prices(file="prices.yaml", date=dt.date(2026, 8, 1), currency="EUR")
     free = Model(name="free", provider="openai")
-    found = spending_of(store, plan(PRICED, free, prices=table), calls(store), (), NOW)
+    found = sum_spending(store, plan(PRICED, free, prices=table), calls(store), (), NOW)
     first, second = found.models
     now = 0.8 * 1.0 + 0.2 * 0.5 + 0.4 * 4.0 + 0.1 * 8.0
     assert first.cost_now == pytest.approx(now)
@@ -73,6 +73,6 @@ def test_cost_is_by_each_kind_of_token_and_apart_for_what_was_remembered(tmp_pat
 
 def test_a_run_without_prices_says_nothing_of_cost(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
-    found = spending_of(store, plan(Model(name="free", provider="openai")), calls(store), (), NOW)
+    found = sum_spending(store, plan(Model(name="free", provider="openai")), calls(store), (), NOW)
     assert found.cost is None
     assert list(report.cost_lines(found)) == []

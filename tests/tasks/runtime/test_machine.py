@@ -94,7 +94,7 @@ def test_memory_is_that_of_a_process_and_all_that_it_started(tmp_path: Path) -> 
     process("7", 20, "9")
     process("8", 3)
     process("9", 1)
-    assert machine.held(tmp_path) == 124 * 1024
-    assert machine.held(tmp_path, "gone") is None
-    own = machine.held()
+    assert machine.measure_memory(tmp_path) == 124 * 1024
+    assert machine.measure_memory(tmp_path, "gone") is None
+    own = machine.measure_memory()
     assert own is None or own > 10 * MB
