@@ -110,6 +110,11 @@ def has_system(messages: Iterable[Message]) -> bool:
     return any(message.role in SYSTEM for message in messages)
 
 
+def is_chat(messages: Sequence[Message]) -> bool:
+    """Return whether messages are more than one of a user."""
+    return [message.role for message in messages] not in ([], ["user"])
+
+
 def write_message(message: Message) -> dict[str, Any]:
     """Return a message as a mapping: `role`, `content`, and of the rest what it has."""
     written: dict[str, Any] = {"role": message.role, "content": message.content}

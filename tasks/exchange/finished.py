@@ -12,6 +12,9 @@ import polars as pl
 from basic_control.config.declared import suites_in
 from basic_control.data.errors import InputError
 from basic_control.data.filters import find_loss
+from basic_control.data.messages import read_messages
+from basic_control.data.records import Message
+from basic_control.data.tools import TOOL_CALLS
 from basic_control.metrics.analysis.headlines import Headline
 from basic_control.metrics.analysis.summary import SummaryRow
 from basic_control.tasks.exchange.discovery import writer
@@ -20,7 +23,10 @@ from basic_control.tasks.store.runs import Run, answers, load, results
 
 @dataclass(frozen=True, slots=True)
 class ScoredReply:
-    """One reply of a run with its scores; `scores` are those that have a value, by metric."""
+    """One reply of a run with its scores; `scores` are those that have a value, by metric.
+
+    `messages` are those that were sent, none if only a reply was given; `calls` are those that the reply made.
+    """
 
     item_id: str
     repeat: int
@@ -34,6 +40,8 @@ class ScoredReply:
     latency_s: float | None
     scores: Mapping[str, float]
     reasons: Mapping[str, str]
+    messages: tuple[Message, ...] = ()
+    calls: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +79,14 @@ def _rows(asked: pl.DataFrame, scores: pl.DataFrame) -> Iterator[ScoredReply]:
         yield ScoredReply(
             row["item_id"], row["repeat"], row["prompt"], answer, row["text"] or "",
             error, row["finish_reason"] or "", row["tokens_in"], row["tokens_out"], row["latency_s"],
-            valued, said,
+            valued, said, _read_sent(row), tuple(json.loads(row["extra"] or "{}").get(TOOL_CALLS) or ()),
         )  # fmt: skip
+
+
+def _read_sent(row: Mapping[str, Any]) -> tuple[Message, ...]:
+    """Return the messages of a request."""
+    sent = json.loads(row["payload"] or "{}").get("messages") or ()
+    return read_messages(sent) if sent else ()
 
 
 def evaluations(run: Run, root: str) -> Iterator[Evaluation]:

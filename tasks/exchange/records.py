@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from basic_control.data.characters import make_storable
 from basic_control.data.errors import InputError
 from basic_control.data.filters import is_filtered
-from basic_control.data.records import Status
+from basic_control.data.messages import is_chat
+from basic_control.data.records import Message, Status
 from basic_control.data.truncation import LIMITS
 from basic_control.metrics.stats.missing import UNSTATED
 
@@ -36,6 +37,19 @@ class Stated:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """A recorded conversation: what came `before` the last reply, and the `calls` that this reply made."""
+
+    before: tuple[Message, ...] = ()
+    calls: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def is_chat(self) -> bool:
+        """Whether it is more than one message of a user."""
+        return is_chat(self.before)
+
+
 class Recorded(NamedTuple):
     """One recorded reply: `answer` is the expected one, `scores` the tool's own by metric, the main one first.
 
@@ -43,7 +57,7 @@ class Recorded(NamedTuple):
     with its prompt if there are several. `repeat` is None if the file does not distinguish repeats. `template`:
     questions of one template are not independent. `response` is None if nothing was written, `finish_reason` is the
     server's (`stop`, `length`, …), '' if the file does not say. `error` says why the call failed; `facts` are the
-    remaining columns of a table.
+    remaining columns of a table. `turns` are what a conversation was before the reply, and what the reply called.
     """
 
     id: str
@@ -62,6 +76,7 @@ class Recorded(NamedTuple):
     choices: tuple[str, ...] = ()
     contexts: tuple[str, ...] = ()
     facts: Mapping[str, Any] = MappingProxyType({})
+    turns: Turns = Turns()
 
     @property
     def asked(self) -> tuple[str, str]:

@@ -9,6 +9,8 @@ from typing import Any
 import yaml
 
 from basic_control.data.errors import InputError, plural
+from basic_control.data.messages import write_message
+from basic_control.data.records import Message
 from basic_control.tasks.exchange.reading import read as read_log
 from basic_control.tasks.exchange.records import Log, Recorded, share
 
@@ -51,7 +53,19 @@ class Replay:
             "tokens_in": row.tokens_in,
             "tokens_out": row.tokens_out,
         }
-        return {**found, **({"options": [*row.choices]} if row.choices else {})}
+        if row.choices:
+            found["options"] = [*row.choices]
+        if self.is_chat:
+            asked = row.turns.before or (Message("user", row.question),)
+            found["messages"] = [*map(write_message, asked)]
+        if row.turns.calls:
+            found["tool_calls"] = [dict(call) for call in row.turns.calls]
+        return found
+
+    @property
+    def is_chat(self) -> bool:
+        """Whether any of its questions is a conversation."""
+        return any(row.turns.is_chat for row in self.rows)
 
 
 def read(path: Path, *, metric: str = "", task: str = "") -> Replay:
@@ -130,7 +144,7 @@ def write(log: Replay, folder: Path, *, metric: str = "", language: str = "en") 
         "name": name[:64] or "recorded",
         "title": log.task,
         "items": {"data": str(folder / ROWS), "language": language},
-        "prompt": "{{ question }}",
+        "prompt": "{{ messages }}" if log.is_chat else "{{ question }}",
         "metrics": {chosen: {}, **stated},
         "score": [chosen],
         "responses_of": log.model,

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from basic_control.data.errors import InputError
 from basic_control.data.extras import format_install
+from basic_control.data.messages import SYSTEM, is_chat, write_transcript
+from basic_control.data.records import Message
 from basic_control.data.truncation import LIMITS
 from basic_control.metrics.stats.missing import UNSTATED
 from basic_control.tasks.exchange.finished import Evaluation, ScoredReply
@@ -24,7 +26,7 @@ from basic_control.tasks.exchange.records import (
     Found,
     Recorded,
     Stated,
-    conversation,
+    Turns,
     counted,
     expected,
     mapped,
@@ -35,9 +37,12 @@ from basic_control.tasks.exchange.records import (
     within,
 )
 from basic_control.tasks.exchange.source import LARGEST, Source, refuse_large
+from basic_control.tasks.exchange.turns import cut_before_reply, find_text, read_messages_of_file
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
+    from inspect_ai.model import ChatMessage
+    from inspect_ai.tool import ToolCall
 
 TOOL = "Inspect"
 FORM = "inspect"
@@ -47,7 +52,6 @@ _MARKS: Mapping[Any, float] = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _REASONS = {"stop": "stop", "max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
 _SAMPLE = re.compile(r"samples/(?:(?P<id>\d{1,18})_)?.+\.json", re.DOTALL)
 """A sample's zip member: an id, then `_epoch_` and a number."""
-_ATTACHED = "attachment://"
 _ZSTD = 93
 _LOCAL, _LENGTHS = 30, struct.Struct("<HH")  # a zip member's own header, before its name, ends with two lengths
 
@@ -115,16 +119,17 @@ def _recorded(sample: Mapping[str, Any], facts: Mapping[str, str], epochs: int) 
     first = mapped(choices[0]) if isinstance(choices, list) else {}
     failure, reply = sample.get("error"), output.get("completion")
     error = str(within(failure, "message") or UNSTATED) if failure else ""
-    said = reply if isinstance(reply, str) else conversation([mapped(first.get("message"))])
-
-    def whole(text: str) -> str:
-        return str(attached.get(text.removeprefix(_ATTACHED), text)) if text.startswith(_ATTACHED) else text
+    if not isinstance(reply, str):
+        reply = text_of(within(first.get("message"), "content"))
+    asked = read_messages_of_file(sample.get("input"), attached)
+    question = write_transcript(asked) if asked else find_text(text_of(sample.get("input")), attached)
+    turns = cut_before_reply(read_messages_of_file(sample.get("messages"), attached))
 
     return Recorded(
         text_of(sample.get("id")),
-        whole(conversation(sample.get("input"))),
+        question,
         expected(sample.get("target")),
-        None if error else whole(said),
+        None if error else find_text(reply, attached),
         _scores(sample, facts, error),
         facts.get("model", "model"),
         facts.get("task", ""),
@@ -134,6 +139,7 @@ def _recorded(sample: Mapping[str, Any], facts: Mapping[str, str], epochs: int) 
         tokens_in=counted(within(output, "usage", "input_tokens")),
         tokens_out=counted(within(output, "usage", "output_tokens")),
         choices=tuple(map(str, sample.get("choices") or ())),
+        turns=turns if turns.is_chat or turns.calls else Turns(),
     )
 
 
@@ -188,7 +194,9 @@ def _sample(row: ScoredReply, target: str) -> "EvalSample":
     from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput, ModelUsage, StopReason
     from inspect_ai.scorer import Score
 
-    reply = ChatMessageAssistant(content=row.text, source="generate", model=target)
+    calls = _write_calls(row.calls, prefix=f"{row.item_id}-reply")
+    reply = ChatMessageAssistant(content=row.text, source="generate", model=target, tool_calls=calls or None)
+    asked = [_write_message(message, number) for number, message in enumerate(row.messages)]
     output = ModelOutput.from_content(target, row.text)
     output.choices[0].message = reply
     ended = row.finish_reason.strip().lower()
@@ -200,13 +208,41 @@ def _sample(row: ScoredReply, target: str) -> "EvalSample":
     return EvalSample(
         id=row.item_id,
         epoch=row.repeat + 1,
-        input=row.prompt,
+        # A message alone is its text, as Inspect itself writes it.
+        input=asked if is_chat(row.messages) else row.prompt,
         target=row.answer,
-        messages=[ChatMessageUser(content=row.prompt, source="input"), reply],
+        messages=[*(asked or [ChatMessageUser(content=row.prompt, source="input")]), reply],
         output=output,
         scores={name: Score(value=value, explanation=row.reasons.get(name)) for name, value in row.scores.items()},
         error=EvalError(message=row.error, traceback="", traceback_ansi="") if row.error else None,
     )
+
+
+def _write_message(message: Message, number: int) -> "ChatMessage":
+    """Return a message of a question in Inspect's form."""
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageTool, ChatMessageUser
+
+    content = message.content
+    if message.role in SYSTEM:
+        return ChatMessageSystem(content=content, source="input")
+    if message.role == "assistant":
+        calls = _write_calls(message.tool_calls, prefix=str(number))
+        return ChatMessageAssistant(content=content, source="input", tool_calls=calls or None)
+    if message.role in {"tool", "function"}:
+        function, identifier = message.name or None, message.tool_call_id or None
+        return ChatMessageTool(content=content, source="input", function=function, tool_call_id=identifier)
+    return ChatMessageUser(content=content, source="input")
+
+
+def _write_calls(calls: Iterable[Mapping[str, Any]], prefix: str) -> "list[ToolCall]":
+    """Return calls in Inspect's form, whose ids it requires."""
+    from inspect_ai.tool import ToolCall
+
+    written = []
+    for number, call in enumerate(calls):
+        identifier = str(call.get("id") or f"{prefix}-{number}")
+        written.append(ToolCall(id=identifier, function=call["name"], arguments=dict(call["arguments"])))
+    return written
 
 
 def write(evaluations: Iterable[Evaluation], folder: Path, *, run: Mapping[str, Any]) -> Iterator[Path]:

@@ -13,13 +13,15 @@ from typing import Any
 
 from basic_control.data.errors import InputError
 from basic_control.data.files import open_file
+from basic_control.data.messages import write_transcript
+from basic_control.data.records import Message
 from basic_control.metrics.stats.missing import UNSTATED
 from basic_control.tasks.exchange.records import (
     UNNAMED_JUDGE,
     Found,
     Recorded,
     Stated,
-    conversation,
+    Turns,
     counted,
     expected,
     first,
@@ -31,6 +33,7 @@ from basic_control.tasks.exchange.records import (
     within,
 )
 from basic_control.tasks.exchange.source import Source
+from basic_control.tasks.exchange.turns import read_calls_of_output, read_messages_of_file
 
 TOOL = "promptfoo"
 Varying = Mapping[str, set[str]]
@@ -113,11 +116,12 @@ def _recorded(
     asserted = [one.get("value") for one in objects(test.get("assert")) if one.get("type") in _ASSERTED]
     answer = asserted[0] if len(asserted) == 1 and isinstance(asserted[0], str) else ""
     question = _question(given, prompt)
+    turns = Turns(_read_sent(row), read_calls_of_output(output))
     return Recorded(
         text_of(within(test, "metadata", "id")),
         question,
         expected(first(given, _EXPECTED) or answer),
-        None if failed or output is None else text_of(output),
+        None if failed or output is None else _read_text(output),
         _scores(row),
         targets.get((name, counted(row.get("promptIdx")) or 0), name),
         text_of(test.get("suite")),
@@ -126,13 +130,27 @@ def _recorded(
         tokens_in=counted(within(response, "tokenUsage", "prompt")),
         tokens_out=counted(within(response, "tokenUsage", "completion")),
         contexts=_others(given, question, varying),
+        turns=turns if turns.is_chat or turns.calls else Turns(),
     )
+
+
+def _read_text(output: Any) -> str:
+    """Return an output's text; of calls, and of a message, only what is said."""
+    if isinstance(output, Mapping):
+        return text_of(output.get("content")) if output.get("role") else json.dumps(output, ensure_ascii=False)
+    return text_of(output)
 
 
 def _asked(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
     """Return a row's variables, and the prompt that was sent."""
     given = mapped(row.get("vars")) or mapped(within(row, "testCase", "vars"))
-    return given, conversation(within(row, "prompt", "raw"))
+    sent = _read_sent(row)
+    return given, write_transcript(sent) if sent else text_of(within(row, "prompt", "raw"))
+
+
+def _read_sent(row: Mapping[str, Any]) -> tuple[Message, ...]:
+    """Return the messages of a prompt that is a list of them, as JSON; none of a text."""
+    return read_messages_of_file(within(row, "prompt", "raw"))
 
 
 def _name(row: Mapping[str, Any]) -> str:
