@@ -24,7 +24,7 @@ class SuiteJudges:
     def missing_exams(self) -> Iterator[SuitePlan]:
         """Yield the short exams of judges that are to take one and have no passport yet."""
         plan = self.plan
-        missing = find_missing_exams(plan.suite, self._statuses(in_cascades=True))
+        missing = find_missing_exams(plan.suite, plan.judges, self._statuses(in_cascades=True))
         for settings in plan_short_exams(plan.judges, missing, store=plan.store, batch_size=plan.batch_size):
             yield from resolve(settings).suites
 

@@ -65,8 +65,8 @@ _RARE = 0.05
 class JudgeStatus:
     """Whether a judge counts at a step of a metric, in a language; `why` gives the exam's finding if not.
 
-    `measured`: it has a passport, with these rates, this contrast and, if it decides, this reliability. A judge
-    without one counts, unmeasured.
+    `measured`: it has a passport, with these rates, this contrast and, if it decides, this reliability, of so many
+    questions of each truth. A judge without one counts, unmeasured.
     """
 
     suite: str
@@ -81,6 +81,7 @@ class JudgeStatus:
     specificity: Share | None = None
     contrast: Contrast | None = None
     reliability: Reliability | None = None
+    n_of_each: int = 0
 
 
 def exams_of(unit: Metric, options: Mapping[str, Any]) -> list[str]:
@@ -108,6 +109,7 @@ def judge_statuses(
                 why="" if passport.counts else why,
                 contrast=passport.contrast,
                 reliability=passport.reliability,
+                n_of_each=passport.n_of_each,
                 **rates,
             )
         found.append(one)

@@ -75,6 +75,16 @@ class Passport:
         return reliability(truths, verdicts, shares)
 
     @property
+    def n_of_each(self) -> int:
+        """The number of questions of each truth that it was asked, whether or not it answered them."""
+        n_right = sum(map(sum, self.confusion))
+        # A split has no table: each of its questions has facts of both kinds.
+        if not n_right:
+            return self.failed.n
+        share_answered = 1 - (self.failed.share or 0.0)
+        return round(n_right / max(share_answered, 1 / self.failed.n) / len(self.labels))
+
+    @property
     def counts(self) -> bool:
         """Whether the judge counts at this step (SPEC 16)."""
         return self.contrast.shown

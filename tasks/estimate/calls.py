@@ -375,7 +375,8 @@ def short_exams(plan: Plan, own: SuitePlan, languages: Iterable[str], memory: Me
     identities = {judge.name: memory.identity("judge", judge) for judge in own.judges}
     found = PassportFinder(plan.suites, identities, open_store(plan.store))
     missing: dict[str, set[tuple[str, str]]] = {}
-    for judge, steps in find_missing_exams(own.suite, statuses_in(own, languages, found, in_cascades=True)).items():
+    statuses = statuses_in(own, languages, found, in_cascades=True)
+    for judge, steps in find_missing_exams(own.suite, own.judges, statuses).items():
         # An exam that an earlier suite takes is shared with it.
         missing[judge] = {
             (exam, language) for exam, language in steps if (judge, exam, language) not in memory.examined

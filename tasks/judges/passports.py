@@ -204,11 +204,18 @@ def statuses_in(
     return statuses
 
 
-def find_missing_exams(suite: Suite, statuses: Iterable[JudgeStatus]) -> dict[str, set[tuple[str, str]]]:
-    """Return the steps, by their exams' names, and languages in which judges of a suite lack a passport."""
+def find_missing_exams(
+    suite: Suite, judges: Iterable[Judge], statuses: Iterable[JudgeStatus]
+) -> dict[str, set[tuple[str, str]]]:
+    """Return the steps, by their exams' names, and languages in which judges of a suite lack a passport.
+
+    One of fewer questions than a judge's `exam` asks for lacks it too: the exam was raised since.
+    """
+    lengths = {judge.name: judge.exam or 0 for judge in judges}
     missing: dict[str, set[tuple[str, str]]] = {}
     for status in statuses:
+        is_enough = status.measured and status.n_of_each >= lengths.get(status.judge, 0)
         # With a user's own prompt it is another step than the short form examines.
-        if not status.measured and not suite.options(status.metric).get("prompt"):
+        if not is_enough and not suite.options(status.metric).get("prompt"):
             missing.setdefault(status.judge, set()).add((status.exam, status.language))
     return missing

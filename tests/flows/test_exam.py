@@ -16,6 +16,7 @@ from basic_control.config.reading import read
 from basic_control.data.draw import format_canonical
 from basic_control.data.exam import STEPS, edition
 from basic_control.data.labelled_sets import read_set
+from basic_control.metrics.analysis.passports import ExamResult, passports
 from basic_control.tasks.generate import items_of
 from basic_control.tasks.plan import resolve
 from tests.conftest import TOP, Run
@@ -168,6 +169,38 @@ def test_a_judge_without_a_passport_takes_a_short_form_in_the_run(run: Run, tmp_
     pages = [path for path in (latest(tmp_path) / "reports").iterdir() if path.suffix in {".md", ".html"}]
     assert len(pages) == 2
     assert all("not measured" in path.read_text(encoding="utf-8") for path in pages)
+
+
+def test_a_raised_exam_is_taken_though_a_passport_is_there(run: Run, tmp_path: Path) -> None:
+    """Two questions of each of three ratings, then six; asked for fewer again, or as many, none."""
+    with serve_openai(json.dumps({"reason": "", "rating": 2})) as server:
+        counts = [0]
+        for n in (2, 6, 6, 2):
+            words = [*arguments(server, tmp_path, name="judge-70b", exam=n)[:-2], "--data", str(answers(tmp_path))]
+            words += ["--set", "rag.factual_correctness.enabled=false", "--set", "gate=point"]
+            run(*words, flow="rag")
+            counts.append(len(server.requests))
+    (passport,) = (json.loads(path.read_text("utf-8")) for path in (tmp_path / "store" / "passports").iterdir())
+    assert [sum(row) for row in passport["confusion"]] == [6, 6, 6]
+    assert counts[1] == 6
+    # Of the easy questions the first are those of the shorter exam, whose replies are kept.
+    assert counts[1] < counts[2] <= counts[1] + 18
+    assert counts[3] == counts[4] == counts[2]
+
+
+@pytest.mark.parametrize(("failed", "n"), [(0, 4), (6, 4), (11, 4)])
+def test_questions_that_a_judge_did_not_answer_were_asked_all_the_same(failed: int, n: int) -> None:
+    """Twelve questions of three ratings, four of each, of which some had no readable reply."""
+    results = [
+        ExamResult("j", "groundedness", "en", f"i{k}", "judge_failed" if k < failed else "scored", _rated(k % 3))
+        for k in range(12)
+    ]
+    (passport,) = passports(results)
+    assert passport.n_of_each == n
+
+
+def _rated(truth: int) -> dict[str, Any]:
+    return {"pairs": [(str(truth), "2")]}
 
 
 def labelled(sheet: Path, name: str, label: Any) -> str:
