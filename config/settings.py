@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, WithJsonSchema, field_validator, model_validator
 
+from basic_control.config.about import About
 from basic_control.config.addresses import (
     ADVICE,
     holds_key,
@@ -149,6 +150,7 @@ class Rerun(Frozen):
     failed: bool = Field(default=False, description="ask judges again whose replies could not be read")
     truncated: bool = Field(default=False, description="ask again only what was truncated, with another limit")
     replies: str = Field("", description="the run whose replies are judged; no model is asked")
+    sets: tuple[str, ...] = Field((), description="what was set beside the configuration; for the manifest")
 
 
 class Settings(Frozen):
@@ -187,6 +189,7 @@ class Settings(Frozen):
     store: StoreSettings = StoreSettings()
     sandbox: Sandbox = Sandbox()
     report: Report = Report()
+    about: About = About()
     telemetry: Telemetry = Telemetry()
     batch_size: int = Field(2000, ge=1, description="items per batch, the unit of tasks and Parquet files")
     runner: Literal["local", "dask", "ray"] = Field("local", description="where tasks run")

@@ -44,14 +44,19 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
     check_baseline(plan.baseline, known, [*plan.members])
     check_rerun(plan, again)
     apart = newly_apart(plan)
-    run = open_run(plan, again, clock)  # refusals up to here leave no run behind
+    run = open_run(plan, again, clock, known["files"])  # refusals up to here leave no run behind
     event("run_started", run=run.ledger.run, suites=plan.suite_names, models=plan.configured)
     with run.recorded(plan) as ended:
         finished = run_suites(plan, identities)
         tables = finished.tables
         summary = aggregate(Cell(), plan.store, tables.items, tables.scores, monitored_suites(plan.suites))
         described = describe(plan, known, tables, summary, identities)
-        manifest: dict[str, Any] = {**run.head, "rerun": again.model_dump(), **described}
+        manifest: dict[str, Any] = {
+            **run.head,
+            "rerun": again.model_dump(),
+            "criteria": run.criteria,
+            **described,
+        }
         named = {name: manifest[name] for name in (*run.head, "configuration", "versions")}
         if apart:
             named[NEWLY_APART] = apart

@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from basic_control.tasks import sandbox
 from basic_control.tasks.compare.provenance import judge_prompts
 from basic_control.tasks.held import HeldReplies
 from basic_control.tasks.judges.cascades import join_identities
+from basic_control.tasks.judges.labels import LABELS, list_saves
 from basic_control.tasks.models.budget import RunBudget
 from basic_control.tasks.models.progress import is_deployed
 from basic_control.tasks.models.requests import store_uncut
@@ -33,8 +34,10 @@ from basic_control.tasks.runtime.storage import open_cache, open_store
 from basic_control.tasks.runtime.telemetry import ExitStatus, trace_run
 from basic_control.tasks.stage import STAGES, Ledger, recording
 from basic_control.tasks.store import manifest as manifests
+from basic_control.tasks.store.criteria import fix_criteria, hash_file
 from basic_control.tasks.store.owners import owner
 from basic_control.tasks.store.repair import list_answered_calls
+from basic_control.tasks.store.runs import RESULTS
 from basic_control.tasks.store.tables import Damaged
 
 _log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger
@@ -169,6 +172,7 @@ def describe(
         "sandbox": layers_of(plan),
         "commit": manifests.commit(),
         "missing": dict(identities.missing),
+        "labels": list_saves(Path(plan.store.runs) / LABELS, plan.declared),
         "tables": {name: [one.as_dict() for one in refs] for name, refs in listed.items()},
         "requests": counts_of(tables),
         "query_span_s": round(compute_span_s(tables.queries), 4),
@@ -177,12 +181,13 @@ def describe(
 
 @dataclass(frozen=True, slots=True)
 class OpenedRun:
-    """A started run: its folder, its start, the ledger of its stages, and when its clock was set."""
+    """A started run: its folder, its start, the ledger of its stages, when its clock was set, its criteria."""
 
     folder: Path
     started: datetime
     ledger: Ledger
     clock: float
+    criteria: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def head(self) -> dict[str, str]:
@@ -211,11 +216,17 @@ class OpenedRun:
     def close(self, manifest: Mapping[str, Any], reports: Sequence[str | Path]) -> None:
         """Record in the manifest that the run has ended, and its reports."""
         named = [str(Path(path).relative_to(self.folder)) for path in reports]
-        manifests.write(self.folder, {**manifest, "status": "completed", **self.taken(), "reports": named})
+        digests = {RESULTS: hash_file(self.folder / RESULTS)}
+        ended = {"status": "completed", **self.taken(), "reports": named, "digests": digests}
+        manifests.write(self.folder, {**manifest, **ended})
 
 
-def open_run(plan: Plan, again: Rerun, clock: float | None = None) -> OpenedRun:
-    """Start a run or continue an unfinished one, and record it in its manifest; `clock`: its monotonic start time.
+def open_run(
+    plan: Plan, again: Rerun, clock: float | None = None, files: Mapping[str, Sequence[str]] | None = None
+) -> OpenedRun:
+    """Start a run or continue an unfinished one, and record it and its criteria before anything is asked.
+
+    `clock` is its monotonic start time, `files` the digests of each suite's data.
 
     Raises:
         InputError: the folder cannot be created, or there is no such run.
@@ -226,7 +237,7 @@ def open_run(plan: Plan, again: Rerun, clock: float | None = None) -> OpenedRun:
         earlier = settings_of(plan.store.runs, again.resume)[1]
         started = datetime.fromisoformat(earlier["started"])
         # Until the finished run has ended again, prune must still see which tables it needs.
-        kept = {key: earlier[key] for key in ("tables",) if key in earlier}
+        kept = {key: earlier[key] for key in ("tables", "criteria") if key in earlier}
     else:
         started = datetime.now(UTC).astimezone()
         folder = run_folder(Path(plan.store.runs), started)
@@ -240,7 +251,9 @@ def open_run(plan: Plan, again: Rerun, clock: float | None = None) -> OpenedRun:
         before = settings_of(plan.store.runs, again.of)[1]
         restore(plan.store, before)
         ledger.recorded = store_uncut(open_store(plan.store), before)
-    opened = OpenedRun(folder, started, ledger, time.monotonic() if clock is None else clock)
+    fixed = datetime.now(UTC).astimezone().isoformat() if again.resume else started.isoformat()
+    kept["criteria"] = fix_criteria(folder, fixed, plan.configuration, files or {}, kept.get("criteria"))
+    opened = OpenedRun(folder, started, ledger, time.monotonic() if clock is None else clock, kept["criteria"])
     begun = {"schema": manifests.SCHEMA, **opened.head, "status": "running", "owner": owner()}
     manifests.write(folder, {**begun, "configuration": plan.configuration, "rerun": again.model_dump(), **kept})
     return opened

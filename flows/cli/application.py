@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MORE, HIDDEN = "More", "hidden"
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "": {
-        "init": "evaluate",
+        "init": "init",
         "run": "evaluate",
         "compare": "compare",
         "gate": "compare",
@@ -31,6 +31,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "exam": "evaluate",
     },
     MORE: {
+        "audit": "audit",
         "label": "label",
         "rejudge": "rejudge",
         "baseline": "baseline",

@@ -15,6 +15,7 @@ FOREIGN = (".yaml", ".yml", ".json", ".csv", ".jsonl")
 _CLOSE = 0.8
 """How alike a name is to the one that was meant; cyclopts' own 0.6 takes --threshold for --fresh."""
 _KEYS = [
+    "about",
     "allow_different",
     "baseline",
     "batch_size",

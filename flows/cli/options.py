@@ -31,6 +31,8 @@ SHIPPED = ", ".join(sorted(f"config/{path.name}" for path in CONFIG.glob("*.yaml
 SUITES = sorted(path.stem for path in (CONFIG / "suites").glob("*.yaml"))
 RUNS = Path("artifacts/runs")
 """The default folder of runs; completion does not wait for a configuration."""
+_PLACES = ("store.", "report.")
+"""Keys that change no result, and are not recorded as set."""
 AGAIN = Group("Repeat an earlier run; everything else comes from the caches", sort_key=2)
 
 
@@ -413,6 +415,7 @@ def choose(
         "model": given.only_model,
         "failed": given.only_failed,
         "truncated": given.only_truncated,
+        "sets": [text for text in sets if not text.startswith(_PLACES)],
     }
     if given.run or given.resume is not None:
         settings, earlier = _earlier(only, given, sets)

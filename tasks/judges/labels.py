@@ -10,7 +10,9 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from statistics import fmean
@@ -393,11 +395,37 @@ def keep(
             for at, given, chance in labels.rows.rows()
         ]
         path = _file(folder, group, criterion)
-        write_json(
-            path, {**dict(zip(GROUP, group, strict=True)), "drawn": labels.drawn, "of": names, "labelled": labelled}
-        )
+        document = {"drawn": labels.drawn, "of": names, "labelled": labelled, "saved": _add_save(path, labelled)}
+        write_json(path, {**dict(zip(GROUP, group, strict=True)), **document})
         paths.append(path)
     return paths
+
+
+def _add_save(path: Path, labelled: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return when labels were saved to a file and how many, with the save that is due; equal ones add none."""
+    saves: list[Mapping[str, Any]] = []
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        saves = [*json.loads(path.read_text(encoding="utf-8"))["saved"]]
+    digest = hashlib.sha256(format_canonical(labelled).encode()).hexdigest()
+    if saves and saves[-1].get("sha256") == digest:
+        return saves
+    now = datetime.now(UTC).astimezone().isoformat(timespec="seconds")
+    return [*saves, {"at": now, "n": len(labelled), "sha256": digest}]
+
+
+def list_saves(folder: Path, suites: Sequence[Suite]) -> list[dict[str, Any]]:
+    """Return, for each file of people's labels that suites may go by, its suite, model, metric and saves."""
+    criteria, entries = criteria_of(suites), []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            suite, model, metric = (str(stored[name]) for name in GROUP)
+            saves = [*stored.get("saved", ())]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            continue  # whoever reads the labels themselves says so
+        if path == _file(folder, (suite, model, metric), criteria.get((suite, metric), "")):
+            entries.append({"suite": suite, "model": model, "metric": metric, "saved": saves})
+    return entries
 
 
 def files_of(folder: Path, suite: str, metric: str, criterion: str) -> Iterator[Mapping[str, Any]]:

@@ -84,9 +84,10 @@ def still(
     section: str,
     form: bool = False,
     script: str = "",
+    sheet: str = STYLES,
     **values: Any,
 ) -> str:
-    """Return a page without a network: only its own style sheets, and its `script`, if any, are allowed.
+    """Return a page without a network: only its own style `sheet`, and its `script`, if any, are allowed.
 
     Its `t` formats the phrases of a section. A `form` may post to its own server.
     """
@@ -94,7 +95,7 @@ def still(
     def t(name: str, /, **gaps: object) -> str:
         return say(f"{section}.{name}", **gaps)
 
-    style, digest = inlined(read(STYLES))
+    style, digest = inlined(read(sheet))
     run, hashed = inlined(read(script)) if script else (Markup(), "")
     allowed = policy(digest, hashed, "'self'" if form else "'none'")
     own = {"t": t, "language": current(), "style": style, "policy": allowed, "script": run}

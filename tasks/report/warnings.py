@@ -68,17 +68,22 @@ def group_notes(notes: Iterable[Note]) -> list[Topic]:
     return sorted(topics, key=lambda topic: topic.first.kind != "warn")
 
 
-def notes(results: Results, verdict: RunVerdict, plan: Plan, data: ReportData | None = None) -> list[Note]:
-    """Return the run's notes, most important first, without duplicates; with `data`, those from its tables too."""
+def notes(
+    results: Results, verdict: RunVerdict, plan: Plan | None = None, data: ReportData | None = None
+) -> list[Note]:
+    """Return the run's notes, most important first, without duplicates.
+
+    With its `plan` also those that say what to set, with `data` those from its tables.
+    """
     headlines = headlines_of(verdict.models)
     sentences = [
         *_against(results.baseline),
         *_of_run(results, verdict),
-        *_of_truncation(headlines, plan, str(results.run.get("run", ""))),
-        *_of_templates(headlines, plan),
+        *(_of_truncation(headlines, plan, str(results.run.get("run", ""))) if plan else ()),
+        *(_of_templates(headlines, plan) if plan else ()),
         *_of_packages(headlines),
         *_of_silence(headlines),
-        *_of_budget(results, verdict, plan),
+        *(_of_budget(results, verdict, plan) if plan else ()),
         *(
             Note(warning.text, judge=True, topic="judges")
             for warning in passports.warnings(headlines, results.judged)
@@ -87,9 +92,15 @@ def notes(results: Results, verdict: RunVerdict, plan: Plan, data: ReportData | 
         *_of_tables(data),
         *_prices(results.spending),
         *_of_small_counts(headlines),
-        *(Note(line, "info", topic="rows") for line in (*expected_lines(plan), *apart_lines(plan, results.run))),
+        *(_of_rows(results, plan) if plan else ()),
     ]
     return list({note.text: note for note in sentences}.values())
+
+
+def _of_rows(results: Results, plan: Plan) -> Iterator[Note]:
+    """Yield what is said of rows before they are asked."""
+    for line in (*expected_lines(plan), *apart_lines(plan, results.run)):
+        yield Note(line, "info", topic="rows")
 
 
 def _against(baseline: BaselineComparison | None) -> Iterator[Note]:

@@ -35,7 +35,7 @@ OTHERS = {
     "prefect": "Prefect's own; tests/basic_control/test_wheel.py starts them",
 }
 """Commands of others that pages show, and why they are not run here."""
-TRIED = {"compare", "label", "baseline", "runs", "store", "schema"}
+TRIED = {"audit", "compare", "label", "baseline", "runs", "store", "schema"}
 """Ours that ask no model and start no server: run in the folder of a finished evaluation."""
 MODEL = {"provider": "python", "function": "app.py:answer"}
 APP = '''

@@ -59,6 +59,7 @@ def test_the_help_has_two_groups_in_an_order_that_begins_where_users_do(
     assert names == [
         ["init", "run", "compare", "gate", "view", "show", "demo", "exam"],
         [
+            "audit",
             "label",
             "rejudge",
             "baseline",

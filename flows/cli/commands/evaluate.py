@@ -1,4 +1,4 @@
-"""What asks models: `run` and `exam`; and how to begin: `demo` and `init`."""
+"""What asks models: `run`, `exam` and `demo`."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from basic_control.data.commands import TOP, format_command
 from basic_control.data.errors import InputError, plural
 from basic_control.data.exits import Exit
-from basic_control.flows.cli.console import complain, say, show, written
+from basic_control.flows.cli.console import complain, say, show
 from basic_control.flows.cli.evaluating import evaluate, show_outcome
 from basic_control.flows.cli.options import (
     UNGIVEN,
@@ -155,54 +155,3 @@ def demo(*, folder: Folder = "basic-control-demo", language: str = "en") -> int:
     following = phrase("screen.demo_next", language, command=format_command("run config/ollama.yaml"))
     show(phrase("screen.demo", language), following)
     return outcome.exit_code
-
-
-def init(
-    folder: Folder = ".",
-    /,
-    *,
-    kind: str = "",
-    foreign: Annotated[str, Parameter(name="--from", metavar="FILE")] = "",
-) -> int:
-    """Write a commented evaluation of your own with ten rows, and say what it would ask.
-
-    Args:
-        folder: where eval.yaml and its rows are written (default: this one)
-        kind: another one than questions with answers: a folder of config/init, such as chat, tools or choice
-        foreign: convert another tool's file, such as promptfooconfig.yaml; nothing of it is run
-    """
-    from basic_control.flows.cli.estimate import show_estimate
-
-    if foreign:
-        from basic_control.flows.cli.moving import move
-
-        if kind:
-            raise InputError("--kind and --from: found two beginnings, expected one.")
-        return move(Path(foreign), Path(folder))
-    there = Path(folder)
-    shipped = TOP / "config" / "init"
-    if kind:
-        kinds = sorted(path.name for path in shipped.iterdir() if path.is_dir())
-        if kind not in kinds:
-            raise InputError(f"--kind: found {kind!r}, expected one of {', '.join(kinds)}.")
-        shipped = shipped / kind
-    # A folder holds one evaluation: its configuration, then its rows.
-    sources = sorted(
-        (path for path in shipped.iterdir() if path.is_file()), key=lambda path: path.suffix != ".yaml"
-    )
-    files = [there / source.name for source in sources]
-    if found := [file for file in files if file.exists()]:
-        raise InputError(f"{found[0]}: already exists; name another folder: init FOLDER.")
-    data = as_yaml(files[1].as_posix())  # paths are relative to the folder where a run starts
-    try:
-        there.mkdir(parents=True, exist_ok=True)
-        for source, file in zip(sources, files, strict=True):
-            text = source.read_text(encoding="utf-8")
-            file.write_text(text.replace(f"data: {files[1].name}", f"data: {data}"), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{there}: cannot be written ({error.strerror}); name another folder.") from error
-    written(files)
-    settings, _ = choose("", RunOptions(config=str(files[0])))
-    code = show_estimate(settings)
-    show(f"Next: {format_command(f'run {files[0]}')}")
-    return code

@@ -13,7 +13,7 @@ from rich.filesize import decimal as amount
 from basic_control.data.errors import InputError, plural
 from basic_control.data.exits import Exit
 from basic_control.flows.cli.console import show
-from basic_control.flows.cli.options import USUAL, Where
+from basic_control.flows.cli.options import RUN, USUAL, Where
 
 if TYPE_CHECKING:
     from basic_control.config.settings import StoreSettings
@@ -91,8 +91,14 @@ def list_(*, where: Where = USUAL) -> None:
     replies.close()
 
 
-def verify(*, where: Where = USUAL) -> int:
-    """Check every table, every run and every reply; the exit code is 1 if something is damaged."""
+def verify(name: Annotated[str, Parameter(name="RUN"), RUN] = "", /, *, where: Where = USUAL) -> int:
+    """Check every table, every run and every reply; the exit code is 1 if something is damaged.
+
+    Args:
+        name: only this run: its documents and tables, against the hashes that it holds and those of its audit
+    """
+    if name:
+        return _verify_run(name, where)
     from basic_control.tasks.runtime.storage import cache_url
     from basic_control.tasks.store.databases import hide_password
     from basic_control.tasks.store.inventory import faults_of_run
@@ -123,6 +129,24 @@ def verify(*, where: Where = USUAL) -> int:
         f"checked: {plural(len(found), 'fault') if found else 'no faults'}."
     )
     return Exit.FAILED if found else Exit.PASSED
+
+
+def _verify_run(name: str, where: Where) -> int:
+    """Check one run, print the hashes of its documents, and return the exit code."""
+    from basic_control.tasks.store.runs import find_last
+    from basic_control.tasks.store.seals import find_faults, hash_documents
+    from basic_control.tasks.store.tables import Store
+
+    run = find_last(name, where.runs)
+    root = where.root or str((run.configuration.get("store") or {}).get("root") or "")
+    faults = [*find_faults(run, Store(root))]
+    for document, digest in hash_documents(run.folder).items():
+        show(f"{digest}  {document}")
+    for fault in faults:
+        show(f"DAMAGED  {fault}")
+    counted = plural(len(faults), "fault") if faults else "no faults"
+    show(f"Run {run.name}: {plural(len(run.digests), 'table')} and its documents checked: {counted}.")
+    return Exit.FAILED if faults else Exit.PASSED
 
 
 def prune(

@@ -1,0 +1,142 @@
+"""The page about a run for those who answer for it: one sheet of A4 as HTML, and the same as Markdown.
+
+It is read and signed apart from everything else, so that lists are cut until all of it fits the sheet.
+"""
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from math import ceil
+from pathlib import Path
+
+from basic_control.tasks.report.attestation import state_result
+from basic_control.tasks.report.audit_run import AuditedRun, Detail, Section
+from basic_control.tasks.report.audit_sections import PARTS
+from basic_control.tasks.report.conclusion import conclusion
+from basic_control.tasks.report.language import say, speaking
+from basic_control.tasks.report.pages import still
+from basic_control.tasks.report.tables import Table
+from basic_control.tasks.report.text import plain
+from basic_control.tasks.store.runs import Run, results
+from basic_control.tasks.store.seals import AUDIT, STATEMENT, hash_documents
+from basic_control.tasks.store.tables import write_atomically, write_json
+
+_CHARACTERS = (400, 300, 200, 120, 80)
+"""The longest text of others, such as a purpose, from the most to the least detail."""
+_ENTRIES = 24
+"""The most entries of a list, however much room there is."""
+_TITLE, _VERDICT = Detail(1, 110), Detail(1, 260)
+# Measured in Chromium with the widest of usual fonts, DejaVu Sans, which fewest characters of fit.
+_SHEET = 79.0
+"""The lines of text that a sheet has room for between its head and its signatures."""
+_WIDTH, _CELL = 104, 18
+"""The characters of a line, and of a line of a table's cell."""
+_GAP, _FRAME, _BLANK_LINE = 0.45, 1.12, 1.35
+"""In lines: the space around a section, a line of a table, a line to write on."""
+_SIGNERS = 2
+_BLANK = "_" * 40
+
+
+def fit_sections(run: AuditedRun) -> list[Section]:
+    """Return a run's sections in as much detail as one sheet holds."""
+    sections, room, characters = list[Section](), 0.0, 0
+    for characters in _CHARACTERS:
+        sections = [part.build(run, Detail(1, characters)) for part in PARTS]
+        room = _SHEET - sum(map(measure_section, sections))
+        if room >= 0:
+            break
+    # Each list grows by an entry in turn, while there is room.
+    for entries in range(2, _ENTRIES + 1):
+        for number, part in enumerate(PARTS):
+            section = part.build(run, Detail(entries, characters))
+            growth = measure_section(section) - measure_section(sections[number])
+            if growth <= room:
+                sections[number] = section
+                room -= growth
+    return sections
+
+
+def measure_section(section: Section) -> float:
+    """Return how many lines of the sheet a section takes."""
+    height = measure_table(section.table)
+    for label, text in section.lines:
+        height += count_lines(f"{label}: {text}", _WIDTH) if text else _BLANK_LINE
+    # Its title stands beside it, and may be broken once.
+    return max(2.0, height) + _GAP
+
+
+def measure_table(table: Table | None) -> float:
+    """Return how many lines of the sheet a table takes, with what stands below it."""
+    if table is None:
+        return 0.0
+    broken = [number for number, column in enumerate(table.columns) if not (column.numeric or column.unbroken)]
+    height = 2.0 if any(count_lines(table.columns[number].name, _CELL) > 1 for number in broken) else 1.0
+    for row in table.rows:
+        height += max(count_lines(row[number], _CELL) for number in broken)
+    return _FRAME * height + bool(table.caption)
+
+
+def count_lines(text: str, width: int) -> int:
+    """Return the lines that a text takes; characters of East Asia are twice as wide."""
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    return ceil((len(text) + wide) / width)
+
+
+def list_heads(run: AuditedRun) -> tuple[str, str, str]:
+    """Return the lines above the sections: the title, the run, the verdict."""
+    name = (run.configuration.get("report") or {}).get("name")
+    title = f"{say('audit.title')}: {name}" if name else say("audit.title")
+    verdict = conclusion(run.verdict, run.results.baseline)
+    return _TITLE.cut(title), say("audit.of_run", run=run.name), _VERDICT.cut(verdict)
+
+
+def write_audit(source: Run, folder: Path | None, language: str) -> tuple[AuditedRun, list[Path]]:
+    """Write the page of a run in both forms and its statement, to a folder (default: its own); return the paths.
+
+    Raises:
+        InputError: the results are not there, or the files cannot be written.
+    """
+    measured, verdict = results(source, whole=True)
+    hashes = hash_documents(source.folder)
+    run = AuditedRun(source.name, source.folder, source.manifest, measured, verdict, hashes)
+    target = folder or source.folder / AUDIT
+    with speaking(language):
+        texts = {"audit.html": compose_html(run), "audit.md": compose_markdown(run)}
+    paths = [write_atomically(target / name, text) for name, text in texts.items()]
+    return run, [*paths, write_json(target / STATEMENT, state_result(run), indent=2)]
+
+
+def compose_html(run: AuditedRun) -> str:
+    """Return the page: one sheet when printed."""
+    title, name, verdict = list_heads(run)
+    values = {"title": title, "run": name, "verdict": verdict, "sections": fit_sections(run)}
+    outcome = conclusion(run.verdict, run.results.baseline).outcome
+    return still("audit.html.j2", section="audit", sheet="audit.css", outcome=outcome, signers=_SIGNERS, **values)
+
+
+def compose_markdown(run: AuditedRun) -> str:
+    """Return the page as Markdown."""
+    title, name, verdict = list_heads(run)
+    lines = [f"# {plain(title)}", "", plain(name), "", f"**{plain(verdict)}**", ""]
+    for section in fit_sections(run):
+        lines += [f"## {plain(section.title)}", "", *_write_section(section)]
+    lines += [f"## {say('audit.signatures')}", ""]
+    blanks = [(say(f"audit.{field}"), "") for field in ("name", "role", "date", "signature")]
+    for _ in range(_SIGNERS):
+        lines += _write_lines(blanks)
+    return "\n".join(lines)
+
+
+def _write_section(section: Section) -> Iterator[str]:
+    if section.table is not None:
+        yield from (*section.table.markdown(), "")
+        if section.table.caption:
+            yield from (plain(section.table.caption), "")
+    yield from _write_lines(section.lines)
+
+
+def _write_lines(lines: Sequence[tuple[str, str]]) -> Iterator[str]:
+    for label, text in lines:
+        head = f"**{plain(label)}:** " if label else ""
+        yield f"- {head}{plain(text) or _BLANK}"
+    if lines:
+        yield ""

@@ -1,0 +1,107 @@
+"""What an audit page is made of: a finished run as it is read for the page, and the page's sections."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from basic_control.data.characters import make_visible
+from basic_control.data.commands import format_command
+from basic_control.metrics.analysis.results import Results
+from basic_control.metrics.analysis.verdict import RunVerdict
+from basic_control.tasks.report.language import say
+from basic_control.tasks.report.tables import Table
+from basic_control.tasks.report.text import clipped
+
+NAME = 40
+"""Characters of a name on the page."""
+_RUNS = "artifacts/runs"
+
+Lines = list[tuple[str, str]]
+"""Lines of a section, each with a label, '' for none; an empty line with a label is to be filled by hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedRun:
+    """A finished run as its page reads it; `hashes` are the SHA-256 of files in its folder, by name."""
+
+    name: str
+    folder: Path
+    manifest: Mapping[str, Any]
+    results: Results
+    verdict: RunVerdict
+    hashes: Mapping[str, str]
+
+    @property
+    def configuration(self) -> Mapping[str, Any]:
+        """The configuration that it ran with."""
+        return self.manifest["configuration"]
+
+    @property
+    def suites(self) -> Sequence[Mapping[str, Any]]:
+        """The declarations of its suites."""
+        return [suite for suite in self.configuration.get("suites", ()) if isinstance(suite, Mapping)]
+
+    @property
+    def models(self) -> Sequence[Mapping[str, Any]]:
+        """The entries of its models."""
+        return [model for model in self.configuration.get("models", ()) if isinstance(model, Mapping)]
+
+    def facts(self, key: str) -> Mapping[str, Any]:
+        """Return a mapping of the manifest, empty if the run was made before it was recorded."""
+        value = self.manifest.get(key)
+        return value if isinstance(value, Mapping) else {}
+
+    def command(self, words: str) -> str:
+        """Return a command about the run, with the folder of runs that it needs."""
+        runs = self.folder.parent
+        settings = "" if str(runs) == _RUNS else f" --set store.runs={runs}"
+        return format_command(f"{words}{settings}")
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """How much the page shows: entries of a list, and characters of a text that somebody else wrote."""
+
+    entries: int
+    characters: int
+
+    def cut(self, text: object) -> str:
+        """Return a text on one line of at most so many characters."""
+        return clipped(" ".join(make_visible(text).split()), self.characters)
+
+    def choose(self, lines: Lines) -> Lines:
+        """Return the first lines, and how many more there are."""
+        extra = len(lines) - self.entries
+        if extra <= 0:
+            return lines
+        return [*lines[: self.entries], ("", say("audit.further", n=extra))]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the page: its table, if any, and its lines."""
+
+    title: str
+    lines: Sequence[tuple[str, str]] = ()
+    table: Table | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What makes a section of any run, in more or less detail: its title's phrase, its lines and its table."""
+
+    name: str
+    write: Callable[[AuditedRun, Detail], Lines] | None = None
+    tabulate: Callable[[AuditedRun, Detail], Table] | None = None
+
+    def build(self, run: AuditedRun, detail: Detail) -> Section:
+        """Return the section of a run."""
+        table = self.tabulate(run, detail) if self.tabulate else None
+        lines = self.write(run, detail) if self.write else []
+        return Section(say(f"audit.{self.name}"), lines, table)
+
+
+def cut_name(name: object) -> str:
+    """Return a name on one line, short enough for a cell."""
+    return clipped(" ".join(make_visible(name).split()), NAME)

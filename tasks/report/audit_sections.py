@@ -1,0 +1,243 @@
+"""What an audit page says, section by section: from a run's manifest and its results, nothing computed anew."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from basic_control.data.documents import METHODOLOGY
+from basic_control.metrics.analysis.judged import JudgeStatus
+from basic_control.metrics.analysis.slices import Slice
+from basic_control.metrics.stats.intervals import Share
+from basic_control.tasks.report.audit_deviations import find_deviations, format_time
+from basic_control.tasks.report.audit_run import AuditedRun, Detail, Lines, Part, cut_name
+from basic_control.tasks.report.audit_tables import find_sample, is_generated, tabulate_data, tabulate_scores
+from basic_control.tasks.report.conclusion import differences
+from basic_control.tasks.report.language import say, say_reason
+from basic_control.tasks.report.passports import panel
+from basic_control.tasks.report.regressions import details, headline
+from basic_control.tasks.report.text import around, clipped, duration, estimated, listed, percent, written
+from basic_control.tasks.report.warnings import notes
+from basic_control.tasks.report.words import asked, cost_lines, headlines_of
+
+ABOUT = ("purpose", "owner", "decision", "population")
+"""What a configuration says of itself under `about`, in the order of the page; the licence is with the data."""
+_ANSWERS = ("pass", "fail", "undecided", "error", "none")
+_SETTINGS = ("temperature", "seed", "max_tokens")
+_DIGITS, _RULES = 16, 240
+
+
+def list_answers(run: AuditedRun, _: Detail) -> Lines:
+    """Return which models the criteria let pass, and which not."""
+    by_answer: dict[str, list[str]] = {}
+    for model in run.verdict.models:
+        # A regression may be of any of them: no model passes beside it.
+        answer = "fail" if "regressed" in run.verdict.changes else model.verdict
+        by_answer.setdefault(answer, []).append(cut_name(model.model))
+    return [(say(f"audit.may_{answer}"), listed(by_answer[answer])) for answer in _ANSWERS if answer in by_answer]
+
+
+def list_targets(run: AuditedRun, detail: Detail) -> Lines:
+    """Return what was tested, each model with its identity and settings, and when."""
+    lines: Lines = []
+    configured = {model["name"] for model in run.models}
+    for model in run.models:
+        lines.append((cut_name(model["name"]), _describe_model(run, model)))
+    # Replies that came with the data have a target's name, and no model.
+    responders = dict.fromkeys(suite.get("responses_of") for suite in run.suites)
+    for name in responders:
+        if name and name not in configured:
+            lines.append((cut_name(name), say("audit.given")))
+    start = datetime.fromisoformat(str(run.manifest["started"]))
+    end = start + timedelta(seconds=float(run.manifest.get("wall_s") or 0.0))
+    dates = say("audit.dates", start=format_time(start), end=format_time(end))
+    return [*detail.choose(lines), ("", f"{dates} {asked(run.facts('requests'))}")]
+
+
+def _describe_model(run: AuditedRun, model: Mapping[str, Any]) -> str:
+    identity = run.facts("identities").get(model["name"]) or {}
+    name = identity.get("model") or model.get("model") or ""
+    facts = [f"{model.get('provider', '')} {cut_name(name)}".strip()]
+    digest = str(identity.get("digest") or "")
+    if digest:
+        facts.append(say("audit.digest", digest=digest[:_DIGITS]))
+    facts += [f"{key} {model[key]}" for key in _SETTINGS if model.get(key) is not None]
+    if model.get("system"):
+        facts.append(say("audit.system", text=cut_name(model["system"])))
+    return ", ".join(facts)
+
+
+def list_about(run: AuditedRun, detail: Detail) -> Lines:
+    """Return what the run is for and who answers for it; what is not stated is an empty line."""
+    about = run.configuration.get("about") or {}
+    return [(say(f"audit.{key}"), detail.cut(about.get(key) or "")) for key in ABOUT]
+
+
+def list_populations(run: AuditedRun, _: Detail) -> Lines:
+    """Return of which suites the score is about these questions, and of which about questions like these."""
+    by_kind: dict[str, list[str]] = {}
+    for suite in run.suites:
+        is_drawn = is_generated(suite) or find_sample(suite).get("method") == "random"
+        kind = "audit.like" if is_drawn else "audit.these"
+        by_kind.setdefault(kind, []).append(cut_name(suite["name"]))
+    return [("", say(kind, suites=listed(names))) for kind, names in by_kind.items()]
+
+
+def list_criteria(run: AuditedRun, detail: Detail) -> Lines:
+    """Return by what the scores decide, when that was fixed, and what was changed between runs."""
+    gate = str(run.configuration.get("gate") or "point")
+    lines: Lines = [("", say("audit.rule", gate=say(f"page.gate_{gate}")))]
+    metrics = []
+    for suite in run.suites:
+        names = [_describe_metric(name, options) for name, options in (suite.get("metrics") or {}).items()]
+        metrics.append(f"{cut_name(suite['name'])}: {', '.join(names)}")
+    lines.append((say("audit.metrics"), detail.cut("; ".join(metrics))))
+    criteria = run.facts("criteria")
+    if not criteria:
+        return [*lines, ("", say("audit.not_fixed"))]
+    fixed = {"fixed": format_time(criteria["fixed"]), "digest": criteria["sha256"]}
+    lines.append(("", say("audit.fixed", file=criteria["file"], **fixed)))
+    if not criteria["n_earlier"] and not criteria["changes"]:
+        return [*lines, ("", say("audit.first_look"))]
+    names = [cut_name(name) for name in reversed(criteria["earlier"])]
+    since = format_time(criteria["since"])
+    lines.append(("", say("audit.looks", n=criteria["n_earlier"], names=listed(names or ["–"]), since=since)))
+    changes: Lines = []
+    for change in reversed(criteria["changes"]):
+        values = {key: cut_name(change[key]) for key in ("key", "before", "after", "run")}
+        changes.append(("", say("audit.change", at=format_time(change["at"]), **values)))
+    return [*lines, *detail.choose(changes)]
+
+
+def _describe_metric(name: str, options: Mapping[str, Any]) -> str:
+    """Return a metric with its criterion in words, if it has one."""
+    criterion = options.get("criteria")
+    return f"{name} '{clipped(str(criterion), 2 * _DIGITS)}'" if criterion else name
+
+
+def list_differences(run: AuditedRun, detail: Detail) -> Lines:
+    """Return which models differ."""
+    sentences = differences(run.verdict.models, run.results.compared)
+    return detail.choose([("", detail.cut(sentence)) for sentence in sentences])
+
+
+def list_slices(run: AuditedRun, detail: Detail) -> Lines:
+    """Return the slices, the worst first."""
+    lines: Lines = []
+    for row in sorted(run.results.compared.slices, key=_rank_slice):
+        label = (
+            f"{cut_name(row.suite)}, {cut_name(row.model)}: {cut_name(row.column)} = {cut_name(row.text or '–')}"
+        )
+        figures = {"score": estimated(row.score), "n": row.n, "others": percent(row.elsewhere)}
+        lines.append((label, say("audit.slice", **figures)))
+    return detail.choose(lines) or [("", say("audit.no_slices"))]
+
+
+def _rank_slice(row: Slice) -> float:
+    return 2.0 if row.score.mean is None else row.score.mean
+
+
+def list_changes(run: AuditedRun, detail: Detail) -> Lines:
+    """Return how the run compares with its baseline: the worst first, then what differs."""
+    baseline = run.results.baseline
+    if not baseline:
+        return [("", say("audit.no_baseline"))]
+    lines: Lines = [("", detail.cut(sentence)) for sentence in headline(baseline)]
+    return lines + detail.choose([("", detail.cut(sentence)) for sentence in details(baseline)])
+
+
+def list_judges(run: AuditedRun, detail: Detail) -> Lines:
+    """Return the judges with their measured errors, whether they count, and how far they agree."""
+    judged, lines = run.results.judged, list[tuple[str, str]]()
+    for name, identity in run.facts("judge_identities").items():
+        facts = [str(identity[key]) for key in ("provider", "model") if identity.get(key)]
+        lines.append((cut_name(name), " ".join(facts)))
+    if not lines:
+        return [("", say("audit.no_judges"))]
+    lines += [("", detail.cut(sentence)) for sentence in panel(headlines_of(run.verdict.models), judged)]
+    for metric, agreement in judged.agreement.items():
+        if agreement.alpha is not None:
+            lines.append((metric, say("audit.alpha", alpha=written(f"{agreement.alpha:.2f}"))))
+    # One exam serves several suites and metrics.
+    errors: dict[str, str] = {}
+    for status in judged.statuses:
+        errors[f"{cut_name(status.judge)}, {status.exam} ({status.language})"] = describe_errors(status)
+    return [*detail.choose(lines), *detail.choose([*errors.items()])]
+
+
+def describe_errors(status: JudgeStatus) -> str:
+    """Return what a judge's exam showed at a step, and whether it counts there."""
+    if not status.measured or status.sensitivity is None or status.specificity is None:
+        return say("audit.unmeasured")
+    sensitivity, specificity = format_share(status.sensitivity), format_share(status.specificity)
+    errors = say("audit.errors", sensitivity=sensitivity, specificity=specificity)
+    return errors if status.counts else f"{errors}; {say('audit.left_out', why=say_reason(status.why))}"
+
+
+def format_share(share: Share) -> str:
+    """Return k of n with its interval, such as 8/8 (68% – 100%)."""
+    return f"{share.k}/{share.n} ({around(share.interval)})"
+
+
+def list_repeats(run: AuditedRun, detail: Detail) -> Lines:
+    """Return how far repeated answers agree."""
+    lines: Lines = []
+    for row in run.results.repeats:
+        figures = {"k": row.k, "n": row.n_items, "agreement": estimated(row.agreement)}
+        lines.append((f"{cut_name(row.suite)}, {cut_name(row.model)}", say("audit.repeated", **figures)))
+    return detail.choose(lines) or [("", say("audit.not_repeated"))]
+
+
+def list_deviations(run: AuditedRun, detail: Detail) -> Lines:
+    """Return what departs from one run of the configuration as it is written."""
+    lines: Lines = [("", detail.cut(sentence)) for sentence in find_deviations(run)]
+    return detail.choose(lines) or [("", say("audit.no_deviation"))]
+
+
+def list_limits(run: AuditedRun, detail: Detail) -> Lines:
+    """Return what to know before relying on the run, and what was left out."""
+    lines: Lines = []
+    for note in notes(run.results, run.verdict):
+        lines.append(("", f"{detail.cut(note.text.removesuffix('.'))}."))
+    return [*detail.choose(lines), ("", say("audit.always"))]
+
+
+def list_makers(run: AuditedRun, _: Detail) -> Lines:
+    """Return the versions of the program, of the method and of the rules that scored; cost and time."""
+    versions = run.facts("versions")
+    rules = ", ".join(f"{name} {version}" for name, version in run.facts("verifiers").items())
+    figures = {
+        "version": versions.get("basic-control", "–"),
+        "commit": str(run.manifest.get("commit") or "–")[:_DIGITS],
+        "python": versions.get("python", "–"),
+        "method": run.manifest.get(METHODOLOGY, "–"),
+    }
+    costs = [*cost_lines(run.results.spending)] or [say("audit.no_price")]
+    time = say("screen.took", time=duration(run.manifest.get("wall_s")))
+    program = say("audit.versions", rules=clipped(rules or "–", _RULES), **figures)
+    return [("", program), ("", f"{costs[0]} {time}")]
+
+
+def list_hashes(run: AuditedRun, _: Detail) -> Lines:
+    """Return the files that the page speaks of, by their hashes, and the command that checks them."""
+    lines: Lines = [*run.hashes.items()]
+    return [*lines, (say("audit.verify"), run.command(f"store verify {run.name}"))]
+
+
+PARTS: Sequence[Part] = (
+    Part("release", list_answers),
+    Part("tested", list_targets),
+    Part("purpose_head", list_about),
+    Part("question", list_populations),
+    Part("criteria", list_criteria),
+    Part("data", tabulate=tabulate_data),
+    Part("results", list_differences, tabulate_scores),
+    Part("slices", list_slices),
+    Part("baseline", list_changes),
+    Part("judges", list_judges),
+    Part("repeatability", list_repeats),
+    Part("deviations", list_deviations),
+    Part("limits", list_limits),
+    Part("made_by", list_makers),
+    Part("hashes", list_hashes),
+)
+"""The sections of the page, in its order."""

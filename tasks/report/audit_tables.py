@@ -1,0 +1,159 @@
+"""The tables of an audit page: where the questions come from, and every score with how its rows ended."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any
+
+from basic_control.data.sources import SOURCES
+from basic_control.metrics.analysis.headlines import Headline
+from basic_control.metrics.analysis.summary import SummaryRow
+from basic_control.tasks.report.audit_run import AuditedRun, Detail, cut_name
+from basic_control.tasks.report.language import say
+from basic_control.tasks.report.tables import Column, Table
+from basic_control.tasks.report.text import around, percent
+from basic_control.tasks.report.words import measure, score_name
+
+DIGITS = 12
+"""Digits of a digest in a cell; manifest.json has the whole one."""
+_STATES = (
+    "no_answer", "truncated", "filtered", "unsupported", "model_error", "judge_failed", "not_applicable",
+)  # fmt: skip
+_ORDER = ("error", "fail", "undecided", "none", "pass")
+
+Declaration = Mapping[str, Any]
+
+
+def is_generated(suite: Declaration) -> bool:
+    """Return whether a suite's questions are generated, not taken from rows."""
+    return "families" in (suite.get("items") or {})
+
+
+def find_sample(suite: Declaration) -> Mapping[str, Any]:
+    """Return how a suite's rows are chosen; empty if all are taken."""
+    sample = (suite.get("items") or {}).get("sample")
+    return sample if isinstance(sample, Mapping) else {}
+
+
+def tabulate_data(run: AuditedRun, detail: Detail) -> Table:
+    """Return the table of the suites' data: source, number, sampling, digest, licence, contamination."""
+    questions: Mapping[str, Any] = run.results.run.get("items") or {}
+    files = run.facts("files")
+    twins = {result.suite for result in run.results.twins.results}
+    licences = _find_licences(run)
+
+    def find_digest(suite: Declaration) -> str:
+        # Generated questions have no file: their own digest says which they are.
+        digests = files.get(suite["name"]) or [questions.get(suite["name"], {}).get("digest", "–")]
+        return ", ".join(str(digest)[:DIGITS] for digest in digests[:2])
+
+    def write_contamination(suite: Declaration) -> str:
+        if suite["name"] in twins:
+            return say("audit.twins")
+        return say("audit.fresh" if is_generated(suite) else "audit.not_looked")
+
+    return _cut_table(
+        run.suites,
+        detail,
+        Column(say("common.suite"), lambda suite: cut_name(suite["name"])),
+        Column(say("audit.source"), _name_source),
+        Column("n", lambda suite: str(questions.get(suite["name"], {}).get("n", "–")), numeric=True),
+        Column(say("audit.sampling"), _describe_sampling),
+        Column("SHA-256", find_digest, unbroken=True),
+        Column(say("audit.licence"), lambda suite: licences[suite["name"]]),
+        Column(say("audit.contamination"), write_contamination),
+    )
+
+
+def _name_source(suite: Declaration) -> str:
+    source = suite.get("items") or {}
+    if is_generated(suite):
+        return say("audit.generated", n=len(source["families"]))
+    data = str(source.get("data") or source.get("loader") or "")
+    return cut_name(PurePath(data).name or data)
+
+
+def _describe_sampling(suite: Declaration) -> str:
+    if is_generated(suite):
+        return say("audit.seeded", seed=suite["items"].get("seed"))
+    sample = find_sample(suite)
+    return say(f"audit.sample_{sample.get('method', 'all')}", seed=sample.get("seed"))
+
+
+def _find_licences(run: AuditedRun) -> dict[str, str]:
+    """Return the licence of each suite's data: the stated one, else that of a public file with its digest."""
+    stated = str((run.configuration.get("about") or {}).get("data_licence") or "")
+    public = {file.sha256: file.licence for file in SOURCES.values()}
+    licences = {}
+    for suite in run.suites:
+        digests = run.facts("files").get(suite["name"]) or ()
+        names = dict.fromkeys(public[digest] for digest in digests if digest in public)
+        licence = stated or ", ".join(names) or say("audit.unstated")
+        licences[suite["name"]] = "–" if is_generated(suite) else cut_name(licence)
+    return licences
+
+
+def tabulate_scores(run: AuditedRun, detail: Detail) -> Table:
+    """Return the table of all scores, the worst outcome and the lowest score first."""
+    rows = [score for model in run.verdict.models for score in model.scores]
+    rows.sort(key=_rank_score)
+    counts = count_states(run.results.cells)
+
+    def write_ends(row: Headline) -> str:
+        states = counts.get((row.suite, row.model), Counter())
+        words = [f"{say(f'script.{state}')} {states[state]}" for state in _STATES if states[state]]
+        # The overall score has no rows of its own.
+        first = [f"{row.measured.n_scored} / {row.measured.n_asked}"] if row.suite else []
+        return ", ".join([*first, *words]) or "–"
+
+    def write_interval(row: Headline) -> str:
+        return around(row.measured.score.interval, row.decided.threshold)
+
+    # The scores are what the page is about: they have more room than what stands around them.
+    return _cut_table(
+        rows,
+        replace(detail, entries=2 * detail.entries + 2),
+        Column(say("common.model"), lambda row: cut_name(row.model)),
+        Column(say("common.score"), lambda row: cut_name(score_name(row))),
+        Column("%", write_score, numeric=True),
+        Column(say("common.interval"), write_interval, numeric=True),
+        Column(say("common.threshold_head"), lambda row: percent(row.decided.threshold), numeric=True),
+        Column(say("common.outcome"), lambda row: say(f"common.{row.decided.outcome}"), unbroken=True, strong=True),
+        Column(say("audit.ends"), write_ends),
+    )
+
+
+def write_score(row: Headline) -> str:
+    """Return a score in percent, and where it would lie if what is missing were wrong, or right."""
+    if not row.missing.is_measured:
+        return say("common.unmeasured")
+    threshold = row.decided.threshold
+    score = " ".join(filter(None, (measure(row), percent(row.measured.score.mean, threshold))))
+    if row.missing.lower.mean is None and row.missing.upper.mean is None:
+        return score
+    lower, upper = row.at("lower").mean, row.at("upper").mean
+    return f"{score} [{percent(lower, threshold)} – {percent(upper, threshold)}]"
+
+
+def _rank_score(row: Headline) -> tuple[int, float]:
+    mean = row.measured.score.mean
+    return _ORDER.index(row.decided.outcome), -1.0 if mean is None else mean
+
+
+def count_states(cells: Sequence[SummaryRow]) -> dict[tuple[str, str], Counter[str]]:
+    """Return how a suite's rows ended for a model, other than scored: of several metrics the largest count."""
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for cell in cells:
+        is_part = cell.family or cell.level or cell.language or "." in cell.metric
+        if not is_part:
+            states = Counter({state: getattr(cell.counts, f"n_{state}") for state in _STATES})
+            counts[cell.suite, cell.model] = counts.get((cell.suite, cell.model), Counter()) | states
+    return counts
+
+
+def _cut_table(rows: Sequence[Any], detail: Detail, *columns: Column) -> Table:
+    """Return a table of the first rows; its caption says how many more there are."""
+    extra = len(rows) - detail.entries
+    caption = say("audit.further", n=extra) if extra > 0 else ""
+    return Table.of(rows[: detail.entries], *columns, caption=caption)

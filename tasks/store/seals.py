@@ -1,0 +1,58 @@
+"""The hashes of a finished run, and whether its files are still those that it wrote."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from basic_control.tasks.store.criteria import FILE as CRITERIA
+from basic_control.tasks.store.criteria import hash_file
+from basic_control.tasks.store.runs import MANIFEST, RESULTS, Run
+from basic_control.tasks.store.tables import Damaged, Store
+
+AUDIT = "audit"
+"""The folder, in a run's, of its page and its statement."""
+STATEMENT = "statement.json"
+
+
+def hash_documents(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of the documents in a run's folder, by name; those that are not there have none."""
+    names = (MANIFEST, CRITERIA, RESULTS)
+    return {name: hash_file(folder / name) for name in names if (folder / name).is_file()}
+
+
+def find_faults(run: Run, store: Store) -> Iterator[str]:
+    """Yield what of a run is not as it was written: its documents, its tables, and what its statement says."""
+    hashes = hash_documents(run.folder)
+    expected = {**(run.manifest.get("digests") or {})}
+    if criteria := run.manifest.get("criteria"):
+        expected[criteria["file"]] = criteria["sha256"]
+    yield from _compare_hashes(expected, hashes, f"the run's {MANIFEST}")
+    yield from _compare_hashes(read_statement(run.folder), hashes, f"{AUDIT}/{STATEMENT}")
+    for kind, digests in run.tables.items():
+        for digest in sorted(digests):
+            try:
+                store.bytes(digest)
+            except Damaged as error:
+                yield f"table {kind}: {error}"
+
+
+def _compare_hashes(expected: Mapping[str, Any], hashes: Mapping[str, str], source: str) -> Iterator[str]:
+    for name, digest in expected.items():
+        if name not in hashes:
+            yield f"{name}: it is missing; {source} has SHA-256 {digest}"
+        elif hashes[name] != digest:
+            yield f"{name}: found SHA-256 {hashes[name]}, expected {digest} of {source}; the file was changed"
+
+
+def read_statement(folder: Path) -> dict[str, str]:
+    """Return the hashes that a run's statement holds, by name; none without one.
+
+    Raises:
+        ValueError, KeyError, TypeError: it is no such statement.
+    """
+    path = folder / AUDIT / STATEMENT
+    if not path.is_file():
+        return {}
+    files = json.loads(path.read_text(encoding="utf-8"))["predicate"]["configuration"]
+    return {str(file["name"]): str(file["digest"]["sha256"]) for file in files}

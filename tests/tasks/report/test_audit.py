@@ -1,0 +1,92 @@
+"""The audit page is one sheet of A4, whatever a run holds, and a browser runs nothing of it."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from basic_control.metrics.analysis.document import document, read
+from basic_control.tasks.report.audit import compose_html, compose_markdown, fit_sections
+from basic_control.tasks.report.audit_run import AuditedRun
+from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.report_data import ReportData
+from tests.helpers.finished import HOSTILE
+from tests.tasks.report.conftest import Open
+from tests.tasks.report.runs import build
+
+HASHES = dict.fromkeys(("manifest.json", "criteria.json", "results.json"), "0123456789abcdef" * 4)
+CHANGE = {"at": "2026-11-01T10:00:00+00:00", "run": "r", "before": 0.8, "after": HOSTILE}
+
+
+def audited(data: ReportData, **manifest: Any) -> AuditedRun:
+    """Return a built run as its audit reads it, from the documents that a run writes."""
+    results, verdict = read(json.loads(json.dumps(document(data.results, data.verdict))))
+    whole = {"configuration": data.plan.configuration, **data.manifest, **manifest}
+    return AuditedRun(data.run, Path("artifacts/runs") / data.run, whole, results, verdict, HASHES)
+
+
+def crowd(data: ReportData) -> AuditedRun:
+    """Return the run with ten times its models, long hostile texts, and forty changes of its criteria."""
+    run = audited(data)
+    names = [f"owner/{HOSTILE} a model with a rather long name {n}" for n in range(30)]
+    model = run.verdict.models[0]
+    models = tuple(
+        replace(model, model=name, headlines=tuple(replace(row, model=name) for row in model.headlines))
+        for name in names
+    )
+    configuration = {
+        **run.configuration,
+        "models": [{**run.models[0], "name": name, "system": HOSTILE * 9} for name in names],
+        "about": dict.fromkeys(("purpose", "owner", "decision", "population", "data_licence"), HOSTILE * 90),
+        "report": {"name": HOSTILE * 5},
+    }
+    criteria = {
+        "file": "criteria.json", "sha256": "0" * 64, "fixed": CHANGE["at"], "since": CHANGE["at"], "n_earlier": 40,
+        "earlier": [HOSTILE] * 20, "changes": [{**CHANGE, "key": f"{HOSTILE}{n}"} for n in range(40)],
+    }  # fmt: skip
+    saves = [{"at": CHANGE["at"], "n": n, "sha256": "0" * 64} for n in range(9)]
+    labels = [{"suite": HOSTILE, "model": HOSTILE, "metric": "m", "saved": saves}] * 30
+    sets = [f"suites.0.threshold={HOSTILE}"] * 50
+    manifest = {**run.manifest, "configuration": configuration, "criteria": criteria, "labels": labels}
+    return replace(
+        run,
+        manifest={**manifest, "rerun": {"of": HOSTILE, "sets": sets}},
+        verdict=replace(run.verdict, models=models),
+    )
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+@pytest.mark.parametrize("kind", ["usual", "crowded", "wide"])
+def test_it_prints_on_one_sheet(data: ReportData, tmp_path: Path, visit: Open, kind: str, language: str) -> None:
+    run = crowd(data) if kind == "crowded" else audited(data)
+    if kind == "wide":
+        about = dict.fromkeys(("purpose", "owner", "decision", "population"), "模型名稱" * 400)
+        run = replace(run, manifest={**run.manifest, "configuration": {**run.configuration, "about": about}})
+    path = tmp_path / "audit.html"
+    with speaking(language):
+        path.write_text(compose_html(run), encoding="utf-8")
+    page = visit(path, samples=False)
+    sheets = page.pdf(prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", sheets)) == 1
+    assert page.locator("script, img, a").count() == 0
+
+
+def test_both_forms_say_the_same(data: ReportData) -> None:
+    run = audited(data)
+    with speaking("en"):
+        markdown, html = compose_markdown(run), compose_html(run)
+        for section in fit_sections(run):
+            assert f"## {section.title}".replace("?", "?") in markdown
+            for _, text in section.lines:
+                assert " ".join(re.sub("&[^;]+;", "", text).split())[:9] in html.replace("&#39;", "'")
+
+
+def test_what_fits_is_not_cut() -> None:
+    """Of a small run every suite and score stands on the page."""
+    run = audited(build(4, suites=["citation"]))
+    with speaking("en"):
+        markdown = compose_markdown(run)
+    assert "more, in results.json" not in markdown
