@@ -313,7 +313,7 @@ def compare(
     Raises:
         InputError: the message of the command line.
     """
-    from basic_control.flows.cli.commands.compare import compared
+    from basic_control.flows.cli.commands.compare import show_comparison
     from basic_control.flows.cli.console import text_of
     from basic_control.tasks.compare.runs import compare_runs
     from basic_control.tasks.report.language import speaking
@@ -321,7 +321,7 @@ def compare(
     metrics = (metric,) if isinstance(metric, str) else tuple(metric)
     comparison = compare_runs([*map(_name_side, sides)], runs=Path(runs), metrics=metrics, language=language)
     with speaking(comparison.language):
-        screen = text_of(*compared(comparison, 3))
+        screen = text_of(*show_comparison(comparison, 3))
     return ComparedSides(0, screen, comparison)
 
 

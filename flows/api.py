@@ -40,21 +40,22 @@ def application(password: str) -> ASGIApp:
     unknown = Route("/{path:path}", _unknown, methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
     inside = Starlette(
         routes=[Mount("/api", routes=[*Api().routes(), unknown])],
-        exception_handlers={HTTPException: _refused, ValidationError: _refused},
+        exception_handlers={HTTPException: _format_refusal, ValidationError: _format_refusal},
     )
+    # Other processes of this machine can reach the port as well.
     expected = b"Basic " + b64encode(password.encode())
 
-    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
-        given = dict(scope["headers"]).get(b"authorization", b"")
+    async def authorise(scope: Scope, receive: Receive, send: Send) -> None:
+        credentials = dict(scope["headers"]).get(b"authorization", b"")
         answer: ASGIApp = inside
-        if not secrets.compare_digest(given, expected):
+        if not secrets.compare_digest(credentials, expected):
             answer = JSONResponse({"exception_message": "Unauthorized"}, HTTPStatus.UNAUTHORIZED)
         await answer(scope, receive, send)
 
-    return guarded
+    return authorise
 
 
-def _unanswered(what: str) -> HTTPException:
+def _build_unsupported(what: str) -> HTTPException:
     return HTTPException(
         HTTPStatus.NOT_IMPLEMENTED,
         f"Prefect asked for {what}, which needs a Prefect server. Start one (basic-control serve), and set "
@@ -63,10 +64,10 @@ def _unanswered(what: str) -> HTTPException:
 
 
 async def _unknown(request: Request) -> Response:
-    raise _unanswered(f"{request.method} {request.url.path}")
+    raise _build_unsupported(f"{request.method} {request.url.path}")
 
 
-def _refused(_request: Request, error: Exception) -> Response:
+def _format_refusal(_request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         return JSONResponse({"detail": error.detail}, error.status_code)
     return JSONResponse({"detail": str(error)}, HTTPStatus.UNPROCESSABLE_ENTITY)
@@ -80,15 +81,15 @@ def _fields(model: BaseModel, *without: str) -> dict[str, Any]:
     return model.model_dump(exclude={*without}, exclude_unset=True)
 
 
-def _stamped(**more: Any) -> dict[str, Any]:
+def _add_identity(**fields: Any) -> dict[str, Any]:
     now = datetime.now(UTC)
-    return {"id": uuid4(), "created": now, "updated": now, **more}
+    return {"id": uuid4(), "created": now, "updated": now, **fields}
 
 
-def _state(asked: actions.StateCreate | None) -> State:
-    given: dict[str, Any] = _fields(asked) if asked else {"type": StateType.PENDING}
-    details = {"deferred": False} | given.get("state_details", {})  # the client's type leaves these unset
-    return State.model_validate(given | {"id": uuid4(), "timestamp": datetime.now(UTC), "state_details": details})
+def _state(requested: actions.StateCreate | None) -> State:
+    fields: dict[str, Any] = _fields(requested) if requested else {"type": StateType.PENDING}
+    details = {"deferred": False} | fields.get("state_details", {})  # the client's type leaves these unset
+    return State.model_validate(fields | {"id": uuid4(), "timestamp": datetime.now(UTC), "state_details": details})
 
 
 class Api:
@@ -100,7 +101,7 @@ class Api:
 
     def routes(self) -> list[Route]:
         """Return all routes."""
-        listed: Iterable[tuple[str, str, Callable[[Request], Awaitable[Response]]]] = (
+        answers: Iterable[tuple[str, str, Callable[[Request], Awaitable[Response]]]] = (
             ("GET", "/admin/storage", self.read_storage),
             ("POST", "/flows/", self.create_flow),
             ("POST", "/flow_runs/", self.create_flow_run),
@@ -110,7 +111,7 @@ class Api:
             ("POST", "/flow_runs/{id:uuid}/set_state", self.set_flow_run_state),
             ("POST", "/task_runs/", self.create_task_run),
         )
-        return [Route(path, answer, methods=[method]) for method, path, answer in listed]
+        return [Route(path, answer, methods=[method]) for method, path, answer in answers]
 
     async def read_storage(self, _request: Request) -> Response:
         """Answer that results are stored where the run's settings say."""
@@ -118,21 +119,25 @@ class Api:
 
     async def create_flow(self, request: Request) -> Response:
         """Return the flow with the given name, creating it if needed."""
-        asked = actions.FlowCreate.model_validate_json(await request.body())
-        if found := self._flows.get(asked.name):
-            return _json(found)
-        flow = self._flows[asked.name] = Flow(**_stamped(**asked.model_dump()))
+        request_body = actions.FlowCreate.model_validate_json(await request.body())
+        known_flow = self._flows.get(request_body.name)
+        if known_flow:
+            return _json(known_flow)
+        flow = self._flows[request_body.name] = Flow(**_add_identity(**request_body.model_dump()))
         return _json(flow, HTTPStatus.CREATED)
 
     async def create_flow_run(self, request: Request) -> Response:
         """Return a new run of a flow."""
-        asked = actions.FlowRunCreate.model_validate_json(await request.body())
-        if asked.empirical_policy.retries or asked.deployment_id:
-            raise _unanswered("retries of a flow" if asked.empirical_policy.retries else "a deployment's run")
-        labels = {"prefect.flow.id": str(asked.flow_id)} | asked.labels
-        run = FlowRun.model_validate({"job_variables": {}} | _fields(asked, "state") | _stamped(labels=labels))
+        request_body = actions.FlowRunCreate.model_validate_json(await request.body())
+        if request_body.empirical_policy.retries or request_body.deployment_id:
+            what = "retries of a flow" if request_body.empirical_policy.retries else "a deployment's run"
+            raise _build_unsupported(what)
+        labels = {"prefect.flow.id": str(request_body.flow_id)} | request_body.labels
+        run = FlowRun.model_validate(
+            {"job_variables": {}} | _fields(request_body, "state") | _add_identity(labels=labels)
+        )
         self._flow_runs[run.id] = run
-        _enter(run, _state(asked.state))
+        _enter(run, _state(request_body.state))
         return _json(run, HTTPStatus.CREATED)
 
     def _run(self, identifier: UUID | None) -> FlowRun:
@@ -146,44 +151,48 @@ class Api:
 
     async def find_flow_runs(self, request: Request) -> Response:
         """Return the runs started by a run's stand-in task."""
-        asked = {name: value for name, value in (await request.json()).items() if value}
-        asked.pop("sort", None)  # a stand-in starts only one run
-        asked.pop("limit", None)
-        match asked:
-            case {"flow_runs": {"parent_task_run_id": {"any_": list(parents)}}, **more} if not more:
-                found = [run for run in self._flow_runs.values() if str(run.parent_task_run_id) in parents]
-                return JSONResponse([run.model_dump(mode="json") for run in found])
-        raise _unanswered(f"POST {request.url.path} with {', '.join(asked)}")
+        criteria = {name: value for name, value in (await request.json()).items() if value}
+        criteria.pop("sort", None)  # a stand-in starts only one run
+        criteria.pop("limit", None)
+        match criteria:
+            # Any other criterion would select runs by what is not kept here.
+            case {"flow_runs": {"parent_task_run_id": {"any_": list(parents)}}, **remainder} if not remainder:
+                runs = [run for run in self._flow_runs.values() if str(run.parent_task_run_id) in parents]
+                return JSONResponse([run.model_dump(mode="json") for run in runs])
+        raise _build_unsupported(f"POST {request.url.path} with {', '.join(criteria)}")
 
     async def update_flow_run(self, request: Request) -> Response:
         """Update the given fields of a run."""
         run = self._run(request.path_params["id"])
-        asked = actions.FlowRunUpdate.model_validate_json(await request.body())
-        for name in asked.model_fields_set:
-            setattr(run, name, getattr(asked, name))
+        changes = actions.FlowRunUpdate.model_validate_json(await request.body())
+        for name in changes.model_fields_set:
+            setattr(run, name, getattr(changes, name))
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def set_flow_run_state(self, request: Request) -> Response:
         """Move a run to a state, or answer why it is refused."""
         run = self._run(request.path_params["id"])
         body = await request.json()
-        asked = _state(actions.StateCreate.model_validate(body["state"]))
-        if asked.type in ELSEWHERE:
-            raise _unanswered(f"the state {asked.name} of a flow run")
-        if not body.get("force") and (refusal := _refusal(run, asked)):
+        requested = _state(actions.StateCreate.model_validate(body["state"]))
+        if requested.type in ELSEWHERE:
+            raise _build_unsupported(f"the state {requested.name} of a flow run")
+        refusal = None if body.get("force") else _find_refusal(run, requested)
+        if refusal:
             return _json(refusal)
-        _enter(run, asked)
-        accepted = OrchestrationResult[Any](state=asked, status=SetStateStatus.ACCEPT, details=StateAcceptDetails())
+        _enter(run, requested)
+        accepted = OrchestrationResult[Any](
+            state=requested, status=SetStateStatus.ACCEPT, details=StateAcceptDetails()
+        )
         return _json(accepted, HTTPStatus.CREATED)
 
     async def create_task_run(self, request: Request) -> Response:
         """Create the run of a task that stands for a subflow; the client keeps all other task runs itself."""
-        asked = actions.TaskRunCreate.model_validate_json(await request.body())
-        of = self._run(asked.flow_run_id)
-        labels = of.labels | {"prefect.flow-run.id": str(of.id)} | asked.labels
-        run = TaskRun.model_validate(_stamped() | _fields(asked, "state") | {"labels": labels})
-        state = _state(asked.state)
-        state.state_details.flow_run_id = of.id
+        request_body = actions.TaskRunCreate.model_validate_json(await request.body())
+        flow_run = self._run(request_body.flow_run_id)
+        labels = flow_run.labels | {"prefect.flow-run.id": str(flow_run.id)} | request_body.labels
+        run = TaskRun.model_validate(_add_identity() | _fields(request_body, "state") | {"labels": labels})
+        state = _state(request_body.state)
+        state.state_details.flow_run_id = flow_run.id
         _enter(run, state)
         return _json(run, HTTPStatus.CREATED)
 
@@ -195,6 +204,7 @@ def _enter(run: FlowRun | TaskRun, state: State) -> None:
         details.flow_run_id, details.task_run_id = run.id, run.parent_task_run_id or details.task_run_id
     else:
         details.task_run_id = run.id
+    # As Prefect's server counts: the time in each Running state, from the first one to the last one's end.
     before = run.state
     at: Any = state.timestamp
     if before and before.is_running():
@@ -208,20 +218,20 @@ def _enter(run: FlowRun | TaskRun, state: State) -> None:
     run.state, run.state_id, run.state_type, run.state_name = state, state.id, state.type, state.name
 
 
-def _refusal(run: FlowRun, asked: State) -> OrchestrationResult[Any] | None:
+def _find_refusal(run: FlowRun, requested: State) -> OrchestrationResult[Any] | None:
     """Return why Prefect's rules forbid a run to enter a state; None if it may."""
-    there = run.state
-    if there is None:
+    state = run.state
+    if state is None:
         return None
     result = OrchestrationResult[Any]
-    transition = asked.state_details.transition_id
-    if transition and transition == there.state_details.transition_id:
+    transition = requested.state_details.transition_id
+    if transition and transition == state.state_details.transition_id:
         reason = "This run has already made this state transition."
-        return result(state=there, status=SetStateStatus.REJECT, details=StateRejectDetails(reason=reason))
-    if there.is_final() and asked.type in {StateType.CANCELLING, StateType.CRASHED}:
-        reason = f"Run is already in terminal state {there.type.value}."
-    elif there.type in UNFORCED and asked.is_pending():
-        reason = f"This run is in a {there.type.name} state and cannot transition to a PENDING state."
+        return result(state=state, status=SetStateStatus.REJECT, details=StateRejectDetails(reason=reason))
+    if state.is_final() and requested.type in {StateType.CANCELLING, StateType.CRASHED}:
+        reason = f"Run is already in terminal state {state.type.value}."
+    elif state.type in UNFORCED and requested.is_pending():
+        reason = f"This run is in a {state.type.name} state and cannot transition to a PENDING state."
     else:
         return None
-    return result(state=there, status=SetStateStatus.ABORT, details=StateAbortDetails(reason=reason))
+    return result(state=state, status=SetStateStatus.ABORT, details=StateAbortDetails(reason=reason))

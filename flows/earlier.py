@@ -21,14 +21,16 @@ def to_resume(runs: Path) -> str:
     Raises:
         InputError: there is no run, or the last one has ended and need not be resumed.
     """
-    there = [run for run in runs_in(runs) if run.has_manifest]
-    if not there:
+    started_runs = [run for run in runs_in(runs) if run.has_manifest]
+    if not started_runs:
         raise InputError(f"{runs}: found no run; expected folders with a manifest.json. Start one first.")
-    last = there[-1]
+    last = started_runs[-1]
     if _open(last):
         return last.name
-    older = next((run.name for run in reversed(there) if _open(run)), "")
-    todo = f"The last interrupted one is {older}: --resume {older}." if older else "Start the command itself."
+    todo = "Start the command itself."
+    for run in started_runs:
+        if _open(run):
+            todo = f"The last interrupted one is {run.name}: --resume {run.name}."
     raise InputError(
         f"--resume: the last run, {last.name}, has ended and left nothing to continue. {todo} To repeat its failed "
         f"calls: --run {last.name} --only-failed; to repeat it from the caches: --resume {last.name}."
@@ -40,15 +42,17 @@ def _open(run: Run) -> bool:
     return bool(run.problem) or not run.is_finished or bool(run.manifest.get("requests", {}).get("submitted"))
 
 
-def ended(runs: str, name: str) -> bool:
+def has_ended(runs: str, name: str) -> bool:
     """Return whether a run has ended with no requests waiting in batches."""
     return not _open(find_by_name(name, Path(runs)))
 
 
-def interrupted_fresh_run(runs: str, fresh: str) -> str:
+def find_interrupted(runs: str, fresh: str) -> str:
     """Return the interrupted run that was started with this `--fresh` mark; '' if there is none."""
-    marked = (run.name for run in reversed(runs_in(Path(runs))) if run.configuration.get("fresh") == fresh)
-    return next(marked, "")
+    for run in reversed(runs_in(Path(runs))):
+        if run.configuration.get("fresh") == fresh:
+            return run.name
+    return ""
 
 
 def settings_of(
@@ -59,6 +63,6 @@ def settings_of(
     Raises:
         InputError: there is no such run, or its configuration is not valid in this version.
     """
-    found = find_by_name(run, Path(runs))
-    where = str(found.folder / MANIFEST)
-    return parse(recorded(found.configuration), where, {}, sets, only), found.manifest
+    earlier_run = find_by_name(run, Path(runs))
+    where = str(earlier_run.folder / MANIFEST)
+    return parse(recorded(earlier_run.configuration), where, {}, sets, only), earlier_run.manifest

@@ -117,7 +117,7 @@ def _describe_settings(error: Exception) -> str:
     return f"{reason}. Correct {home}/profiles.toml, or name another folder in PREFECT_HOME."
 
 
-def unreached(error: BaseException) -> str:
+def describe_unreachable(error: BaseException) -> str:
     """Return a message if the error means that Prefect's server was unreachable or refused us; else "".
 
     Errors of model servers have their own types: an httpx error here comes from Prefect's client.
@@ -126,14 +126,16 @@ def unreached(error: BaseException) -> str:
 
     url = re.sub("//[^/@]*@", "//", os.environ.get("PREFECT_API_URL") or "of Prefect's own settings")
     chain: list[BaseException] = []
-    seen: BaseException | None = error
-    while seen:
-        chain.append(seen)
-        seen = seen.__cause__ or seen.__context__
-    for answer in (one.response for one in chain if isinstance(one, httpx.HTTPStatusError)):
+    cause: BaseException | None = error
+    while cause:
+        chain.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    for answer in (cause.response for cause in chain if isinstance(cause, httpx.HTTPStatusError)):
         return _describe_answer(url, answer)
-    lost = [one for one in chain if isinstance(one, httpx.TransportError) or "Failed to reach API" in str(one)]
-    if not lost and os.environ.get("PREFECT_API_URL") and any(_is_of_client(one) for one in chain):
+    lost = [
+        cause for cause in chain if isinstance(cause, httpx.TransportError) or "Failed to reach API" in str(cause)
+    ]
+    if not lost and os.environ.get("PREFECT_API_URL") and any(_is_of_client(cause) for cause in chain):
         return f"{url}: expected a Prefect server, found one that does not answer as such. {ADVICE}"
     if not lost:
         return ""

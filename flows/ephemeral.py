@@ -37,14 +37,14 @@ Opened = Callable[[], contextlib.AbstractContextManager[None]]
 def server_for(runner: str) -> Opened | None:
     """Return a context manager that provides a server for a run on `runner`; None if the settings name one."""
     route_clients()
-    known = get_current_settings()
-    if known.api.url:
+    settings = get_current_settings()
+    if settings.api.url:
         return None
-    return answering if runner == "local" and not known.flows.default_retries else started
+    return serve_in_process if runner == "local" and not settings.flows.default_retries else start_temporary_server
 
 
 @contextlib.contextmanager
-def answering() -> Iterator[None]:
+def serve_in_process() -> Iterator[None]:
     """Answer Prefect's client in this process during the block, also if it has already read its settings."""
     password = f"run:{secrets.token_urlsafe(32)}"
     door = _door()
@@ -56,7 +56,9 @@ def answering() -> Iterator[None]:
     threading.Thread(target=server.run, args=([door],), name="prefect", daemon=True).start()
     EventsWorker.set_client_override(NullEventsClient)
     try:
-        with _applied({"PREFECT_API_URL": url, "PREFECT_API_AUTH_STRING": password}, _answered_at(url, password)):
+        with _apply_variables(
+            {"PREFECT_API_URL": url, "PREFECT_API_AUTH_STRING": password}, _build_settings(url, password)
+        ):
             yield
     finally:
         EventsWorker.set_client_override(None)
@@ -65,7 +67,7 @@ def answering() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def started() -> Iterator[None]:
+def start_temporary_server() -> Iterator[None]:
     """Run Prefect's own temporary server during the block.
 
     Raises:
@@ -74,7 +76,7 @@ def started() -> Iterator[None]:
     from prefect.server.api.server import SubprocessASGIServer  # slow to import (seconds)
 
     password = f"run:{secrets.token_urlsafe(32)}"
-    with tempfile.TemporaryDirectory() as folder, _applied({
+    with tempfile.TemporaryDirectory() as folder, _apply_variables({
         "PREFECT_SERVER_UI_ENABLED": "false",  # its pages are not installed (`tasks.models.progress.has_pages`)
         "PREFECT_API_AUTH_STRING": password,
         "PREFECT_SERVER_API_AUTH_STRING": password,
@@ -90,7 +92,9 @@ def started() -> Iterator[None]:
         try:
             # Its process, and what waits for it here, read the proxies themselves.
             environment = environment_for_prefect(os.environ)
-            with _applied({name: text for name, text in environment.items() if os.environ.get(name) != text}):
+            with _apply_variables(
+                {name: text for name, text in environment.items() if os.environ.get(name) != text}
+            ):
                 server.start(timeout=START_S)
         except RuntimeError as error:
             server.stop()
@@ -100,7 +104,7 @@ def started() -> Iterator[None]:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         try:
-            with _applied({"PREFECT_API_URL": server.api_url}):
+            with _apply_variables({"PREFECT_API_URL": server.api_url}):
                 yield
         finally:
             server.stop()
@@ -116,15 +120,15 @@ def _door() -> socket.socket:
     return door
 
 
-def _answered_at(url: str, password: str) -> Settings:
+def _build_settings(url: str, password: str) -> Settings:
     """Return Prefect's settings for a client that is answered at `url`, in this process."""
-    known = get_current_settings()
-    logging, server = known.logging, known.server
-    return known.model_copy(
+    settings = get_current_settings()
+    logging, server = settings.logging, settings.server
+    return settings.model_copy(
         update={
-            "api": known.api.model_copy(update={"url": url, "auth_string": SecretStr(password)}),
+            "api": settings.api.model_copy(update={"url": url, "auth_string": SecretStr(password)}),
             # No browser connects here, and the client's version is always ours.
-            "client": known.client.model_copy(
+            "client": settings.client.model_copy(
                 update={"csrf_support_enabled": False, "server_version_check_enabled": False}
             ),
             "logging": logging.model_copy(update={"to_api": logging.to_api.model_copy(update={"enabled": False})}),
@@ -135,16 +139,16 @@ def _answered_at(url: str, password: str) -> Settings:
 
 
 @contextlib.contextmanager
-def _applied(variables: Mapping[str, str], settings: Settings | None = None) -> Iterator[None]:
+def _apply_variables(variables: Mapping[str, str], settings: Settings | None = None) -> Iterator[None]:
     """Set environment variables during the block, and Prefect's settings, which it has already read, to match.
 
     With `settings` these apply, and nothing is read again: that would take 20 ms, of a short run's 500.
     """
     before = {name: os.environ.get(name) for name in variables}
     os.environ |= variables
-    known = context.get_settings_context()
+    settings_before = context.get_settings_context()
     if settings:
-        context.GLOBAL_SETTINGS_CONTEXT = known.model_copy(update={"settings": settings})
+        context.GLOBAL_SETTINGS_CONTEXT = settings_before.model_copy(update={"settings": settings})
     else:
         context.refresh_global_settings_context()
     try:
@@ -154,4 +158,4 @@ def _applied(variables: Mapping[str, str], settings: Settings | None = None) -> 
             os.environ.pop(name)
             if value is not None:
                 os.environ[name] = value
-        context.GLOBAL_SETTINGS_CONTEXT = known
+        context.GLOBAL_SETTINGS_CONTEXT = settings_before

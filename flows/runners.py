@@ -26,7 +26,7 @@ WORKERS_S = 60.0
 
 
 @contextmanager
-def running(where: Runner) -> Iterator[Any]:
+def open_runner(where: Runner) -> Iterator[Any]:
     """Yield the task runner for the suites' flows, or None for this process; a local cluster ends with the block.
 
     Raises:
@@ -46,10 +46,10 @@ def running(where: Runner) -> Iterator[Any]:
         ) from error
 
 
-def _unreached(where: Runner, expected: str, error: Exception) -> InputError:
-    said = " ".join(str(error).split()) or type(error).__name__
+def _describe_unreachable(where: Runner, expected: str, error: Exception) -> InputError:
+    reason = " ".join(str(error).split()) or type(error).__name__
     return InputError(
-        f"runner_address: {where.address}: no cluster answers ({said}), expected {expected}. Start it, or remove "
+        f"runner_address: {where.address}: no cluster answers ({reason}), expected {expected}. Start it, or remove "
         "runner_address to use a cluster on this machine."
     )
 
@@ -67,13 +67,14 @@ def _dask(where: Runner) -> Iterator[Any]:
     local_cluster: Any = distributed.LocalCluster
     task_runner: Any = vars(prefect_dask)["DaskTaskRunner"]
 
-    if address := where.address:
+    address = where.address
+    if address:
         try:
             with distributed.Client(address, timeout=ANSWER_S, set_as_default=False) as probe:
                 probe.wait_for_workers(1, timeout=WORKERS_S)
         except (OSError, ValueError, TypeError) as error:
             expected = "a Dask scheduler with a worker, such as tcp://host:8786"
-            raise _unreached(where, expected, error) from error
+            raise _describe_unreachable(where, expected, error) from error
         yield task_runner(address=address)
         return
     with local_cluster(
@@ -91,15 +92,18 @@ def _ray(where: Runner) -> Iterator[Any]:
     import ray
     from prefect_ray import RayTaskRunner
 
-    if address := where.address:
+    address = where.address
+    if address:
         # Where nobody listens, Ray would retry for minutes or end the process. The machine's own files say at once
         # whether "auto" finds a cluster.
         if address != "auto":
             try:
-                found = urlsplit(address if "://" in address else f"//{address}")
-                socket.create_connection((found.hostname or "", found.port or 0), timeout=ANSWER_S).close()
+                parts = urlsplit(address if "://" in address else f"//{address}")
+                socket.create_connection((parts.hostname or "", parts.port or 0), timeout=ANSWER_S).close()
             except (OSError, ValueError) as error:
-                raise _unreached(where, "a Ray cluster, such as ray://host:10001 or host:6379", error) from error
+                raise _describe_unreachable(
+                    where, "a Ray cluster, such as ray://host:10001 or host:6379", error
+                ) from error
         yield RayTaskRunner(address=address)
         return
     ray.init(

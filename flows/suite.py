@@ -17,7 +17,7 @@ from basic_control.data.plugins import metric
 from basic_control.data.records import Metric
 from basic_control.data.suites import ALL
 from basic_control.data.units import digest_option_files, identity_of
-from basic_control.flows.runners import run_part, running
+from basic_control.flows.runners import open_runner, run_part
 from basic_control.metrics.analysis.judged import LeftOut
 from basic_control.metrics.analysis.results import SuiteFindings
 from basic_control.metrics.analysis.verdict import decide_all
@@ -302,7 +302,7 @@ class FinishedSuites:
 def run_suites(plan: Plan, identities: Identities) -> FinishedSuites:
     """Run the suites in turn."""
     tables, findings, ledger = Tables(), list[SuiteFindings](), current_ledger()
-    with running(plan.runner) as runner:
+    with open_runner(plan.runner) as runner:
         ledger.distributed = runner is not None
         for suite in plan.suites:
             part = run_part(partial(run_suite, suite, identities), suite.name, runner=runner)

@@ -213,12 +213,12 @@ def failure(error: Exception) -> str:
     """Return the message of an error that ends a command."""
     if isinstance(error, InputError):
         return str(error)
-    from basic_control.flows.environment import unreached
+    from basic_control.flows.environment import describe_unreachable
 
     if isinstance(error, OSError) and error.errno in {EMFILE, ENFILE}:
         text = "too many files are open at once. Raise the limit, for example with: ulimit -n 1024."
         return f"{text} Everything answered so far is kept."
-    message = unreached(error) or (
+    message = describe_unreachable(error) or (
         f"{type(error).__name__}: {error}\nThis is a defect in the program or in a plug-in, or a run that was "
         f"read is damaged. {DEBUG}=1 shows where it happened."
     )

@@ -24,8 +24,10 @@ WIDTH = 160
 def _console() -> "Console":
     from rich.console import Console
 
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        return Console()
     # A file or a pipe has no width; do not break tables for it.
-    return Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH)
+    return Console(width=WIDTH)
 
 
 class _Visible:
@@ -51,8 +53,7 @@ def prose(text: str, style: str = "") -> "Text":
 def show(*parts: "RenderableType") -> None:
     """Print lines, wrapped only by the terminal, and rich renderables, with control characters made visible."""
     for part in parts:
-        line = isinstance(part, str)  # plain text, never markup
-        _console().print(_Visible(prose(part) if isinstance(part, str) else part), soft_wrap=line)
+        _print_part(_console(), part)
 
 
 def text_of(*parts: "RenderableType") -> str:
@@ -63,9 +64,16 @@ def text_of(*parts: "RenderableType") -> str:
     # No terminal and no notebook, whatever the environment says.
     console = Console(file=text, width=WIDTH, force_terminal=False, force_jupyter=False)
     for part in parts:
-        is_line = isinstance(part, str)
-        console.print(_Visible(prose(part) if isinstance(part, str) else part), soft_wrap=is_line)
+        _print_part(console, part)
     return text.getvalue()
+
+
+def _print_part(console: "Console", part: "RenderableType") -> None:
+    """Print a line, which is plain text and never markup, or a renderable."""
+    if isinstance(part, str):
+        console.print(_Visible(prose(part)), soft_wrap=True)
+    else:
+        console.print(_Visible(part))
 
 
 def room() -> tuple[int, bool]:
@@ -73,7 +81,7 @@ def room() -> tuple[int, bool]:
     return _console().width, sys.stdout.isatty()
 
 
-def written(paths: "Iterable[object]", language: str = "en") -> None:
+def show_written(paths: "Iterable[object]", language: str = "en") -> None:
     """Print which files were written."""
     from basic_control.prompts.phrases import phrase
 

@@ -47,11 +47,11 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
     """
 
     def go_on() -> str:
-        from basic_control.flows.earlier import interrupted_fresh_run
+        from basic_control.flows.earlier import find_interrupted
 
         if not settings.fresh or again.resume:
             return SAME
-        if name := interrupted_fresh_run(settings.store.runs, settings.fresh):
+        if name := find_interrupted(settings.store.runs, settings.fresh):
             return f"continue with --resume {name} instead of --fresh, which would ask everything again."
         return "nothing has been asked yet."
 
@@ -100,7 +100,7 @@ def _started(settings: "Settings", again: "Rerun", go_on: Callable[[], str]) -> 
             gc.freeze()
             gc.enable()
             if opened := ephemeral.server_for(plan.runner.name):
-                if opened is ephemeral.started:
+                if opened is ephemeral.start_temporary_server:
                     say("Starting a temporary Prefect server (set PREFECT_API_URL to use a running one) …")
                 stack.enter_context(opened())
             if shown:

@@ -469,7 +469,7 @@ def _assigned(key: str, value: Any) -> Iterator[str]:
 def _earlier(only: str, given: RunOptions, sets: Sequence[str]) -> tuple["Settings", dict[str, Any]]:
     """Return the configuration of an earlier run, and what of it is repeated besides what is given."""
     from basic_control.config.reading import read_store
-    from basic_control.flows.earlier import ended, settings_of, to_resume
+    from basic_control.flows.earlier import has_ended, settings_of, to_resume
 
     runs = read_store(given.config, [one for one in sets if one.startswith("store.")]).runs
     run = given.run or [*(given.resume or ()), ""][0] or to_resume(Path(runs))
@@ -478,7 +478,7 @@ def _earlier(only: str, given: RunOptions, sets: Sequence[str]) -> tuple["Settin
     again: dict[str, Any] = {"of": given.run or ""}
     if given.resume is not None:
         again["resume"] = run
-        if ended(runs, run):
+        if has_ended(runs, run):
             say(f"--resume {run}: this run has ended; it is repeated from the caches.")
         elif not given.rerun:  # it goes on with what it was started to repeat
             kept = ("rerun", "of", "suite", "model", "failed")

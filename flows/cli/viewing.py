@@ -7,6 +7,7 @@ by checking Host, Origin and Sec-Fetch-Site, scripts by content-security policie
 import base64
 import secrets
 import socket
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -70,19 +71,19 @@ class HostGuard:
             await send(message)
 
         headers = Headers(scope=scope)
-        refused = self._refused(scope["method"], headers)
+        refused = self._find_refusal(scope["method"], headers)
         await (refused or self.app)(scope, receive, send_with_headers)
 
-    def _refused(self, method: str, headers: Headers) -> Response | None:
+    def _find_refusal(self, method: str, headers: Headers) -> Response | None:
         if method not in {"GET", "HEAD"}:
             return PlainTextResponse("Only GET and HEAD are allowed here.", 405, {"Allow": "GET, HEAD"})
         hosts = self.hosts
         if self.password:  # any of our addresses will do: browsers do not give the password to other sites' pages
-            given = b""
+            password = b""
             with suppress(ValueError):  # whatever user it names
                 words = headers.get("authorization", "").removeprefix("Basic ")
-                given = base64.b64decode(words, validate=True).partition(b":")[2]
-            if not secrets.compare_digest(given, self.password.encode()):
+                password = base64.b64decode(words, validate=True).partition(b":")[2]
+            if not secrets.compare_digest(password, self.password.encode()):
                 return PlainTextResponse("A password is required.", 401, {"WWW-Authenticate": 'Basic realm="runs"'})
             hosts = {*headers.getlist("host")[:1]}
         if headers.getlist("host") not in [[host] for host in hosts]:
@@ -111,61 +112,68 @@ class Pages:
 
     def index(self, request: Request) -> Response:
         """Show the requested runs, the newest first."""
-        others = [HistoryEntry(name, status="completed") for name in self.files]
-        found, at = [*others, *entries(self.runs)], partial(address_of, self.runs)
-        with speaking(self._language_of(found)):
-            return HTMLResponse(pages.index(found, request.query_params, at, self._path_of))
+        foreign_entries = [HistoryEntry(name, status="completed") for name in self.files]
+        listed_entries, at = [*foreign_entries, *entries(self.runs)], partial(address_of, self.runs)
+        with speaking(self._language_of(listed_entries)):
+            return HTMLResponse(pages.index(listed_entries, request.query_params, at, self._path_of))
 
     def _path_of(self, run: str) -> str:
         """Return the path of a run's latest report if the viewer has this machine's files; else ''."""
-        files = {} if self.shared else reports(self.runs, self.runs / run)
-        return str(files[max(files)].resolve()) if files else ""
+        files = reports(self.runs, self.runs / run)
+        if self.shared or not files:
+            return ""
+        return str(files[max(files)].resolve())
 
     def compare(self, request: Request) -> Response:
         """Show two runs side by side."""
-        named = [request.query_params.get(side, "") for side in ("before", "after")]
-        there = {**folders(self.runs), **self.files}
-        if not all(name in there for name in named):
+        names = [request.query_params.get(side, "") for side in ("before", "after")]
+        folders_by_name = {**folders(self.runs), **self.files}
+        if not all(name in folders_by_name for name in names):
             raise InputError("expected two of the listed runs or files.")
         from basic_control.tasks.compare.runs import compare_runs
         from basic_control.tasks.report import comparison
 
-        both = [str(there[name]) for name in named]
+        paths = [str(folders_by_name[name]) for name in names]
         with self._lock:  # one at a time: two large ones together would need the memory of both
             # Scoring again would run a configuration's plug-ins, which a click must not.
-            found = compare_runs(both, runs=self.runs, language=self.language, rescore=False)
-            return HTMLResponse(comparison.html(found))
+            comparison_result = compare_runs(paths, runs=self.runs, language=self.language, rescore=False)
+            return HTMLResponse(comparison.html(comparison_result))
 
     def report(self, request: Request) -> Response:
         """Send a file of a run's report."""
         folder = folders(self.runs).get(request.path_params["run"])
-        file = reports(self.runs, folder).get(request.path_params["file"]) if folder else None
-        kind = "text/html; charset=utf-8"
+        files = reports(self.runs, folder) if folder else {}
+        file = files.get(request.path_params["file"])
+        if file is None:
+            return self._message(404, "no_report")
         # Whoever sent the run wrote its page: it gets an origin of its own, and cannot read other runs.
         sandbox = {"Content-Security-Policy": "sandbox allow-scripts allow-downloads; "}
-        return FileResponse(file, headers=sandbox, media_type=kind) if file else self._message(404, "no_report")
+        return FileResponse(file, headers=sandbox, media_type="text/html; charset=utf-8")
 
-    def _language_of(self, found: Sequence[HistoryEntry]) -> str:
+    def _language_of(self, shown_entries: Sequence[HistoryEntry]) -> str:
         """Return the language to use: that of a plug-in may be gone, or not be loaded here."""
-        newest = found[0].language if found else ""
-        return self.language or (newest if newest in languages() else ENGLISH)
+        newest = shown_entries[0].language if shown_entries else ""
+        if newest not in languages():
+            newest = ENGLISH
+        return self.language or newest
 
-    def _message(self, status: int, name: str, what: str = "") -> Response:
+    def _message(self, status: int, name: str, **values: str) -> Response:
+        """Show a message, by the name of its phrase."""
         with speaking(self._language_of(entries(self.runs))):
-            text = say(f"view.{name}", **({"what": what} if what else {})) if name else what
-            return HTMLResponse(pages.message(text), status)
+            return HTMLResponse(pages.message(say(f"view.{name}", **values)), status)
 
     def application(self) -> Starlette:
         """Return the application, without the guard."""
 
-        def refused(_: Request, error: Exception) -> Response:
-            return self._message(400, "", str(error))
+        def answer_refused(_: Request, error: Exception) -> Response:
+            with speaking(self._language_of(entries(self.runs))):
+                return HTMLResponse(pages.message(str(error)), 400)
 
-        def missing(_: Request, __: Exception) -> Response:
+        def answer_missing(_: Request, __: Exception) -> Response:
             return self._message(404, "no_page")
 
-        def broken(_: Request, error: Exception) -> Response:
-            return self._message(500, "damaged", f"{type(error).__name__}: {error}")
+        def answer_broken(_: Request, error: Exception) -> Response:
+            return self._message(500, "damaged", what=f"{type(error).__name__}: {error}")
 
         return Starlette(
             routes=[
@@ -173,42 +181,51 @@ class Pages:
                 Route("/compare", self.compare),
                 Route("/runs/{run}/{file:path}", self.report),
             ],
-            exception_handlers={InputError: refused, 404: missing, Exception: broken},
+            exception_handlers={InputError: answer_refused, 404: answer_missing, Exception: answer_broken},
         )
 
 
 def entries(runs: Path) -> list[HistoryEntry]:
     """Return all runs, the newest first; those without a manifest, which never began or lost it, come last."""
-    found = history(runs)
-    known = {one.name for one in found}
-    return [*found, *(HistoryEntry(name) for name in sorted({*folders(runs)} - known, reverse=True))]
+    recorded_entries = history(runs)
+    names = {entry.name for entry in recorded_entries}
+    bare_folders = sorted({*folders(runs)} - names, reverse=True)
+    return [*recorded_entries, *map(HistoryEntry, bare_folders)]
 
 
 def reports(runs: Path, folder: Path) -> Mapping[str, Path]:
     """Return a run's HTML reports by name, excluding files that resolve outside `runs`."""
     home = runs.resolve()
-    found = (folder / "reports").glob(PAGE)
-    return {path.name: path for path in found if path.resolve().is_relative_to(home)}
+    paths = [*(folder / "reports").glob(PAGE)]
+    return {path.name: path for path in paths if path.resolve().is_relative_to(home)}
 
 
 def address_of(runs: Path, run: str) -> str:
     """Return the address of a run's latest report; '' if it has none."""
     files = reports(runs, runs / run)
-    return f"/runs/{quote(run, safe='')}/{quote(max(files), safe='')}" if files else ""
+    if not files:
+        return ""
+    return f"/runs/{quote(run, safe='')}/{quote(max(files), safe='')}"
 
 
-def files_of(named: Sequence[str]) -> dict[str, Path]:
+def files_of(words: Sequence[str]) -> dict[str, Path]:
     """Return the files of other tools among the named ones, by short distinct names.
 
     Raises:
         InputError: several are named, and one of them is not a file.
     """
-    paths = [Path(name) for name in named]
+    paths = [Path(name) for name in words]
     missing = [str(path) for path in paths if not path.is_file()]
     if missing and len(paths) > 1:
         raise InputError(f"view: {missing[0]} is not a file. Expected one run, or files of other tools.")
-    names = [path.name for path in paths]
-    return {str(path) if names.count(path.name) > 1 else path.name: path for path in paths if not missing}
+    if missing:
+        return {}
+    counts = Counter(path.name for path in paths)
+    files: dict[str, Path] = {}
+    for path in paths:
+        is_distinct = counts[path.name] == 1
+        files[path.name if is_distinct else str(path)] = path
+    return files
 
 
 def comparison_address(before: str, after: str) -> str:
@@ -236,14 +253,16 @@ def bind(port: int, host: str = "") -> socket.socket:
         InputError: the port is in use or not permitted, or the host is not an address of this machine.
     """
     try:
-        found = socket.create_server((host or HOST, port))
+        listener = socket.create_server((host or HOST, port))
     except OSError as error:
-        where = f"--host {host}, --port {port}" if host else f"--port {port}"
+        where = f"--port {port}"
+        if host:
+            where = f"--host {host}, {where}"
         raise InputError(
             f"{where}: {error.strerror}. Expected an address of this machine and a free port (0 chooses one)."
         ) from error
-    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # asyncio only sets it on sockets it creates
-    return found
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # asyncio only sets it on sockets it creates
+    return listener
 
 
 def name_of(host: str) -> str:
@@ -259,8 +278,8 @@ def server(
     With a `password`, it answers any client that sends it, at any of its addresses.
     """
     guarded = HostGuard(Pages(runs, language, files, shared=bool(password)).application(), port, password)
-    told = uvicorn.Config(
+    config = uvicorn.Config(
         guarded, log_level="critical", access_log=False, lifespan="off", server_header=False, ws="none",
         timeout_graceful_shutdown=1,
     )  # fmt: skip
-    return uvicorn.Server(told)
+    return uvicorn.Server(config)

@@ -39,8 +39,8 @@ from pydantic import BaseModel
 
 from basic_control.config.reading import read
 from basic_control.flows.api import Api
-from basic_control.flows.environment import unreached
-from basic_control.flows.ephemeral import _door, answering, server_for, started
+from basic_control.flows.environment import describe_unreachable
+from basic_control.flows.ephemeral import _door, serve_in_process, server_for, start_temporary_server
 from basic_control.flows.full_eval import full_eval
 from tests.conftest import Run
 from tests.helpers.hostile_texts import ACTS, HOSTILE, LOADED, OBEYED, acting
@@ -93,7 +93,7 @@ class Exchange:
 def recorded() -> Iterator[list[Exchange]]:
     """Have runs ask by a way on which every request and its answer are kept."""
     asked: list[Exchange] = []
-    with answering():
+    with serve_in_process():
         target, password = os.environ["PREFECT_API_URL"], os.environ["PREFECT_API_AUTH_STRING"].split(":")
 
         async def forward(request: web.Request) -> web.Response:
@@ -134,7 +134,7 @@ class Told:
 def real() -> Iterator[Told]:
     """Start Prefect's own server as a run does that needs it; tests meet the environment that was there before."""
     before = {name: value for name, value in os.environ.items() if name.startswith("PREFECT_")}
-    with started(), pytest.MonkeyPatch.context() as patch:
+    with start_temporary_server(), pytest.MonkeyPatch.context() as patch:
         told = Told.now()
         for name in [name for name in os.environ if name.startswith("PREFECT_")]:
             if name not in before:
@@ -346,17 +346,19 @@ def tried_again() -> None:
 
 
 def test_what_needs_a_server_ends_the_run_with_one_message_that_names_it() -> None:
-    with answering():
+    with serve_in_process():
         with pytest.raises(httpx.HTTPStatusError) as told:
             tried_again()
-        assert "Prefect asked for retries of a flow, which needs a Prefect server." in unreached(told.value)
+        assert "Prefect asked for retries of a flow, which needs a Prefect server." in describe_unreachable(
+            told.value
+        )
         with get_client(sync_client=True) as client:
             with pytest.raises(httpx.HTTPStatusError) as told:
                 client.request("POST", "/variables/", json={})
-            assert "Prefect asked for POST /api/variables/, which needs" in unreached(told.value)
+            assert "Prefect asked for POST /api/variables/, which needs" in describe_unreachable(told.value)
             with pytest.raises(httpx.HTTPStatusError) as told:
                 client.read_flow_runs(flow_run_filter=FlowRunFilter(name={"like_": "x"}))
-            assert "POST /api/flow_runs/filter with flow_runs" in unreached(told.value)
+            assert "POST /api/flow_runs/filter with flow_runs" in describe_unreachable(told.value)
 
 
 def test_answers_do_not_wait_for_word_of_their_first_piece() -> None:
@@ -393,7 +395,7 @@ def lets_in_its_run_alone(told: Told) -> None:
 
 @pytest.mark.slow
 def test_a_runs_server_lets_in_its_run_alone_and_no_page_of_another_origin(real: Told) -> None:
-    with answering():
+    with serve_in_process():
         lets_in_its_run_alone(Told.now())
     assert "PREFECT_API_AUTH_STRING" not in os.environ
     assert "PREFECT_API_URL" not in os.environ
@@ -439,9 +441,9 @@ def test_a_run_with_hostile_names_and_servers_ends_as_any_other(run: Run, tmp_pa
 @pytest.mark.parametrize(
     ("runner", "variables", "expected"),
     [
-        ("local", {}, answering),
-        ("local", {"PREFECT_FLOWS_DEFAULT_RETRIES": "1"}, started),
-        ("dask", {}, started),
+        ("local", {}, serve_in_process),
+        ("local", {"PREFECT_FLOWS_DEFAULT_RETRIES": "1"}, start_temporary_server),
+        ("dask", {}, start_temporary_server),
         ("dask", {"PREFECT_API_URL": "http://127.0.0.1:9/api"}, None),
         ("local", {"PREFECT_API_URL": "http://127.0.0.1:9/api"}, None),
     ],

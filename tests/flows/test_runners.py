@@ -8,7 +8,7 @@ import pytest
 
 from basic_control.config.reading import read
 from basic_control.data.errors import InputError
-from basic_control.flows.runners import ANSWER_S, running
+from basic_control.flows.runners import ANSWER_S, open_runner
 from basic_control.tasks.plan import resolve
 
 
@@ -26,7 +26,7 @@ def test_an_address_where_no_cluster_answers_is_one_message(runner: str, address
     pytest.importorskip("distributed" if runner == "dask" else "ray")
     settings = read(None, [f"runner={runner}", f"runner_address={json.dumps(address)}"])
     started = time.monotonic()
-    with pytest.raises(InputError, match=said), running(resolve(settings).runner):
+    with pytest.raises(InputError, match=said), open_runner(resolve(settings).runner):
         pass
     assert time.monotonic() - started < 20 * ANSWER_S, "where nobody listens, Ray itself would try without end"
 
@@ -38,6 +38,6 @@ def test_a_missing_extra_is_named(runner: str, package: str, monkeypatch: pytest
     settings = read(None, [f"runner={runner}"])
     with (
         pytest.raises(InputError, match=rf"Run: pip install .*prefect-{runner}<"),
-        running(resolve(settings).runner),
+        open_runner(resolve(settings).runner),
     ):
         pass

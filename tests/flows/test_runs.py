@@ -16,7 +16,7 @@ from basic_control.data.records import Message, Question
 from basic_control.data.tables import RESPONSES
 from basic_control.flows.cli.application import main
 from basic_control.flows.cli.options import STAGES, RunOptions, choose
-from basic_control.flows.earlier import ended, interrupted_fresh_run, settings_of, to_resume
+from basic_control.flows.earlier import find_interrupted, has_ended, settings_of, to_resume
 from basic_control.flows.environment import results_of
 from basic_control.flows.preflight import check_rerun
 from basic_control.flows.runs import layers_of, open_run, refresh_rule, restore
@@ -179,8 +179,8 @@ def test_resume_goes_on_with_the_last_run_and_does_none_again_that_has_ended(
     last = begun(tmp_path, **done)
     with pytest.raises(InputError, match=f"{last}, has ended.* The last interrupted one is {waits}"):
         to_resume(tmp_path / "runs")
-    assert not ended(f"{tmp_path}/runs", broken_off)
-    assert ended(f"{tmp_path}/runs", last)
+    assert not has_ended(f"{tmp_path}/runs", broken_off)
+    assert has_ended(f"{tmp_path}/runs", last)
     assert main(["run", "--resume", "--set", f"store.runs={tmp_path}/runs"]) == 2
     assert f"to repeat it from the caches: --resume {last}." in capsys.readouterr().err
     options = RunOptions(resume=(last,), sets=(f"store.runs={tmp_path}/runs",))
@@ -210,11 +210,11 @@ def test_a_run_that_is_resumed_repeats_what_it_was_to_repeat(tmp_path: Path) -> 
 
 def test_a_fresh_runs_folder_is_found_by_its_mark(tmp_path: Path) -> None:
     fresh = settings(tmp_path).model_copy(update={"fresh": "20261121_120000"})
-    assert interrupted_fresh_run(f"{tmp_path}/runs", fresh.fresh) == ""
+    assert find_interrupted(f"{tmp_path}/runs", fresh.fresh) == ""
     begun(tmp_path)
     name = open_run(resolve(fresh), Rerun()).folder.name
     begun(tmp_path)
-    assert interrupted_fresh_run(f"{tmp_path}/runs", fresh.fresh) == name
+    assert find_interrupted(f"{tmp_path}/runs", fresh.fresh) == name
 
 
 def test_a_judge_recorded_before_suites_were_declarations_is_asked_at_the_metrics_temperature(

@@ -17,7 +17,7 @@ from basic_control.data import units
 from basic_control.data.batches import Batch, Cell, Ref
 from basic_control.data.tables import VERDICTS
 from basic_control.data.units import TOP, UnitIdentity
-from basic_control.flows.ephemeral import answering
+from basic_control.flows.ephemeral import serve_in_process
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.stage import (
     DECIDING,
@@ -138,7 +138,7 @@ def test_every_reference_in_a_result_is_found() -> None:
 
 @pytest.fixture
 def prefect() -> Iterator[None]:
-    with answering():
+    with serve_in_process():
         yield
 
 
@@ -260,8 +260,8 @@ def test_stages_side_by_side_give_their_own_results(tmp_path: Path) -> None:
     written, store, ledger = counted(f"e{tmp_path.name}", calls), StoreSettings(root=str(tmp_path)), Ledger()
 
     def together() -> list[Ref]:
-        started = [written.start(Cell("cot", word), store, word) for word in "abc"]
-        return [one() for one in started]
+        start_temporary_server = [written.start(Cell("cot", word), store, word) for word in "abc"]
+        return [one() for one in start_temporary_server]
 
     found = within(together, ledger)
     assert [open_store(store).read(ref)["item_id"].to_list() for ref in found] == [["a"], ["b"], ["c"]]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from basic_control.flows.cli.console import show, written
+from basic_control.flows.cli.console import show, show_written
 from basic_control.flows.cli.options import RUN, USUAL, Folder, Where
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def audit(
     audited, paths = write_audit(source, Path(out) if out else None, spoken)
     with speaking(spoken):
         show(*ask_about(audited))
-    written(paths, spoken)
+    show_written(paths, spoken)
 
 
 def ask_about(run: "AuditedRun") -> "list[str]":

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from basic_control.data.commands import BASELINES
-from basic_control.flows.cli.console import show, written
+from basic_control.flows.cli.console import show, show_written
 from basic_control.flows.cli.options import RUN, USUAL, Folder, Name, Where
 
 
@@ -18,7 +18,7 @@ def set_(name: Name, run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
     from basic_control.tasks.store.baselines import path_of, write
     from basic_control.tasks.store.runs import find
 
-    written([write(pin(name, find(run, at.runs), at.root), path_of(name))])
+    show_written([write(pin(name, find(run, at.runs), at.root), path_of(name))])
 
 
 def list_(folder: Folder = BASELINES, /) -> None:
@@ -29,12 +29,12 @@ def list_(folder: Folder = BASELINES, /) -> None:
     """
     from basic_control.tasks.store.baselines import files, read
 
-    there = files(folder)
-    for path in there:
-        one = read(str(path))
-        models = ", ".join(sorted(one.side.models))
-        show(f"{one.name}: run {one.run}, {one.started[:19]}; {models}; {', '.join(one.side.provenance.suites)}")
-    if not there:
+    paths = files(folder)
+    for path in paths:
+        baseline = read(str(path))
+        models, suites = ", ".join(sorted(baseline.side.models)), ", ".join(baseline.side.provenance.suites)
+        show(f"{baseline.name}: run {baseline.run}, {baseline.started[:19]}; {models}; {suites}")
+    if not paths:
         show(f"{folder} has no baseline. Set one from a finished run: basic-control baseline set NAME RUN.")
 
 
@@ -61,9 +61,9 @@ def show_(name: Name, /) -> None:
         for metric, shares in rules.lines.items():
             name = " ".join(filter(None, (suite, metric if len(rules.lines) > 1 else "")))
             rows = values.filter(pl.col("metric").is_in([*shares]), suite=suite)
-            for (model,), own in rows.group_by("model", maintain_order=True):
-                mean = suite_mean(own, strata=bool(rules.rules.get("strata")), shares=shares).mean
-                scored = composites(own, shares)["value"]
+            for (model,), model_rows in rows.group_by("model", maintain_order=True):
+                mean = suite_mean(model_rows, strata=bool(rules.rules.get("strata")), shares=shares).mean
+                scored = composites(model_rows, shares)["value"]
                 show(f"  {name} {model}: {percent(mean)}, {scored.count()} / {len(scored)} scored")
     for suite, rules in facts.suites.items():
         for path, value in rules.rules.items():

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from basic_control.data.errors import InputError
-from basic_control.flows.cli.console import prose, say, show, written
+from basic_control.flows.cli.console import prose, say, show, show_written
 from basic_control.flows.cli.options import ANYHOW, RUN, USUAL, File, FileOptions, Share, Where
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 def compare(
-    *named: Annotated[str, RUN],
+    *names: Annotated[str, RUN],
     metric: tuple[str, ...] = (),
     pairs: Literal["same", "all"] = "same",
-    most: Annotated[int, Parameter(name="--show", metavar="N")] = 3,
+    n_shown: Annotated[int, Parameter(name="--show", metavar="N")] = 3,
     html: File = "",
     markdown: File = "",
     json: File = "",
@@ -47,11 +47,11 @@ def compare(
     tables are read: nothing is asked.
 
     Args:
-        named: a run's id or folder, or a file or folder of another tool; `last` is the newest run, alone it is
+        names: a run's id or folder, or a file or folder of another tool; `last` is the newest run, alone it is
             compared with the one before
         metric: compare this metric, such as cot.l1; may be repeated (default: those of the scores)
         pairs: same: a model with itself in another run (all pairs if no model is in two runs); all: every pair
-        most: number of changed items to print with their texts (default: 3)
+        n_shown: number of changed items to print with their texts (default: 3)
         html: write everything as one HTML page
         markdown: write everything as Markdown
         json: write everything as JSON
@@ -66,8 +66,9 @@ def compare(
     from basic_control.tasks.store.tables import write_atomically
 
     keep_private()
-    found = compare_runs(
-        named,
+    # The screen comes first: a file that cannot be written takes nothing from it.
+    comparison_result = compare_runs(
+        names,
         runs=at.runs,
         root=at.root,
         metrics=metric,
@@ -75,42 +76,51 @@ def compare(
         language=language,
         form=form.form(verify),
     )
-    with speaking(found.language):
-        show(*compared(found, max(0, most)))
+    with speaking(comparison_result.language):
+        show(*show_comparison(comparison_result, max(0, n_shown)))
     composed = ((html, comparison.html), (markdown, comparison.markdown), (json, comparison.document),
                 (junit, comparison.junit))  # fmt: skip
     for path, compose in composed:
         if path:
-            written([write_atomically(Path(path), compose(found))], found.language)
+            show_written([write_atomically(Path(path), compose(comparison_result))], comparison_result.language)
 
 
-def compared(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
+def show_comparison(comparison_result: "RunComparison", n_shown: int) -> Iterator["RenderableType"]:
     """Yield the output of a comparison: its answers, tables, the largest changes, and its limits."""
     from basic_control.tasks.report import comparison
     from basic_control.tasks.report.language import say
     from basic_control.tasks.report.remarks import notes
 
-    yield from (prose(line, "bold") for line in comparison.answers(found, 3))
-    if found.pairs:
-        yield comparison.table(found).terminal()
-    yield from map(prose, comparison.groups(found))
-    listed = [(pair, frame) for pair, frame in zip(found.pairs, found.changed, strict=True) if found.listed(pair)]
+    yield from (prose(line, "bold") for line in comparison.answers(comparison_result, 3))
+    if comparison_result.pairs:
+        yield comparison.table(comparison_result).terminal()
+    yield from map(prose, comparison.groups(comparison_result))
+    shown_pairs = [
+        (pair, frame)
+        for pair, frame in zip(comparison_result.pairs, comparison_result.changed, strict=True)
+        if comparison_result.listed(pair)
+    ]
     # Alternate between pairs, and between losses and gains, the greatest first.
     queues = []
-    for pair, frame in listed:
-        heads = (frame.filter(sign * frame["gain"] > 0).head(most) for sign in (-1, 1))
+    for pair, frame in shown_pairs:
+        heads = (frame.filter(sign * frame["gain"] > 0).head(n_shown) for sign in (-1, 1))
         sides = (head.iter_rows(named=True) for head in heads)
         queues.append([(pair, row) for row in chain.from_iterable(zip_longest(*sides)) if row])
-    for pair, row in islice((one for turn in zip_longest(*queues) for one in turn if one), most):
+    for pair, row in islice((change for turn in zip_longest(*queues) for change in turn if change), n_shown):
         yield _change(pair, row)
-    total = sum(frame.height for _, frame in listed)
-    if total > most:
-        yield prose(say("compare.not_shown", k=total - most, n=total))
-    elif found.pairs and not total:
+    total = sum(frame.height for _, frame in shown_pairs)
+    if total > n_shown:
+        yield prose(say("compare.not_shown", k=total - n_shown, n=total))
+    elif comparison_result.pairs and not total:
         yield prose(say("compare.nothing_changed"))
-    remarks = (comparison.asked(found), comparison.verified(found, most), notes(found), comparison.bounds(found))
+    remarks = (
+        comparison.asked(comparison_result),
+        comparison.verified(comparison_result, n_shown),
+        notes(comparison_result),
+        comparison.bounds(comparison_result),
+    )
     yield from map(prose, chain(*remarks))
-    differing = comparison.configurations(found)
+    differing = comparison.configurations(comparison_result)
     if differing.rows:
         yield differing.terminal(12)
 
@@ -124,9 +134,9 @@ def _change(pair: "Comparison", row: Mapping[str, Any]) -> "RenderableType":
     from basic_control.tasks.report.comparison import change_of, clip, headline, outcome, place_of
     from basic_control.tasks.report.language import say
 
-    asked = shorten(" ".join(row["question"].split()) or place_of(row))
-    said = f"{change_of(row)}: {headline(pair)}: {asked}"
-    table = Sides(title=prose(said, "bold"), title_justify="left", box=ROUNDED, expand=True)
+    question = shorten(" ".join(row["question"].split()) or place_of(row))
+    title = f"{change_of(row)}: {headline(pair)}: {question}"
+    table = Sides(title=prose(title, "bold"), title_justify="left", box=ROUNDED, expand=True)
     for label, side in ((pair.model_b, "before"), (pair.model_a, "after")):
         table.add_column(prose(f"{label}: {outcome(row, side)}"), ratio=1, overflow="fold")
     texts = (str(row[f"{side}_text"] or "") for side in ("before", "after"))
@@ -171,13 +181,14 @@ def gate(
     from basic_control.tasks.store.tables import write_atomically
 
     keep_private()
+    # One path decides for a run and for another tool's file, as it does at the end of a run.
     rule = BaselineRule(baseline, MAX_DROP if max_drop is None else max_drop, allow_different)
     verdict, comparison, lines = decide(
         new, rule, runs=at.runs, root=at.root, metric=metric, threshold=threshold, form=form.form()
     )
     show(*lines)
     if junit:
-        written([write_atomically(Path(junit), _cases(verdict, comparison, new))])
+        show_written([write_atomically(Path(junit), _cases(verdict, comparison, new))])
     return verdict.exit_code
 
 
@@ -223,8 +234,8 @@ def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
             score = " ".join(filter(None, (estimated(headline.measured.score, threshold), bounds(headline))))
             limit = "" if threshold is None else f", threshold {percent(threshold)}"
             reason = why(headline)
-            told = f"{score}{limit}: {outcome}{f'; {reason}' if reason else ''}"
-            yield headline.model, f"{score_name(headline)} {headline.model}", outcome, told
+            sentence = f"{score}{limit}: {outcome}{f'; {reason}' if reason else ''}"
+            yield headline.model, f"{score_name(headline)} {headline.model}", outcome, sentence
 
 
 def _cases(verdict: "RunVerdict", comparison: "BaselineComparison | None", new: str) -> str:
@@ -232,8 +243,8 @@ def _cases(verdict: "RunVerdict", comparison: "BaselineComparison | None", new: 
 
     passes = verdict.undecided == "pass"
     cases = [
-        case_of(name, model, outcome, told, counts=True, passes=passes)
-        for model, name, outcome, told in _thresholds(verdict)
+        case_of(name, model, outcome, sentence, counts=True, passes=passes)
+        for model, name, outcome, sentence in _thresholds(verdict)
     ]
     if comparison:
         cases += against_baseline(comparison, counts=True, passes=passes)
@@ -241,7 +252,7 @@ def _cases(verdict: "RunVerdict", comparison: "BaselineComparison | None", new: 
 
 
 def view(
-    *named: Annotated[str, RUN],
+    *names: Annotated[str, RUN],
     port: Annotated[int, Parameter(metavar="PORT", validator=Number(gte=0, lte=65535))] = 0,
     open_: Annotated[bool, Parameter(name="--open")] = False,
     host: Annotated[str, Parameter(metavar="ADDRESS")] = "",
@@ -268,17 +279,18 @@ def view(
 
     if language:
         catalogue(language)
-    folder, page, files = at.runs, "/", viewing.files_of(named)
+    # Two files open with their comparison, a run with its report, everything else with the list.
+    folder, page, files = at.runs, "/", viewing.files_of(names)
     if len(files) == len(("before", "after")):
         page = viewing.comparison_address(*files)
-    elif named and not files:
-        folder, page = viewing.report_path(folder, named[0])
+    elif names and not files:
+        folder, page = viewing.report_path(folder, names[0])
     elif not files:
         at.existing_runs()
     password = secrets.token_urlsafe(12) if host else ""
     with viewing.bind(port, host) as listening:
-        taken = listening.getsockname()[1]
-        address = f"http://{viewing.name_of(host)}:{taken}{page}"
+        free_port = listening.getsockname()[1]
+        address = f"http://{viewing.name_of(host)}:{free_port}{page}"
         show(f"The runs of {folder} are at {address} until Ctrl-C.")
         if password:
             show(f"Log in with any user name and the password {password}")
@@ -287,6 +299,6 @@ def view(
 
             webbrowser.open(address)
         try:
-            viewing.server(folder, taken, language, files, password).run(sockets=[listening])
+            viewing.server(folder, free_port, language, files, password).run(sockets=[listening])
         except KeyboardInterrupt:
             say("Stopped.")

@@ -6,11 +6,12 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from basic_control.data.commands import format_command
-from basic_control.flows.cli.console import show, written
+from basic_control.flows.cli.console import show, show_written
 from basic_control.flows.cli.options import RUN, USUAL, Where
 from basic_control.tasks.exchange.discovery import forms
 
 DEFAULT = "every-eval-ever"
+FORMS = ", ".join(f"{name} ({what})" for name, what in forms().items())
 
 
 def read(
@@ -38,13 +39,14 @@ def read(
     from basic_control.tasks.exchange import suites
     from basic_control.tasks.report.text import percent
 
-    found = suites.read(log, metric=stated, task=task)
-    chosen = suites.write(found, to, metric=metric, language=language)
-    mean = "no score" if found.accuracy is None else f"{percent(found.accuracy)} ({found.metric})"
-    show(f"{found.tool}: {len(found.rows)} replies of {found.model} to {found.task}; stated: {mean}.")
-    for remark in found.remarks:
+    evaluation = suites.read(log, metric=stated, task=task)
+    chosen = suites.write(evaluation, to, metric=metric, language=language)
+    mean = "no score" if evaluation.accuracy is None else f"{percent(evaluation.accuracy)} ({evaluation.metric})"
+    count = f"{len(evaluation.rows)} replies of {evaluation.model} to {evaluation.task}"
+    show(f"{evaluation.tool}: {count}; stated: {mean}.")
+    for remark in evaluation.remarks:
         show(f"Not carried over: {remark}")
-    written([str(to / suites.ROWS), str(to / suites.RUN)])
+    show_written([str(to / suites.ROWS), str(to / suites.RUN)])
     show(f"It will be scored by {chosen}. Next: {format_command(f'run {to / suites.RUN}')}")
 
 
@@ -53,7 +55,7 @@ def write(
     /,
     *,
     to: Annotated[Path, Parameter(name=("--to", "-o"), metavar="FOLDER")],
-    form: Annotated[str, Parameter(help=", ".join(f"{one} ({what})" for one, what in forms().items()))] = DEFAULT,
+    form: Annotated[str, Parameter(help=FORMS)] = DEFAULT,
     at: Where = USUAL,
 ) -> None:
     """Write a finished run as logs or records of another tool, for each suite and model.
@@ -65,7 +67,7 @@ def write(
     from basic_control.tasks.exchange.finished import export
     from basic_control.tasks.store.runs import find
 
-    written([str(path) for path in export(find(run, at.runs), to, form, root=at.root)])
+    show_written([str(path) for path in export(find(run, at.runs), to, form, root=at.root)])
 
 
 VERBS = (read, write)

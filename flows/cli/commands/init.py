@@ -9,7 +9,7 @@ from basic_control.data.characters import make_visible
 from basic_control.data.commands import TOP, format_command
 from basic_control.data.errors import InputError
 from basic_control.data.exits import Exit
-from basic_control.flows.cli.console import show, written
+from basic_control.flows.cli.console import show, show_written
 from basic_control.flows.cli.options import Folder, RunOptions, as_yaml, choose
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def init(
             file.write_text(text.replace(f"data: {files[1].name}", f"data: {data}"), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{target}: cannot be written ({error.strerror}); name another folder.") from error
-    written(files)
+    show_written(files)
     from basic_control.flows.cli.estimate import show_estimate
 
     settings, _ = choose("", RunOptions(config=str(files[0])))
@@ -80,7 +80,7 @@ def move(source: Path, folder: Path) -> int:
     conversion = convert_file(source)
     files = write_conversion(conversion, folder)
     show(account_table(conversion))
-    written(files)
+    show_written(files)
     settings, _ = choose("", RunOptions(config=str(files[0])))
     # Keys of servers may be missing yet: the estimate says so, and the move is done all the same.
     show_estimate(settings)

@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from basic_control.data.commands import format_command
-from basic_control.flows.cli.console import show, written
+from basic_control.flows.cli.console import show, show_written
 from basic_control.flows.cli.options import RUN, USUAL, File, Where
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def label(
-    named: Annotated[str, Parameter(name="RUN"), RUN],
+    run_name: Annotated[str, Parameter(name="RUN"), RUN],
     /,
     *,
     n: Annotated[int, Parameter(metavar="N", validator=Number(gte=1))] = 50,
@@ -33,7 +33,7 @@ def label(
     replies, corrected by the labels on some, with an interval, and with how many labels would halve it.
 
     Args:
-        named: a finished run's id, the path of its folder, or last
+        run_name: a finished run's id, the path of its folder, or last
         n: replies of each suite, model and metric to label (default: 50)
         by: random, or mostly those that the judge is unsure of
         metric: only this judged metric
@@ -57,26 +57,32 @@ def label(
     from basic_control.tasks.report.exports import write_csv
     from basic_control.tasks.store.runs import find_last
 
-    run = find_last(named, at.runs)
-    found = judged(run, at.root)
+    run = find_last(run_name, at.runs)
+    judged_replies = judged(run, at.root)
+    # Without labels the command draws the sheet, with them it joins them.
     if not labels:
-        drawn = sheet(found, n=n, by=by, metric=metric)
-        written([write_csv(drawn, Path(out) if out else run.folder / "labels.csv")])
+        drawn = sheet(judged_replies, n=n, by=by, metric=metric)
+        path = Path(out or run.folder / "labels.csv")
+        show_written([write_csv(drawn, path)])
         return
     rows = read_labels(*map(Path, labels))
-    joined = estimates(found, rows)
+    joined = estimates(judged_replies, rows)
     if joined:
         show(table_of(joined).terminal(len(joined)))
-    for one in joined:
-        if one.agreement is not None and one.agreement.alpha is not None:
-            low, high = one.agreement.interval.low or 0.0, one.agreement.interval.high or 0.0
-            show(f"{one.suite}, {one.model}, {one.metric}: the labellers agree by Krippendorff's alpha "
-                 f"{one.agreement.alpha:.2f} [{low:.2f}, {high:.2f}] on {one.agreement.n_units} replies labelled "
-                 "twice.")  # fmt: skip
+    for estimate in joined:
+        agreement = estimate.agreement
+        if agreement is not None and agreement.alpha is not None:
+            low, high = agreement.interval.low or 0.0, agreement.interval.high or 0.0
+            measure = f"Krippendorff's alpha {agreement.alpha:.2f} [{low:.2f}, {high:.2f}]"
+            show(f"{estimate.suite}, {estimate.model}, {estimate.metric}: the labellers agree by {measure} on "
+                 f"{agreement.n_units} replies labelled twice.")  # fmt: skip
+    # The labels outlast the run: later runs of the same replies find them by criterion, question and reply.
     identities, members = run.manifest.get("judge_identities", {}), members_in(run.configuration)
-    said = partial(collect_judged, identities=identities, members=members)
-    written(keep(found, rows, criteria_of(suites_in(run.configuration)), run.folder.parent / LABELS, said))
-    if not is_estimable(found):
+    collect = partial(collect_judged, identities=identities, members=members)
+    show_written(
+        keep(judged_replies, rows, criteria_of(suites_in(run.configuration)), run.folder.parent / LABELS, collect)
+    )
+    if not is_estimable(judged_replies):
         show("Of some replies no judge was asked, since none counts. Run again: that asks them, and the labels "
              "correct what they say.")  # fmt: skip
     again = format_command(f"run --run {run.name} --rerun report --set judges_must_have=labels")
@@ -92,27 +98,32 @@ def table_of(joined: "list[Labelled]") -> "Table":
     from basic_control.tasks.report.tables import Column, Table
     from basic_control.tasks.report.text import estimated
 
-    def alone(one: "Labelled") -> str:
-        return "–" if one.found.reason else estimated(one.found.labelled)
+    def format_labelled(row: "Labelled") -> str:
+        # Too few labels for an interval: no estimate from them alone.
+        if row.found.reason:
+            return "–"
+        return estimated(row.found.labelled)
 
-    def estimate(one: "Labelled") -> str:
-        return one.found.reason or estimated(MeanEstimate(one.found.value, one.found.interval))
+    def format_estimate(row: "Labelled") -> str:
+        return row.found.reason or estimated(MeanEstimate(row.found.value, row.found.interval))
 
-    def relied(one: "Labelled") -> str:
-        return "–" if one.found.reason else f"{one.found.weight:.2f}"
+    def format_weight(row: "Labelled") -> str:
+        if row.found.reason:
+            return "–"
+        return f"{row.found.weight:.2f}"
 
-    def halving(one: "Labelled") -> str:
-        return "–" if one.found.n_halving is None else f"{one.found.n_halving} labels"
+    def format_halving(row: "Labelled") -> str:
+        return "–" if row.found.n_halving is None else f"{row.found.n_halving} labels"
 
     return Table.of(
         joined,
-        Column("suite", lambda one: one.suite),
-        Column("model", lambda one: one.model),
-        Column("metric", lambda one: one.metric),
-        Column("labels", lambda one: f"{one.found.n_labels} of {one.found.n_samples}"),
-        Column("judge", lambda one: estimated(one.found.judged)),
-        Column("labels alone", alone),
-        Column("estimate", estimate),
-        Column("λ, how far the judge is relied on", relied),
-        Column("to halve it", halving),
+        Column("suite", lambda row: row.suite),
+        Column("model", lambda row: row.model),
+        Column("metric", lambda row: row.metric),
+        Column("labels", lambda row: f"{row.found.n_labels} of {row.found.n_samples}"),
+        Column("judge", lambda row: estimated(row.found.judged)),
+        Column("labels alone", format_labelled),
+        Column("estimate", format_estimate),
+        Column("λ, how far the judge is relied on", format_weight),
+        Column("to halve it", format_halving),
     )

@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from basic_control.data.errors import InputError
 from basic_control.data.exits import Exit
-from basic_control.flows.cli.console import prose, show, written
+from basic_control.flows.cli.console import prose, show, show_written
 from basic_control.flows.cli.evaluating import evaluate
 from basic_control.flows.cli.options import RUN, File, Name, Sets, named
 from basic_control.tasks.runtime.logs import begin
@@ -95,10 +95,9 @@ def replace_judges(settings: "Settings", judges: "list[Judge]", suite: str) -> "
     """
     from basic_control.data.loading import list_judged_metrics
 
-    judged = {declared.name: declared for declared in settings.suites if list_judged_metrics(declared)}
-    chosen = [judged[suite]] if suite in judged else []
-    if not suite:
-        chosen = [*judged.values()]
+    judged = {declared.name: declared for declared in filter(list_judged_metrics, settings.suites)}
+    # Without a name all judged suites are meant.
+    chosen = [declared for name, declared in judged.items() if suite in (name, "")]
     if not chosen:
         names = ", ".join(judged) or "none"
         raise InputError(f"--suite {suite}: judges score no suite of that name, expected one of {names}.")
@@ -106,9 +105,9 @@ def replace_judges(settings: "Settings", judges: "list[Judge]", suite: str) -> "
     changes_of_suite: dict[str, Any] = {"judges": (judges[-1].name,), "stop": None, "twins": None}
     suites = []
     for declared in chosen:
-        metrics: dict[str, Any] = {}
-        for name, options in declared.metrics.items():
-            metrics[name] = {key: value for key, value in options.items() if key != "judges"}
+        metrics = {name: dict(options) for name, options in declared.metrics.items()}
+        for options in metrics.values():
+            options.pop("judges", None)
         suites.append(declared.model_copy(update={**changes_of_suite, "metrics": metrics}))
     changes = {"judges": tuple(judges), "suites": tuple(suites), "baseline": "", "fail_on": "threshold"}
     return settings.model_copy(update=changes)
@@ -123,8 +122,11 @@ def show_comparison(settings: "Settings", before: str, after: str, judge: str, h
 
     rejudged = compare_rejudged(settings, before, after, judge)
     with speaking(rejudged.pairs.language):
-        show(*(prose(line, "bold") for line in verdict_lines(rejudged)), *map(prose, score_lines(rejudged)))
-        show(*(table.terminal() for table in tables(rejudged)))
-        path = Path(html) if html else Path(settings.store.runs) / after / "rejudged.html"
-        written([write_atomically(path, page(rejudged))], rejudged.pairs.language)
+        for line in verdict_lines(rejudged):
+            show(prose(line, "bold"))
+        show(*map(prose, score_lines(rejudged)))
+        for table in tables(rejudged):
+            show(table.terminal())
+        path = Path(html or Path(settings.store.runs) / after / "rejudged.html")
+        show_written([write_atomically(path, page(rejudged))], rejudged.pairs.language)
     return Exit.PASSED if rejudged.holds else Exit.FAILED

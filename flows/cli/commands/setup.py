@@ -36,7 +36,9 @@ def fetch(
     from basic_control.tasks.models import bundled
 
     def progress(name: str, done: int, size: int) -> None:
-        sys.stderr.write(f"\r{name}: {done:,} of {size:,} bytes" + ("\n" if done >= size else ""))
+        # Each line replaces the one before, and the last one stays.
+        end = "\n" if done >= size else ""
+        sys.stderr.write(f"\r{name}: {done:,} of {size:,} bytes{end}")
         sys.stderr.flush()
 
     if not names:
@@ -57,7 +59,8 @@ def doctor(file: Configuration = "", /, *, sets: Sets = ()) -> int:
     """
     from basic_control.flows.cli import diagnosis
 
-    settings, _ = choose(*parse_words([file] if file else [], RunOptions(sets=sets)))
+    words = [file] if file else []
+    settings, _ = choose(*parse_words(words, RunOptions(sets=sets)))
     lines = [
         *diagnosis.examine_program(),
         diagnosis.examine_bundled(),
@@ -67,8 +70,13 @@ def doctor(file: Configuration = "", /, *, sets: Sets = ()) -> int:
         diagnosis.examine_store(settings.store),
         diagnosis.examine_server(),
     ]
-    show(*(f"{'!' if line.is_obstacle else ' '} {line.topic:<9} {line.text}" for line in lines))
-    return Exit.ERROR if any(line.is_obstacle for line in lines) else Exit.PASSED
+    code = Exit.PASSED
+    for line in lines:
+        mark = " "
+        if line.is_obstacle:
+            mark, code = "!", Exit.ERROR
+        show(f"{mark} {line.topic:<9} {line.text}")
+    return code
 
 
 def sandbox() -> None:
@@ -98,4 +106,7 @@ def completion(shell: Literal["bash", "zsh", "fish"], /) -> None:
     """
     from basic_control.flows.cli.application import assemble
 
-    show(assemble().generate_completion(shell=shell) + (UNSPACED if shell == "bash" else ""))
+    script = assemble().generate_completion(shell=shell)
+    if shell == "bash":
+        script += UNSPACED
+    show(script)
