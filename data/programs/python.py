@@ -9,6 +9,7 @@ name: such code is still the model's answer, and fails when run.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import NamedTuple
 
 from basic_control.data.patterns import pattern
@@ -16,22 +17,40 @@ from basic_control.data.programs.text import (
     BLOCKS_CAP,
     SOURCE_CAP,
     Block,
-    answer_part,
-    chunks,
-    fenced,
-    indentation,
-    spans,
+    cut_answer,
+    find_spans,
+    read_indentation,
+    split_chunks,
+    split_fences,
 )
-from basic_control.data.programs.tree import ENTITIES, FUNCTION, VALUE, Parser, completed, defines, missing
-from basic_control.data.programs.wrapped import in_html, is_patch, repaired, unescaped, unwrapped, without_prompts
+from basic_control.data.programs.tree import (
+    ENTITIES,
+    FUNCTION,
+    VALUE,
+    Parser,
+    complete_program,
+    find_missing_names,
+    get_definition_worth,
+)
+from basic_control.data.programs.wrapped import (
+    in_html,
+    is_patch,
+    list_repairs,
+    resolve_entities,
+    unwrap,
+    without_prompts,
+)
 
 TAGS = frozenset({"", "python", "py", "python3", "py3", "pycon", "ipython", "ipython3", "sage"})
 DEEP = 2
 """Maximum depth of wrappings removed."""
 WRAPPED = 32
 """Maximum number of wrapped pieces tried per text."""
-_NESTED = pattern(r"[ \t]*(?:async[ ]+def|def|class)\b[^\n]{0,300}:[ \t]*(?:#|$)")
+# The line of a definition inside which others may be: `class Solution:`
+_DEFINITION = pattern(r"[ \t]*(?:async[ ]+def|def|class)\b[^\n]{0,300}:[ \t]*(?:#|$)")
+# What may stand behind code on its line: a closing mark, tag or label.
 _TAIL = pattern(r"(?:`{1,3}|</\w{1,20}>|\[/\w{1,20}\])$")
+# A line with which a statement begins: `def f`, `import os`, `for x in y:`, `x = 1`, `sys.exit(`.
 _START = pattern(
     r"(?:async[ ]+def|def|class)[ ]+\w"
     r"|import[ ]+\w|from[ ]+[\w.]+[ ]+import\b|@\w"
@@ -42,21 +61,21 @@ _START = pattern(
 _ANY_CODE = pattern(r"^[ \t]*(?:async[ ]+def|def|class)[ ]+\w", re.MULTILINE)
 
 
-class _Found(NamedTuple):
-    """A program, how it defines the function (see `data.programs.tree.defines`), and its position."""
+class _Program(NamedTuple):
+    """A program, how it defines the function (see `data.programs.tree.get_definition_worth`), and its position."""
 
     source: str
     worth: int
-    place: int = 0
+    position: int = 0
 
 
-def _best(found: Iterable[_Found | None]) -> _Found | None:
+def _choose_program(programs: Iterable[_Program | None]) -> _Program | None:
     """Return the first of the best; stop at one that defines a function."""
-    best: _Found | None = None
-    for one in found:
-        if one and (best is None or one.worth > best.worth):
-            best = one
-            if one.worth == FUNCTION:
+    best: _Program | None = None
+    for program in programs:
+        if program and (best is None or program.worth > best.worth):
+            best = program
+            if program.worth == FUNCTION:
                 break
     return best
 
@@ -67,133 +86,170 @@ class _Finder:
         self.parser = Parser()
         self.heads = (rf"(?:async[ ]+)?def[ ]+{function}[ ]*[(\[]", rf"{function}[ ]*(?::[^=\n]{{1,80}})?=(?!=)")
 
-    def search(self, text: str, deep: int = DEEP) -> _Found | None:
+    def search(self, text: str, deep: int = DEEP) -> _Program | None:
         """Return the best program of a text, the last of equals."""
-        blocks, outside = fenced(text)
+        blocks, outside = split_fences(text)
         texts = [block.text for block in blocks[-BLOCKS_CAP:]]
-        found = self._best_block(blocks[-BLOCKS_CAP:], deep)
-        if found is None or found.worth < FUNCTION:
-            prose = self._from_outside(outside, deep)
-            if prose and (found is None or prose.worth > found.worth):
-                return _Found(completed(prose.source, texts, self.parser), prose.worth)
-        return found
+        program = self._choose_block(blocks[-BLOCKS_CAP:], deep)
+        if program is None or program.worth < FUNCTION:
+            outer = self._from_outside(outside, deep)
+            if outer and (program is None or outer.worth > program.worth):
+                return _Program(complete_program(outer.source, texts, self.parser), outer.worth)
+        return program
 
-    def _best_block(self, blocks: Sequence[Block], deep: int) -> _Found | None:
-        last_first = [n for n in reversed(range(len(blocks))) if self.function in blocks[n].text]
-        tried = ((n, self._from_block(blocks[n], deep)) for n in last_first)
-        best = _best(found and found._replace(place=n) for n, found in tried)
+    def _choose_block(self, blocks: Sequence[Block], deep: int) -> _Program | None:
+        """Return the best program of the blocks, completed by the other blocks."""
+        best = _choose_program(self._list_programs(blocks, deep))
         if best is None:
             return None
-        others = [block.text for n, block in enumerate(blocks) if n != best.place]
-        return _Found(completed(best.source, others, self.parser), best.worth)
+        texts = [block.text for position, block in enumerate(blocks) if position != best.position]
+        return _Program(complete_program(best.source, texts, self.parser), best.worth)
 
-    def _from_block(self, block: Block, deep: int) -> _Found | None:
+    def _list_programs(self, blocks: Sequence[Block], deep: int) -> Iterator[_Program]:
+        """Yield the programs of the blocks that name the function, from the last one backwards."""
+        for position in reversed(range(len(blocks))):
+            if self.function in blocks[position].text:
+                program = self._from_block(blocks[position], deep)
+                if program:
+                    yield program._replace(position=position)
+
+    def _from_block(self, block: Block, deep: int) -> _Program | None:
         """Return the program of a block that defines the function, whole if it parses as a whole."""
         if is_patch(block.text):
             return self._from_pieces(block.text, deep)
         for text in (block.text, *block.longer):
-            if found := self._whole(without_prompts(text, self.function)):
-                return found
+            program = self._read_program(without_prompts(text, self.function))
+            if program:
+                return program
             if self.parser.parse(text):
                 return self._from_pieces(text, deep)
-        fences = "```" in block.text or "~~~" in block.text
-        nested = self.search(block.text, deep - 1) if deep and fences else None
+        nested: _Program | None = None
+        if deep and ("```" in block.text or "~~~" in block.text):
+            nested = self.search(block.text, deep - 1)
         return nested or self._from_pieces(block.text, deep) or self._from_prose(block.text)
 
-    def _from_outside(self, text: str, deep: int) -> _Found | None:
+    def _from_outside(self, text: str, deep: int) -> _Program | None:
         if self.function not in text:
             return None
         if in_html(text, self.function) or is_patch(text):
             return self._from_pieces(text, deep) or self._from_prose(text)
         return self._from_prose(text) or self._from_pieces(text, deep)
 
-    def _from_pieces(self, text: str, deep: int) -> _Found | None:
+    def _from_pieces(self, text: str, deep: int) -> _Program | None:
         """Return the last of the best programs among a text's wrapped pieces."""
-        pieces = islice(unwrapped(text, self.function), WRAPPED) if deep else ()
-        tried = (self._whole(piece) or self.search(piece, deep - 1) for piece in pieces)
-        found = [one for one in tried if one]
-        return max(reversed(found), key=lambda one: one.worth, default=None)
+        if not deep:
+            return None
+        programs: list[_Program] = []
+        for piece in islice(unwrap(text, self.function), WRAPPED):
+            program = self._read_program(piece) or self.search(piece, deep - 1)
+            if program:
+                programs.append(program)
+        return max(reversed(programs), key=attrgetter("worth"), default=None)
 
-    def _whole(self, text: str) -> _Found | None:
+    def _read_program(self, text: str) -> _Program | None:
         """Return a text that is one program, possibly after removing additions of a page or a notebook."""
-        for source in (text, *repaired(text)):
-            if tree := self.parser.parse(source):
-                if (level := defines(tree.body, self.function)) is None:
-                    return None
-                escaped = not missing(source).isdisjoint(ENTITIES)  # `a &lt; b` is valid Python, but meaningless
-                return _Found(unescaped(source) if escaped else source, level)
+        for source in (text, *list_repairs(text)):
+            tree = self.parser.parse(source)
+            if tree is None:
+                continue
+            worth = get_definition_worth(tree.body, self.function)
+            if worth is None:
+                return None
+            if find_missing_names(source).isdisjoint(ENTITIES):
+                return _Program(source, worth)
+            return _Program(resolve_entities(source), worth)  # `a &lt; b` is valid Python, but meaningless
         return None
 
-    def _from_prose(self, text: str) -> _Found | None:
+    def _from_prose(self, text: str) -> _Program | None:
         """Return the function's definition from a text with prose, with the statements around it that it needs."""
-        text = without_prompts(text[-2 * SOURCE_CAP :], self.function)
+        return _choose_program(self._list_definitions(without_prompts(text[-2 * SOURCE_CAP :], self.function)))
 
-        def tried() -> Iterator[_Found | None]:
-            for head in self.heads:
-                starts = [found.start() for found in re.finditer(rf"^[ \t]*{head}", text, re.MULTILINE)]
-                indents = (indentation(text[start : start + 200]) for start in reversed(starts[-8:]))
-                yield from (self._at_indent(text, indent, head) for indent in dict.fromkeys(indents))
+    def _list_definitions(self, text: str) -> Iterator[_Program | None]:
+        for head in self.heads:
+            starts = [match.start() for match in re.finditer(rf"^[ \t]*{head}", text, re.MULTILINE)]
+            # The last ones first, each indentation once.
+            indents = [read_indentation(text[start : start + 200]) for start in reversed(starts[-8:])]
+            for indent in dict.fromkeys(indents):
+                yield self._at_indent(text, indent, head)
 
-        return _best(tried())
-
-    def _at_indent(self, text: str, indent: str, head: str) -> _Found | None:
+    def _at_indent(self, text: str, indent: str, head: str) -> _Program | None:
         """Return the best definition among the statements at an indentation; only a callable can be assigned."""
         lines, begins = text.split("\n"), re.compile(rf"^{head}", re.MULTILINE)
-        pieces = list(chunks(text, indent, _START, "#"))
-        defining = [n for n, (_, code) in enumerate(pieces) if begins.search(code)]
-        least = VALUE if head == self.heads[0] else FUNCTION
+        starts, codes = list[int](), list[str]()
+        for start, code in split_chunks(text, indent, _START, "#"):
+            starts.append(start)
+            codes.append(code)
+        defining = [n for n, code in enumerate(codes) if begins.search(code)]
+        required = VALUE if head == self.heads[0] else FUNCTION
+        definitions = self._join_codes(codes, defining[: -8 - 1 : -1])
+        fitting = (program for program in definitions if program.worth >= required)
+        best = _choose_program(
+            program for program in fitting if not _is_nested(lines, starts[program.position], indent)
+        )
+        if best is None:
+            return None
+        helpers = [code for n, code in enumerate(codes) if n not in defining]
+        return _Program(complete_program(best.source, helpers, self.parser), best.worth)
 
-        def tried() -> Iterator[_Found]:
-            for n in reversed(defining[-8:]):
-                # Add following pieces until it parses: the definition may contain a long string, say.
-                ends = range(n + 1, min(n + 4, len(pieces) + 1))
-                wholes = (self._whole("\n".join(code for _, code in pieces[n:end])) for end in ends)
-                found = next((one for one in wholes if one), None)
-                if found and found.worth >= least and not _nested(lines, pieces[n][0], indent):
-                    yield found
+    def _join_codes(self, codes: Sequence[str], positions: Sequence[int]) -> Iterator[_Program]:
+        """Yield the programs that begin with the codes of these positions."""
+        for start in positions:
+            # Add following codes until it parses: the definition may contain a long string, say.
+            for end in range(start + 1, min(start + 4, len(codes) + 1)):
+                program = self._read_program("\n".join(codes[start:end]))
+                if program:
+                    yield program._replace(position=start)
+                    break
 
-        found = _best(tried())
-        others = [code for n, (_, code) in enumerate(pieces) if n not in defining]
-        return found and _Found(completed(found.source, others, self.parser), found.worth)
-
-    def amid_line(self, text: str) -> str | None:
+    def find_amid_line(self, text: str) -> str | None:
         """Return a definition that begins within a line, after a label or a mark."""
         inner = re.compile(rf"(?<=[^\s\w])[ ]?(?=(?:async[ ]+)?{self.heads[0]})")
-        for found in list(inner.finditer(text))[: -8 - 1 : -1]:
-            for _, code in islice(chunks(text[found.end() : found.end() + SOURCE_CAP], "", _START, "#"), 1):
-                if whole := self._whole(_TAIL.sub("", code.rstrip())):
-                    return whole.source
+        for match in list(inner.finditer(text))[: -8 - 1 : -1]:
+            codes = split_chunks(text[match.end() : match.end() + SOURCE_CAP], "", _START, "#")
+            for _, code in islice(codes, 1):
+                program = self._read_program(_TAIL.sub("", code.rstrip()))
+                if program:
+                    return program.source
         return None
 
 
-def _nested(lines: Sequence[str], place: int, indent: str) -> bool:
-    above = (line for line in reversed(lines[:place]) if line.strip() and len(indentation(line)) < len(indent))
-    return bool(indent) and _NESTED.match(next(above, "")) is not None
+def _is_nested(lines: Sequence[str], number: int, indent: str) -> bool:
+    """Return whether the line of a number is inside a definition: a method, or a function in a function."""
+    if not indent:
+        return False
+    for line in reversed(lines[:number]):
+        if line.strip() and len(read_indentation(line)) < len(indent):
+            return _DEFINITION.match(line) is not None
+    return False
 
 
 def find_python(reply: str, function: str) -> str | None:
     """Return the source of the program in a response; None if it holds no code."""
-    text = answer_part(reply)
+    text = cut_answer(reply)
     finder = _Finder(function)
-    if found := finder.search(text):
-        return found.source
-    for source in reversed(spans(text, rf"(?:async[ ]+)?def[ ]+{function}[ ]*\(")[-BLOCKS_CAP:]):
+    program = finder.search(text)
+    if program:
+        return program.source
+    # Inline code, and then a definition behind a label: `Answer: def f(x): …`.
+    for source in reversed(find_spans(text, rf"(?:async[ ]+)?def[ ]+{function}[ ]*\(")[-BLOCKS_CAP:]):
         if finder.parser.parse(source):
             return source
-    blocks, outside = fenced(text)
-    if found_amid := finder.amid_line(outside):
-        return found_amid
-    return _other_code(blocks, outside, re.compile(rf"^[ \t]*{finder.heads[0]}", re.MULTILINE))
+    blocks, outside = split_fences(text)
+    definition = finder.find_amid_line(outside)
+    if definition:
+        return definition
+    return _find_other_code(blocks, outside, re.compile(rf"^[ \t]*{finder.heads[0]}", re.MULTILINE))
 
 
-def _other_code(blocks: Sequence[Block], outside: str, definition: re.Pattern[str]) -> str | None:
+def _find_other_code(blocks: Sequence[Block], outside: str, definition: re.Pattern[str]) -> str | None:
     """Return code that does not define the function, or is broken: it is still an answer, and a wrong one."""
     small = [block for block in blocks if len(block.text) <= SOURCE_CAP and block.text.strip()]
-    for wanted in (definition, _ANY_CODE):
+    for code in (definition, _ANY_CODE):
         for block in reversed(small):
-            if (wanted is definition or block.tag in TAGS) and wanted.search(block.text):
+            if (code is definition or block.tag in TAGS) and code.search(block.text):
                 return block.text
-        if (found := wanted.search(outside)) and outside[found.end() :].strip():
-            return outside[found.start() :][:SOURCE_CAP]
+        match = code.search(outside)
+        if match and outside[match.end() :].strip():
+            return outside[match.start() :][:SOURCE_CAP]
     tagged = [block.text for block in small if block.tag and block.tag in TAGS]
     return tagged[-1] if tagged else None

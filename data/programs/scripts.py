@@ -3,18 +3,21 @@
 import ast
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from basic_control.data.patterns import pattern
 from basic_control.data.programs.python import TAGS, find_python
-from basic_control.data.programs.text import BLOCKS_CAP, SOURCE_CAP, answer_part, fenced
-from basic_control.data.programs.tree import FUNCTION, Parser, defines, joined
+from basic_control.data.programs.text import BLOCKS_CAP, SOURCE_CAP, cut_answer, split_fences
+from basic_control.data.programs.tree import FUNCTION, Parser, get_definition_worth, join_programs
 
 CUTS = 20
 """Maximum number of paragraphs removed as prose from the end of an unfenced program."""
 _WORKS = (ast.Call, ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign)
+# A program that reads: `input()`, `sys.stdin`, `open(0)`.
 _READS = pattern(r"\binput[ ]*\(|\bopen[ ]*\(0|\bstdin\b")
 _SPEAKS = pattern(r"\b(?:input|print|open)[ ]*\(|\bstd(?:in|out)\b")
+# A line with which a program may begin: `import os`, `n = int(input())`, `for x in y:`.
 _BEGINS = pattern(
     r"^(?:import[ ]+\w|from[ ]+[\w.]+[ ]+import\b|(?:def|class)[ ]+\w|@\w|print[ ]*\(|(?:for|while|if|with|try)\b"
     r"[^\n]{0,200}:[ \t]*$|[A-Za-z_][\w, ]{0,80}=(?!=))",
@@ -23,7 +26,7 @@ _BEGINS = pattern(
 _ACTS = pattern(r"\b(?:return|yield|raise)\b|=|\(")
 
 
-def _program(text: str, parser: Parser) -> bool:
+def _is_program(text: str, parser: Parser) -> bool:
     """Return whether a text is Python that does anything; a single word is valid Python too."""
     tree = parser.parse(text)
     return tree is not None and any(isinstance(node, _WORKS) for node in ast.walk(tree))
@@ -34,32 +37,42 @@ def find_script(reply: str) -> str | None:
 
     Among several fenced programs the last one that reads its input is taken, else the last one that prints.
     """
-    text = answer_part(reply)
+    text = cut_answer(reply)
     parser = Parser()
-    blocks, outside = fenced(text)
+    blocks, outside = split_fences(text)
     blocks = blocks[-BLOCKS_CAP:]
-    found: list[tuple[bool, bool, bool, int, str]] = []
+    candidates: list[tuple[bool, bool, bool, int, str]] = []
     for n, block in enumerate(blocks):
-        texts = (block.text, *block.longer) if block.tag in TAGS else ()
-        if source := next((text for text in texts if _program(text, parser)), ""):
+        if block.tag not in TAGS:
+            continue
+        source = _find_program((block.text, *block.longer), parser)
+        if source:
             speaks = (_READS.search(source) is not None, _SPEAKS.search(source) is not None)
-            found.append((*speaks, bool(block.tag), n, source))
-    if found:
-        return max(found)[-1]
-    if unfenced := next((piece for piece in _unfenced(outside) if _program(piece, parser)), None):
+            candidates.append((*speaks, bool(block.tag), n, source))
+    if candidates:
+        return max(candidates)[-1]
+    unfenced = _find_program(_list_unfenced(outside), parser)
+    if unfenced:
         return unfenced
+    # Code that does not parse is still an answer, and a wrong one.
     broken = [block.text for block in blocks if block.tag and block.tag in TAGS and len(block.text) <= SOURCE_CAP]
     return broken[-1] if broken else None
 
 
-def _unfenced(text: str) -> Iterator[str]:
+def _find_program(texts: Iterable[str], parser: Parser) -> str:
+    """Return the first of some texts that is a program; '' if none is."""
+    return next((text for text in texts if _is_program(text, parser)), "")
+
+
+def _list_unfenced(text: str) -> Iterator[str]:
     """Yield candidate programs of a text without fences, shorter and shorter."""
-    if not (begins := _BEGINS.search(text)):
+    begin = _BEGINS.search(text)
+    if begin is None:
         return
-    rest = text[begins.start() :]
+    program = text[begin.start() :]
     for _ in range(CUTS):
-        yield rest
-        rest, cut, _ = rest.rstrip().rpartition("\n\n")
+        yield program
+        program, cut, _ = program.rstrip().rpartition("\n\n")
         if not cut:
             return
 
@@ -74,23 +87,29 @@ def find_completion(reply: str, function: str, head: str) -> str | None:
     """
     program = find_python(reply, function)
     parser = Parser()
-    tree = parser.parse(program) if program else None
-    if program and tree and defines(tree.body, function) is not None:
-        return joined(code_before(head, function, parser), program)
-    text = answer_part(reply)
-    bodies = [block.text for block in fenced(text)[0][-2:]] or [text]
+    tree: ast.Module | None = None
+    if program:
+        tree = parser.parse(program)
+    if program and tree and get_definition_worth(tree.body, function) is not None:
+        return join_programs(code_before(head, function, parser), program)
+    text = cut_answer(reply)
+    bodies = [block.text for block in split_fences(text)[0][-2:]] or [text]
     for body in reversed(bodies):
-        for whole in _continued(head.rstrip(" \t"), body.strip("\n").rstrip()):
-            continued = parser.parse(whole)
-            if continued and defines(continued.body[-1:], function) == FUNCTION:  # more than a stub
-                return whole
-    return joined(code_before(head, function, parser), program, _by_method(tree, function)) if program else None
+        for source in _list_continued(head.rstrip(" \t"), body.strip("\n").rstrip()):
+            continued = parser.parse(source)
+            if continued and get_definition_worth(continued.body[-1:], function) == FUNCTION:  # more than a stub
+                return source
+    if not program:
+        return None
+    return join_programs(code_before(head, function, parser), program, _wrap_method(tree, function))
 
 
-def _by_method(tree: ast.Module | None, function: str) -> str:
+def _wrap_method(tree: ast.Module | None, function: str) -> str:
     """Return a function that calls the method of that name: `class Solution:`; '' without such a class."""
-    for node in reversed(tree.body if tree else ()):
-        if isinstance(node, ast.ClassDef) and defines(node.body, function) == FUNCTION:
+    if tree is None:
+        return ""
+    for node in reversed(tree.body):
+        if isinstance(node, ast.ClassDef) and get_definition_worth(node.body, function) == FUNCTION:
             return f"def {function}(*args, **kwargs):\n    return {node.name}().{function}(*args, **kwargs)"
     return ""
 
@@ -99,23 +118,26 @@ def code_before(head: str, function: str, parser: Parser | None = None) -> str:
     """Return what stands before a function's signature at the end of a code: imports, helpers."""
     parser = parser or Parser()
     tree = parser.parse(f"{head.rstrip()}\n    pass\n") or parser.parse(head)
-    for node in tree.body if tree else ():
+    if tree is None:
+        return ""
+    for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == function:
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             return "\n".join(head.split("\n")[: first - 1])
     return ""
 
 
-def _continued(head: str, body: str) -> Iterator[str]:
+def _list_continued(head: str, body: str) -> Iterator[str]:
     """Yield a head with a body, restoring the indentation of the body or of its first line."""
     if not _ACTS.search(body) or len(head) + len(body) > SOURCE_CAP:
         return
-    start = head if head.endswith("\n") else f"{head}\n"
-    bare = f"    {body.lstrip()}"
+    start = head.removesuffix("\n") + "\n"
+    indented = f"    {body.lstrip()}"
     yield start + body
-    yield start + bare
+    yield start + indented
     yield start + textwrap.indent(textwrap.dedent(body), "    ")
-    for text in (body, bare):
+    # Prose after the body, which no indentation has.
+    for text in (body, indented):
         first, *lines = text.split("\n")
-        end = next((n for n, line in enumerate(lines) if line.strip() and not line[0].isspace()), len(lines))
-        yield start + "\n".join([first, *lines[:end]])
+        inner = takewhile(lambda line: not line.strip() or line[0].isspace(), lines)
+        yield start + "\n".join([first, *inner])

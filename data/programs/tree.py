@@ -18,6 +18,7 @@ ENTITIES = frozenset({"lt", "gt", "amp", "quot"})
 """Names left behind only by HTML entities."""
 FUNCTION, VALUE = 2, 1
 """What a name is bound to: a callable, or something that is probably not one."""
+# A line that must be a program's first: `from __future__ import annotations`.
 _FUTURE = pattern(r"^from[ ]+__future__[ ]+import[ ]+\w[\w, ]*$", re.MULTILINE)
 _NAME = pattern(r"\w+")
 _BUILTINS = frozenset(dir(builtins))
@@ -44,39 +45,44 @@ class Parser:
             return None
 
 
-def completed(source: str, others: Sequence[str], parser: Parser) -> str:
-    """Return the program preceded by those other pieces that define the names it lacks."""
-    needed = missing(source) if others else set()
+def complete_program(source: str, texts: Sequence[str], parser: Parser) -> str:
+    """Return the program preceded by those other texts that define the names it lacks."""
+    needed = find_missing_names(source) if texts else set()
     if not needed:
         return source
-    found: dict[int, str] = {}
+    helpers: dict[int, str] = {}
     trees: dict[int, ast.Module | None] = {}
-    spelled = [frozenset(_NAME.findall(text)) for text in others]  # a search for each name would be quadratic
+    words = [frozenset(_NAME.findall(text)) for text in texts]  # a search for each name would be quadratic
     for _ in range(HELPERS):  # a helper may need a helper
-        before = len(found)
-        for n, text in enumerate(others):
-            if n in found or needed.isdisjoint(spelled[n]):
+        n_before = len(helpers)
+        for n, text in enumerate(texts):
+            if n in helpers or needed.isdisjoint(words[n]):
                 continue
+            # Parsing takes from the budget: only what names something that is needed is parsed, and once.
             if n not in trees:
                 trees[n] = parser.parse(text)
-            other = trees[n]
-            if other and needed & names_bound(other.body):
-                found[n] = text
-                needed |= missing(text)
-        if len(found) == before:
+            tree = trees[n]
+            if tree and needed & list_bound_names(tree.body):
+                helpers[n] = text
+                needed |= find_missing_names(text)
+        if len(helpers) == n_before:
             break
-    whole = joined(*(found[n] for n in sorted(found)), source) if found else source
-    return whole if len(whole) <= SOURCE_CAP else source
+    if not helpers:
+        return source
+    program = join_programs(*(helpers[n] for n in sorted(helpers)), source)
+    return program if len(program) <= SOURCE_CAP else source
 
 
-def joined(*sources: str) -> str:
+def join_programs(*sources: str) -> str:
     """Join programs; imports from `__future__` must be first."""
-    whole = "\n\n".join(source for source in sources if source.strip())
-    futures = dict.fromkeys(_FUTURE.findall(whole))
-    return "\n".join([*futures, _FUTURE.sub("", whole)]) if futures else whole
+    program = "\n\n".join(source for source in sources if source.strip())
+    futures = dict.fromkeys(_FUTURE.findall(program))
+    if not futures:
+        return program
+    return "\n".join([*futures, _FUTURE.sub("", program)])
 
 
-def missing(source: str) -> set[str]:
+def find_missing_names(source: str) -> set[str]:
     """Return the module-level names that a program reads, in any scope, but does not bind."""
     try:
         with warnings.catch_warnings():
@@ -99,39 +105,45 @@ def missing(source: str) -> set[str]:
     return read - bound
 
 
-def names_bound(body: Iterable[ast.stmt]) -> set[str]:
+def list_bound_names(body: Iterable[ast.stmt]) -> set[str]:
     """Return the names that module-level statements bind or fill."""
     names: set[str] = set()
-    for node in _statements(body):
+    for node in _walk_statements(body):
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 names.add(node.name)
             case ast.Import() | ast.ImportFrom():
                 names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
             case ast.Assign():
-                names |= {n.id for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+                for target in node.targets:
+                    names |= _list_names(target)
             case ast.AnnAssign() | ast.AugAssign():
-                names |= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+                names |= _list_names(node.target)
             case ast.Expr(ast.Call(ast.Attribute(ast.Name(owner)))):  # sys.setrecursionlimit, memo.update
                 names.add(owner)
     return names
 
 
-def defines(body: Iterable[ast.stmt], name: str) -> int | None:
+def _list_names(target: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
+
+
+def get_definition_worth(body: Iterable[ast.stmt], name: str) -> int | None:
     """Return what module-level statements bind a name to: FUNCTION, VALUE (or a stub), or None for nothing."""
-    return max((_level(node, name) for node in _statements(body, loops=False)), default=0) or None
+    return max((_rate_statement(node, name) for node in _walk_statements(body, loops=False)), default=0) or None
 
 
-def _level(node: ast.stmt, name: str) -> int:
+def _rate_statement(node: ast.stmt, name: str) -> int:
     match node:
-        case ast.FunctionDef(name=own) | ast.AsyncFunctionDef(name=own) if own == name:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() if node.name == name:
             return VALUE if all(map(_says_nothing, node.body)) else FUNCTION
-        case ast.ClassDef(name=own) if own == name:
+        case ast.ClassDef() if node.name == name:
             return VALUE
-        case ast.Assign(targets, value) if any(isinstance(t, ast.Name) and t.id == name for t in targets):
-            return _callable(value, name)
-        case ast.AnnAssign(ast.Name(own), _, ast.expr() as value) if own == name:
-            return _callable(value, name)
+        case ast.Assign(targets, value):
+            if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+                return _rate_value(value, name)
+        case ast.AnnAssign(ast.Name(target), _, ast.expr() as value) if target == name:
+            return _rate_value(value, name)
     return 0
 
 
@@ -145,19 +157,21 @@ def _says_nothing(node: ast.stmt) -> bool:
     return False
 
 
-def _callable(value: ast.expr, name: str) -> int:
+def _rate_value(value: ast.expr, name: str) -> int:
+    """Return FUNCTION for a value that is probably a callable, else VALUE."""
     match value:
         case ast.Lambda() | ast.Attribute() | ast.Call(ast.Attribute(ast.Name("functools")) | ast.Call()):
             return FUNCTION
-        case ast.Name(other):
-            return FUNCTION if other != name else VALUE
+        case ast.Name(alias):
+            if alias != name:
+                return FUNCTION
         case ast.Call(ast.Name(called), [ast.Name() | ast.Lambda() | ast.Attribute(), *_]):
             # partial(g, 1), cache(g); applied to the name itself, its earlier value
             return VALUE if called == name or called in _BUILTINS else FUNCTION
     return VALUE
 
 
-def _statements(body: Iterable[ast.stmt], *, loops: bool = True) -> Iterator[ast.stmt]:
+def _walk_statements(body: Iterable[ast.stmt], *, loops: bool = True) -> Iterator[ast.stmt]:
     """Yield module-level statements, including those inside `if`, `for`, `try` and the like."""
     waiting = list(body)
     while waiting:
@@ -168,4 +182,5 @@ def _statements(body: Iterable[ast.stmt], *, loops: bool = True) -> Iterator[ast
         if isinstance(node, ast.If | ast.Try):
             waiting += node.orelse
         if isinstance(node, ast.Try):
-            waiting += [inner for handler in node.handlers for inner in handler.body]
+            for handler in node.handlers:
+                waiting += handler.body

@@ -13,13 +13,13 @@ from basic_control.data.programs.text import (
     BLOCKS_CAP,
     SOURCE_CAP,
     Block,
-    answer_part,
-    chunks,
-    fenced,
-    indentation,
-    spans,
+    cut_answer,
+    find_spans,
+    read_indentation,
+    split_chunks,
+    split_fences,
 )
-from basic_control.data.programs.wrapped import in_html, is_patch, unwrapped, without_prompts
+from basic_control.data.programs.wrapped import in_html, is_patch, unwrap, without_prompts
 
 TAGS = frozenset({"", "kotlin", "kt", "kts"})
 DEEP, WRAPPED = 2, 32  # nesting levels of wrappings to unwrap, and wrapped pieces of one text to try
@@ -44,12 +44,14 @@ _BRACES = pattern(
 
 def find_kotlin(reply: str, function: str) -> str | None:
     """Return the source of a response's program, without its `package` line; or None."""
-    text = answer_part(reply)
+    text = cut_answer(reply)
     declares = re.compile(rf"\bfun[ ]+(?:<[^>\n]{{1,100}}>[ ]*)?{function}[ ]*\(")
     source = _search(text, declares, function)
     if source is None:
-        lines = [line for line in spans(text, declares.pattern.removeprefix(r"\b")) if "=" in line or "{" in line]
-        lines = lines or [one.text for one in fenced(text)[0][-BLOCKS_CAP:] if _is_code(one)]
+        lines = [
+            line for line in find_spans(text, declares.pattern.removeprefix(r"\b")) if "=" in line or "{" in line
+        ]
+        lines = lines or [one.text for one in split_fences(text)[0][-BLOCKS_CAP:] if _is_code(one)]
         if not lines:
             return None
         source = lines[-1]
@@ -61,7 +63,7 @@ def find_kotlin(reply: str, function: str) -> str | None:
 
 def _search(text: str, declares: re.Pattern[str], function: str, deep: int = DEEP) -> str | None:
     """Return the last program in a text."""
-    blocks, outside = fenced(text)
+    blocks, outside = split_fences(text)
     blocks = [block for block in blocks[-BLOCKS_CAP:] if len(block.text) <= SOURCE_CAP and block.text.strip()]
     for block in reversed(blocks):
         if function in block.text and (source := _from_block(block, declares, function, deep)):
@@ -86,7 +88,7 @@ def _from_block(block: Block, declares: re.Pattern[str], function: str, deep: in
 
 def _from_pieces(text: str, declares: re.Pattern[str], function: str, deep: int) -> str | None:
     """Return the last program in the wrapped pieces of a text."""
-    pieces = list(islice(unwrapped(text, function), WRAPPED)) if deep else []
+    pieces = list(islice(unwrap(text, function), WRAPPED)) if deep else []
     for piece in reversed(pieces):
         if "```" not in piece and declares.search(piece):
             return piece
@@ -102,7 +104,7 @@ def _from_prose(text: str, declares: re.Pattern[str]) -> str | None:
     if not found:
         return None
     line = text[text.rfind("\n", 0, found[-1].start()) + 1 : found[-1].end()]
-    pieces = [code for _, code in chunks(text, indentation(line), _START, "//")]
+    pieces = [code for _, code in split_chunks(text, read_indentation(line), _START, "//")]
     own = [code for code in pieces if declares.search(code)]
     if not own:
         return None

@@ -14,7 +14,7 @@ from pydantic import Field
 from basic_control.data.decorators import metric
 from basic_control.data.options import Frozen
 from basic_control.data.programs.scripts import code_before, find_completion, find_script
-from basic_control.data.programs.tree import joined
+from basic_control.data.programs.tree import join_programs
 from basic_control.data.records import (
     Expectation,
     Found,
@@ -128,7 +128,7 @@ def _find_source(sample: Sample, options: Mapping[str, Any]) -> str | None:
     if program is None:
         return None
     setup = "\n".join(_texts(sample, options["setup"]))
-    return joined(setup, program, imports_of(_texts(sample, options["tests"])) if name else "")
+    return join_programs(setup, program, imports_of(_texts(sample, options["tests"])) if name else "")
 
 
 def programs(sample: Sample, options: Mapping[str, Any]) -> Mapping[str, Program]:
@@ -141,13 +141,13 @@ def programs(sample: Sample, options: Mapping[str, Any]) -> Mapping[str, Program
     apart = frozenset(place for place, test in enumerate(listed) if test.apart)
     program = ProgramUnderTest(
         options["language"],
-        joined(source, RUNNER) if name else stdin_program(source),
+        join_programs(source, RUNNER) if name else stdin_program(source),
         CALLED,
         tuple((test.script, test.setup, _tuple(test.values)) for test in listed),
         cpu_s=options["program_timeout_s"],
         call_s=options["timeout_s"],
         fresh=tuple((test.script, test.fresh, _tuple(test.values)) for test in listed),
-        checker=checker(name, joined(setup, code_before(head, name))) if apart else "",
+        checker=checker(name, join_programs(setup, code_before(head, name))) if apart else "",
         apart=apart,
     )
     return {KEY: program}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from basic_control.data.programs.python import find_python
-from basic_control.data.programs.text import answer_part
+from basic_control.data.programs.text import cut_answer
 from basic_control.generators.code_gen.kotlin import find_kotlin
 from tests.helpers.bounds import bounded
 
@@ -173,7 +173,7 @@ def test_a_method_is_no_function_with_or_without_a_fence() -> None:
 @pytest.mark.parametrize("mark", ["'</think>", '"<think>', "`</think>", "# </think>\n", '"\\"</think>'])
 def test_tags_without_end_take_little_time(mark: str) -> None:
     with bounded(4):
-        answer_part(mark * 100_000)
+        cut_answer(mark * 100_000)
         find_python(f"def f(x):\n    return {mark * 100_000}", "f")
 
 

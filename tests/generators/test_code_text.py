@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from basic_control.data.programs.python import find_python
-from basic_control.data.programs.text import SOURCE_CAP, answer_part
+from basic_control.data.programs.text import SOURCE_CAP, cut_answer
 from basic_control.generators.code_gen.code_gen import LEVELS, code_gen, program, reference, verify
 from basic_control.generators.code_gen.kotlin import find_kotlin
 from tests.helpers.bounds import bounded
@@ -158,11 +158,11 @@ def test_prose_that_reads_like_code_does_not_join() -> None:
 
 
 def test_thoughts_are_told_from_answers_as_in_every_reply() -> None:
-    assert answer_part("a\n<think>b</think>c") == "a\nc"
-    assert answer_part("b\r\n</think>c") == "c"
-    assert answer_part("a\n<think>b") == "a"
-    assert answer_part("<THINK>b</THINK>c\n<thought>d</thought>e") == "c\ne"
-    assert answer_part('print("<think>")') == 'print("<think>")'
+    assert cut_answer("a\n<think>b</think>c") == "a\nc"
+    assert cut_answer("b\r\n</think>c") == "c"
+    assert cut_answer("a\n<think>b") == "a"
+    assert cut_answer("<THINK>b</THINK>c\n<thought>d</thought>e") == "c\ne"
+    assert cut_answer('print("<think>")') == 'print("<think>")'
 
 
 KOTLIN = "fun f(x: Int): Int {\n    return x + 1\n}"
