@@ -192,16 +192,28 @@ def ask_model(
             schema=schema,
         )
         known = memory.lookup(requests["request_id"])
-        for request_id, item_id, repeat in requests.select("request_id", "item_id", "repeat").iter_rows():
+        columns = ("request_id", "item_id", "repeat", "payload")
+        for request_id, item_id, repeat, payload in requests.select(columns).iter_rows():
             item, entry = by_id[item_id], known.get(request_id)
             if request_id not in seen:
                 seen.add(request_id)
-                tally.count(entry, item["language"], len(item["prompt"]) + len(model.system))
+                tally.count(entry, item["language"], count_sent(payload))
             if hear:
                 text = entry.reply.text if entry else supposed(suite, item)
                 extra = entry.reply.extra if entry else brought
                 answered.append((_sample(item, target.name, repeat, text, extra), entry is not None))
     return _portion(suite.name, model, tally, memory, name=target.name), answered
+
+
+def count_sent(payload: str) -> int:
+    """Return the characters that a request sends: its messages, examples among them, their calls, and its tools."""
+    sent = json.loads(payload)
+    n = len(json.dumps(sent["tools"], ensure_ascii=False)) if sent.get("tools") else 0
+    for message in sent["messages"]:
+        n += len(message["content"])
+        if message.get("tool_calls"):
+            n += len(json.dumps(message["tool_calls"], ensure_ascii=False))
+    return n
 
 
 def judged(plan: SuitePlan, answered: Sequence[tuple[SampleRow, bool]], memory: Memory) -> Iterator[CallEstimate]:

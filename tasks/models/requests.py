@@ -163,9 +163,8 @@ def for_items(
         tools: Sequence[Tool] = ()
         if around.has_tools:
             tools = read_tools(facts.get(TOOLS) or ())
-        messages = ask_item(text, prompt, language, facts, model.system)
-        if around.examples:
-            messages = _put_examples(messages, around, prompt, text_digest)
+        row = {"prompt": text, "language": language, "text_digest": text_digest}
+        messages = ask_question(row, facts, prompt, around, model.system)
         for repeat in range(repeats):
             rows.append(
                 request(
@@ -182,6 +181,16 @@ def for_items(
                 )
             )
     return REQUESTS.frame(rows)
+
+
+def ask_question(
+    row: Mapping[str, Any], facts: Mapping[str, Any], prompt: str | None, around: Surroundings, system: str
+) -> tuple[Message, ...]:
+    """Return all messages that ask a row of the items table, with its facts: system prompt, examples, question."""
+    messages = ask_item(row["prompt"], prompt, row["language"], facts, system)
+    if not around.examples:
+        return messages
+    return _put_examples(messages, around, prompt, row["text_digest"])
 
 
 def ask_item(

@@ -2,20 +2,17 @@
 
 import json
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 
 import polars as pl
 
 from basic_control.data.deciding import headlines
-from basic_control.data.errors import InputError
 from basic_control.data.messages import write_transcript
-from basic_control.data.questions import format_expected, format_question
 from basic_control.data.records import Message
 from basic_control.data.suites import Suite
 from basic_control.data.tools import TOOL_CALLS
-from basic_control.prompts import fill
 from basic_control.tasks.report.language import say_reason
+from basic_control.tasks.report.questions import write_questions
 from basic_control.tasks.report.report_data import ReportData
 
 KEY = ["item_id", "model", "repeat"]
@@ -126,7 +123,7 @@ def frames(data: ReportData) -> Frames:
     scores = _in_words(data.scores).join(rows.select(KEY).with_row_index("row"), on=KEY).sort("row", "metric")
     judged = _askings(data.judged).join(rows.select(KEY).with_row_index("row"), on=KEY).sort("row")
     items = data.items.join(rows.select("item_id").unique(), on="item_id", how="semi")
-    return Frames(rows, _readable(items, data.plan.declared), scores, judged)
+    return Frames(rows, write_questions(items, data.plan), scores, judged)
 
 
 def _with_calls(replies: pl.DataFrame) -> pl.DataFrame:
@@ -139,27 +136,3 @@ def _with_calls(replies: pl.DataFrame) -> pl.DataFrame:
         calls = json.loads(extra).get(TOOL_CALLS) or ()
         texts[number] = write_transcript([Message("assistant", texts[number], tuple(calls))])
     return replies.with_columns(text=pl.Series(texts, dtype=pl.String))
-
-
-def _readable(items: pl.DataFrame, suites: Iterable[Suite]) -> pl.DataFrame:
-    """Return items with human-readable texts: question, prompts, and the expected answer."""
-    others = {
-        f"prompt [{name}]": (suite.name, text)
-        for suite in suites
-        for name, text in suite.prompts_by_name.items()
-        if name and text != suite.item_prompt
-    }
-    found: dict[str, list[str | None]] = {name: [] for name in ("question", "prompt", "answer", *others)}
-    for row in items.select("suite", "language", "prompt", "answer", "facts").iter_rows(named=True):
-        facts = json.loads(row["facts"] or "{}")
-        own = facts.get("question")
-        found["question"].append(own if isinstance(own, str) else None)
-        found["prompt"].append(format_question(row["prompt"] or "", facts))
-        found["answer"].append(format_expected(row["answer"] or "", facts))
-        for name, (suite, text) in others.items():
-            said = None
-            if suite == row["suite"]:
-                with suppress(InputError):  # the rules have changed since: the grid has the prompt's own text
-                    said = fill(text, row["language"], facts)
-            found[name].append(said)
-    return items.with_columns(pl.Series(name, texts, dtype=pl.String) for name, texts in found.items())

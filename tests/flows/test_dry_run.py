@@ -264,3 +264,27 @@ def test_given_responses_are_said_and_the_short_exam_counts_once(tmp_path: Path)
     assert next(totals(found)) == "About 56 calls: 0 from the cache, 56 to ask."
     assert "a: its responses are given, so no model is asked." in found.notes
     assert not (tmp_path / "store").exists()
+
+
+def test_the_tokens_of_examples_and_tools_are_counted(tmp_path: Path) -> None:
+    rows = "".join(json.dumps({"question": f"{n} + {n}?", "answer": str(2 * n)}) + "\n" for n in range(8))
+    (tmp_path / "rows.jsonl").write_text(rows, encoding="utf-8")
+    (tmp_path / "pool.jsonl").write_text(rows.replace("?", " apples, how many are there in all?"), encoding="utf-8")
+    tool = {"name": "add", "description": "Adds. " * 100, "parameters": {"type": "object", "properties": {}}}
+
+    def count_tokens(**suite: Any) -> int:
+        declared = {"name": "sums", "items": {"data": str(tmp_path / "rows.jsonl")}, "metrics": {"contains": {}}}
+        declared |= {"prompt": "{{ question }}", **suite}
+        models = [{"name": "m", "provider": "ollama"}]
+        store = {"root": str(tmp_path / "store")}
+        (portion,) = estimate(
+            Settings.model_validate({"models": models, "suites": [declared], "store": store})
+        ).portions
+        return portion.tokens_in
+
+    alone = count_tokens()
+    with_tools = count_tokens(tools=[tool])
+    with_examples = count_tokens(examples={"data": str(tmp_path / "pool.jsonl"), "n": 4})
+    # 600 characters of a tool, at four a token, in each of eight questions; four examples of some 40 in each.
+    assert with_tools - alone > 8 * 600 / 4
+    assert 8 * 4 * 35 / 4 < with_examples - alone < 8 * 4 * 50 / 4
