@@ -3,14 +3,14 @@
 import csv
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 from basic_control.config.settings import Settings
-from basic_control.data.batches import Batch, Cell, QueryResult, Tables
+from basic_control.data.batches import Batch, Cell, QueryResult, Ref, Tables
 from basic_control.data.deciding import parts_of_all
 from basic_control.data.records import Metric
 from basic_control.data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
@@ -18,11 +18,13 @@ from basic_control.data.units import identity_of
 from basic_control.flows.runs import provenance
 from basic_control.metrics.analysis.document import document as document_of
 from basic_control.metrics.analysis.results import Results, SuiteFindings
+from basic_control.metrics.analysis.stopping import cut_into_rounds
 from basic_control.tasks.aggregate import aggregate
+from basic_control.tasks.decide import MonitoredSuite, decide, monitored_suites
 from basic_control.tasks.findings import find_suite
 from basic_control.tasks.gate import gate
 from basic_control.tasks.generate import items_of
-from basic_control.tasks.plan import Identities, Plan, resolve
+from basic_control.tasks.plan import Identities, Plan, SuitePlan, resolve
 from basic_control.tasks.report import exports, junit, markdown
 from basic_control.tasks.report.report_data import ReportData, gather
 from basic_control.tasks.results import results
@@ -30,7 +32,7 @@ from basic_control.tasks.score import join_metrics, measure
 from basic_control.tasks.store import manifest as manifests
 from basic_control.tasks.store.tables import Store
 from tests.helpers.inside import call
-from tests.oracle.draws import Reply, Run
+from tests.oracle.draws import Reply, Run, Suite
 
 
 @dataclass(frozen=True)
@@ -103,38 +105,51 @@ def _rated(row: dict[str, Any], replies: Mapping[tuple[str, int], Reply]) -> dic
     return {**row, "value": None, "status": reply.state} if lacks else row
 
 
-def _tables(run: Run, given: Settings, store: Store) -> dict[str, Tables]:
-    """Write what each suite asked, and score it; return the suites' tables."""
-    tables = {}
-    for drawn, suite in zip(run.suites, given.suites, strict=True):
-        items = ITEMS.frame(items_of(suite))
-        ref = store.write(ITEMS, items)
-        asked, scores = [], []
-        for model in run.models:
-            places = [(row, repeat) for row in items.iter_rows(named=True) for repeat in range(run.repeats)]
-            replies = [drawn.replies[model, row["index"], repeat] for row, repeat in places]
-            asks: list[dict[str, Any]] = [
-                {"request_id": f"{row['item_id']} {model} {repeat}", "item_id": row["item_id"], "model": model,
-                 "step": "answer", "key": "", "repeat": repeat, "payload": "{}"}
-                for row, repeat in places
-            ]  # fmt: skip
-            answers = [_response(ask["request_id"], reply) for ask, reply in zip(asks, replies, strict=True)]
-            requests, answered = store.write(REQUESTS, REQUESTS.frame(asks)), RESPONSES.frame(answers)
-            responses = store.write(RESPONSES, answered)
-            batch = Batch(Cell(suite.name, model), ref, requests, responses)
-            by_place = {(ask["item_id"], ask["repeat"]): reply for ask, reply in zip(asks, replies, strict=True)}
-            own = []
-            for name in drawn.metrics:
-                unit, options = identity_of(Metric, name), suite.options(name)
-                found = store.read(measure.function(given.store, batch, metric=unit, options=options))
-                rated = (_rated(row, by_place) for row in found.iter_rows(named=True))
-                own.append(store.write(SCORES, SCORES.frame(rated)))
-            if parts := parts_of_all(suite):
-                own.append(join_metrics.function(given.store, own, parts=parts))
-            scores += own
-            n = len(replies)
-            asked.append(QueryResult(requests, responses, n, 0, n, 0, tokens_in=n, tokens_out=n, span_s=1.0))
-        tables[suite.name] = Tables(items=[ref], queries=asked, scores=scores)
+def _ask(drawn: Suite, planned: SuitePlan, ref: Ref, model: str) -> Tables:
+    """Write what a model was asked of a batch of items, and score its replies; return the tables but the items."""
+    suite, settings = planned.suite, planned.store
+    store = Store(settings.root)
+    places = [(row, repeat) for row in store.read(ref).iter_rows(named=True) for repeat in range(planned.repeats)]
+    replies = [drawn.replies[model, row["index"], repeat] for row, repeat in places]
+    asks: list[dict[str, Any]] = [
+        {"request_id": f"{row['item_id']} {model} {repeat}", "item_id": row["item_id"], "model": model,
+         "step": "answer", "key": "", "repeat": repeat, "payload": "{}"}
+        for row, repeat in places
+    ]  # fmt: skip
+    answers = [_response(ask["request_id"], reply) for ask, reply in zip(asks, replies, strict=True)]
+    requests = store.write(REQUESTS, REQUESTS.frame(asks))
+    responses = store.write(RESPONSES, RESPONSES.frame(answers))
+    batch = Batch(Cell(suite.name, model), ref, requests, responses)
+    by_place = {(ask["item_id"], ask["repeat"]): reply for ask, reply in zip(asks, replies, strict=True)}
+    scores = []
+    for name in drawn.metrics:
+        unit, options = identity_of(Metric, name), suite.options(name)
+        frame = store.read(measure.function(settings, batch, metric=unit, options=options))
+        rated = (_rated(row, by_place) for row in frame.iter_rows(named=True))
+        scores.append(store.write(SCORES, SCORES.frame(rated)))
+    if parts := parts_of_all(suite):
+        scores.append(join_metrics.function(settings, scores, parts=parts))
+    n = len(replies)
+    query = QueryResult(requests, responses, n, 0, n, 0, tokens_in=n, tokens_out=n, span_s=1.0)
+    return Tables(queries=[query], scores=scores)
+
+
+def _ask_suite(models: Sequence[str], drawn: Suite, planned: SuitePlan, followed: MonitoredSuite | None) -> Tables:
+    """Ask each model a suite, in rounds until it is decided where it is followed."""
+    suite, targets = planned.suite, models
+    items = ITEMS.frame(items_of(suite))
+    tables = Tables()
+    for batch in cut_into_rounds(items, suite, suite.stop) if suite.stop else [items]:
+        if not targets:
+            break
+        ref = Store(planned.store.root).write(ITEMS, batch)
+        tables.items.append(ref)
+        for model in targets:
+            answered = _ask(drawn, planned, ref, model)
+            tables.queries.extend(answered.queries)
+            tables.scores.extend(answered.scores)
+        if followed:
+            targets = decide.function(planned.store, tables.items, tables.scores, one=followed)
     return tables
 
 
@@ -142,8 +157,12 @@ def measure_run(run: Run, declared: Mapping[str, Any]) -> Measured:
     """Score and measure a run by its configuration."""
     settings = Settings.model_validate(declared)
     store, plan = Store(settings.store.root), resolve(settings)
-    parts = _tables(run, settings, store)
     identities = Identities({name: {"provider": "ollama"} for name in run.models}, {})
+    followed = {one.suite.name: one for one in monitored_suites(plan.suites)}
+    parts = {
+        drawn.name: _ask_suite(run.models, drawn, planned, followed.get(drawn.name))
+        for drawn, planned in zip(run.suites, plan.suites, strict=True)
+    }
     findings = [find_suite(plan, suite, parts[suite.name], identities, 0) for suite in plan.suites]
     tables = Tables(
         items=[ref for part in parts.values() for ref in part.items],
@@ -176,7 +195,7 @@ def manifest_of(measured: Measured, name: str) -> dict[str, Any]:
 def decide_run(measured: Measured, folder: Path, change: Callable[[Results], Results] = lambda it: it) -> Output:
     """Decide a run that is measured, write it and read its files back; `change` adds to its results."""
     plan, store, tables = measured.plan, measured.store, measured.tables
-    summary = aggregate.function(plan.store, tables.items, tables.scores, ())
+    summary = aggregate.function(plan.store, tables.items, tables.scores, monitored_suites(plan.suites))
     manifest = manifest_of(measured, "20261105_140233")
     facts = {key: manifest[key] for key in ("run", "started")}
     found = change(results.function(

@@ -13,6 +13,7 @@ from tests.oracle.held_against import check
 from tests.oracle.judges import Panel, check_panel, drive_panel, panels
 from tests.oracle.pairs import Sequel
 from tests.oracle.product import command, drive
+from tests.oracle.stopping import check_stopped, drive_stopped, stopped_runs
 
 DRAWS = int(os.environ.get("ORACLE_DRAWS", "40"))
 
@@ -42,6 +43,13 @@ def test_a_comparison_with_a_baseline_is_what_the_rules_say(sequel: Sequel) -> N
 def test_a_judged_metric_beside_another_is_what_the_rules_say(panel: Panel) -> None:
     with tempfile.TemporaryDirectory() as folder:
         check_panel(drive_panel(panel, Path(folder)), panel)
+
+
+@settings(max_examples=max(DRAWS // 3, 1))
+@given(stopped_runs())
+def test_a_run_that_stops_early_asks_and_decides_as_the_rules_say(run: Run) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        check_stopped(drive_stopped(run, Path(folder)), run)
 
 
 @pytest.mark.slow
