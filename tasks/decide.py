@@ -10,7 +10,7 @@ from basic_control.data.options import options_of
 from basic_control.data.plugins import metric
 from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS, SCORES
-from basic_control.metrics.analysis.judged import exam_table, judge_statuses, left_out
+from basic_control.metrics.analysis.judged import collect_left_out, exam_table, judge_statuses
 from basic_control.metrics.analysis.stopping import ConfidenceSequence, confidence_sequences, undecided_models
 from basic_control.metrics.stats.calibration import ExamTable
 from basic_control.prompts import languages
@@ -62,7 +62,7 @@ def _exams_of_metric(plan: SuitePlan, name: str, examined: PassportFinder) -> di
     found: dict[str, ExamTable] = {}
     for language in languages("judging/system"):
         judges = [judge.name for judge in own.judges]
-        out = left_out(judge_statuses(suite, name, judges, [language], examined.passport)).get(language, {})
+        out = collect_left_out(judge_statuses(suite, name, judges, [language], examined.passport)).get(language, {})
         counting = [one for one in judges if one not in out]
         passports = [examined.passport(suite, name, one, whole.exam, language) for one in counting]
         there = [one for one in passports if one and {*one.labels} == {*whole.values}]

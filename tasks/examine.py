@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from basic_control.config.exam import plan_short_exams
 from basic_control.data.batches import Ref, Tables
 from basic_control.data.tables import ITEMS, SCORES
-from basic_control.metrics.analysis.judged import JudgeStatus, LeftOut, left_out
+from basic_control.metrics.analysis.judged import JudgeStatus, LeftOut, collect_left_out
 from basic_control.tasks.judge import Deciders
 from basic_control.tasks.judges.passports import PassportFinder, find_missing_exams, keep_passports, statuses_in
 from basic_control.tasks.plan import Identities, SuitePlan, resolve
@@ -40,7 +40,7 @@ class SuiteJudges:
         """Return the judges that do not count, by metric: decided before any verdict is used."""
         statuses = self._statuses()
         return {
-            metric.name: left_out([status for status in statuses if status.metric == metric.name])
+            metric.name: collect_left_out([status for status in statuses if status.metric == metric.name])
             for metric in self.plan.judged
         }
 

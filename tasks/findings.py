@@ -19,7 +19,7 @@ from basic_control.metrics.analysis.judged import (
     JudgeStatus,
     Labels,
     Withheld,
-    corrected_means,
+    correct_means,
     withheld_by_judges,
 )
 from basic_control.metrics.analysis.policy import Must
@@ -56,7 +56,7 @@ def find_suite(plan: Plan, suite: SuitePlan, tables: Tables, identities: Identit
     facts = circumstances(
         suite,
         plan.judges_must_have,
-        corrected=corrected_means(once.replies, once.items, [suite.suite], finder.passport),
+        corrected=correct_means(once.replies, once.items, [suite.suite], finder.passport),
         judge_statuses=statuses_of(drawn, finder),
         labels=kept_labels(Path(plan.store.runs) / LABELS, [suite.suite], stored, drawn, replies),
         stopping=monitor(store, tables.items, tables.scores, monitored_suites([suite], finder)),

@@ -31,7 +31,14 @@ from basic_control.metrics.analysis.summary import percent
 from basic_control.metrics.analysis.values import placed, unit_codes
 from basic_control.metrics.exam import exam_of
 from basic_control.metrics.judging import Aggregate, aggregate
-from basic_control.metrics.stats.calibration import Contrast, Corrected, ExamTable, corrected_mean, corrected_share
+from basic_control.metrics.stats.calibration import (
+    Contrast,
+    Corrected,
+    ExamTable,
+    MeanRate,
+    corrected_mean,
+    corrected_share,
+)
 from basic_control.metrics.stats.intervals import (
     Floats,
     Interval,
@@ -95,25 +102,36 @@ def judge_statuses(
     suite: Suite, name: str, judges: Iterable[str], languages: Collection[str], find: Finder
 ) -> list[JudgeStatus]:
     """Return each judge's status at each step and language of a metric."""
-    found = []
+    statuses = []
     for judge, exam, language in product(judges, exams_of(metric(name), suite.options(name)), sorted(languages)):
-        one = JudgeStatus(suite.name, name, exam, judge, language)
-        if passport := find(suite, name, judge, exam, language):
-            rates = {"sensitivity": passport.sensitivity, "specificity": passport.specificity}
-            shown = (f"{rate} {percent(k.share)} of {k.n}" for rate, k in rates.items() if k.share is not None)
-            why = f"{passport.exclusion}: {', '.join((f'{exam} ({language})', *shown))}"
-            one = replace(
-                one,
-                measured=True,
-                counts=passport.counts,
-                why="" if passport.counts else why,
-                contrast=passport.contrast,
-                reliability=passport.reliability,
-                n_of_each=passport.n_of_each,
-                **rates,
-            )
-        found.append(one)
-    return found
+        status = JudgeStatus(suite.name, name, exam, judge, language)
+        passport = find(suite, name, judge, exam, language)
+        statuses.append(_with_passport(status, passport))
+    return statuses
+
+
+def _with_passport(status: JudgeStatus, passport: Passport | None) -> JudgeStatus:
+    """Return a judge's status by its passport; unchanged without one."""
+    if not passport:
+        return status
+    rates = {"sensitivity": passport.sensitivity, "specificity": passport.specificity}
+    why = ""
+    if not passport.counts:
+        facts = [f"{status.exam} ({status.language})"]
+        facts += [
+            f"{name} {percent(rate.share)} of {rate.n}" for name, rate in rates.items() if rate.share is not None
+        ]
+        why = f"{passport.exclusion}: {', '.join(facts)}"
+    return replace(
+        status,
+        measured=True,
+        counts=passport.counts,
+        why=why,
+        contrast=passport.contrast,
+        reliability=passport.reliability,
+        n_of_each=passport.n_of_each,
+        **rates,
+    )
 
 
 Labels = Mapping[tuple[str, str, str], Powered]
@@ -132,12 +150,12 @@ LeftOut = Mapping[str, Mapping[str, str]]
 """Judges of a metric that do not count, and why, by language."""
 
 
-def left_out(found: Iterable[JudgeStatus]) -> dict[str, dict[str, str]]:
+def collect_left_out(statuses: Iterable[JudgeStatus]) -> dict[str, dict[str, str]]:
     """Return the judges that do not count at some step of a metric, by language."""
     out: dict[str, dict[str, str]] = {}
-    for one in found:
-        if not one.counts:
-            out.setdefault(one.language, {}).setdefault(one.judge, one.why)
+    for status in statuses:
+        if not status.counts:
+            out.setdefault(status.language, {}).setdefault(status.judge, status.why)
     return out
 
 
@@ -153,40 +171,48 @@ class PanelStatus:
     none: str
 
 
-def panel_status(found: Sequence[JudgeStatus]) -> PanelStatus:
+def panel_status(statuses: Sequence[JudgeStatus]) -> PanelStatus:
     """Summarise the status of the judges of the metrics that make a suite's score."""
-    out = {f"{one.judge}, {one.metric}": one.why for one in found if not one.counts}
-    blank = tuple(dict.fromkeys(one.judge for one in found if not one.measured))
-    none = ""
-    for name, language in dict.fromkeys((one.metric, one.language) for one in found):
-        own = [one for one in found if (one.metric, one.language) == (name, language)]
-        excluded = left_out(own).get(language, {})
-        if {*excluded} == {one.judge for one in own}:
-            none = none or "; ".join(f"{judge}: {why}" for judge, why in excluded.items())
-    return PanelStatus(out, blank, none)
+    out = {f"{status.judge}, {status.metric}": status.why for status in statuses if not status.counts}
+    unmeasured = tuple(dict.fromkeys(status.judge for status in statuses if not status.measured))
+    panels: dict[tuple[str, str], list[JudgeStatus]] = {}
+    for status in statuses:
+        panels.setdefault((status.metric, status.language), []).append(status)
+    for (_, language), panel in panels.items():
+        excluded = collect_left_out(panel).get(language, {})
+        # The first metric without a judge is reason enough.
+        if {*excluded} == {status.judge for status in panel}:
+            reasons = "; ".join(f"{judge}: {why}" for judge, why in excluded.items())
+            return PanelStatus(out, unmeasured, reasons)
+    return PanelStatus(out, unmeasured, "")
 
 
 def withheld_by_judges(
-    suite: Suite, model: str, found: Sequence[JudgeStatus], labels: Labels, must: Must
+    suite: Suite, model: str, statuses: Sequence[JudgeStatus], labels: Labels, must: Must
 ) -> Withheld | None:
     """Return why a judged suite of a model has no deciding score; None if it has one.
 
     `must` says what judges are required to have. Human labels that decide replace this, and judges that count.
     """
-    judged = [name for name in components(suite) if metric(name).steps]
-    known = {name: labels.get((suite.name, model, name)) for name in judged}
-    unlabelled = [name for name, label in known.items() if not label or not label.decides]
-    own = [one for one in found if one.suite == suite.name and one.metric in unlabelled]
-    if none := panel_status(own).none:
+    unlabelled = []
+    for name in components(suite):
+        powered = labels.get((suite.name, model, name))
+        if metric(name).steps and not (powered and powered.decides):
+            unlabelled.append(name)
+    panel = [status for status in statuses if status.suite == suite.name and status.metric in unlabelled]
+    none = panel_status(panel).none
+    if none:
         return Withheld(none, measured=False)
-    lacking = _lacking(own, must, unlabelled)
-    return Withheld(lacking) if lacking else None
+    requirement = _find_lacking(panel, must, unlabelled)
+    return Withheld(requirement) if requirement else None
 
 
-def _lacking(found: Sequence[JudgeStatus], must: Must, unlabelled: Sequence[str]) -> str:
+def _find_lacking(statuses: Sequence[JudgeStatus], must: Must, unlabelled: Sequence[str]) -> str:
     """Return which requirements the judges lack; '' if none."""
-    if must == "passport" and (blank := next((one for one in found if not one.measured), None)):
-        return f"judges_must_have: passport, and {blank.judge} has none for {blank.exam} ({blank.language})"
+    unmeasured = [status for status in statuses if not status.measured]
+    if must == "passport" and unmeasured:
+        first = unmeasured[0]
+        return f"judges_must_have: passport, and {first.judge} has none for {first.exam} ({first.language})"
     if must == "labels" and unlabelled:
         return (
             f"judges_must_have: labels, and fewer than {DECIDING} replies as they are were labelled for "
@@ -203,19 +229,23 @@ def outcome_as_judged(
     The exam can only withhold: if score and corrected score lie on different sides of the threshold, the outcome is
     undecided. `raw` is the score from human labels where these decide; then nothing is corrected.
     """
-    own, other = (outcome_at(one.mean, one.interval, threshold, gate) for one in (raw, corrected))
-    if other == "none" or own in {"undecided", other}:
-        return own, ""
+    as_judged = outcome_at(raw.mean, raw.interval, threshold, gate)
+    as_corrected = outcome_at(corrected.mean, corrected.interval, threshold, gate)
+    if as_corrected == "none" or as_judged in {"undecided", as_corrected}:
+        return as_judged, ""
+    first, second = _format_estimate(raw, threshold), _format_estimate(corrected, threshold)
     return "undecided", (
-        f"as judged {_shown(raw, threshold)}, {_IN_WORDS[own]} the threshold of {percent(threshold)}; if the "
-        f"judges err here as on the exam's texts {_shown(corrected, threshold)}, {_IN_WORDS[other]} it"
+        f"as judged {first}, {_IN_WORDS[as_judged]} the threshold of {percent(threshold)}; if the "
+        f"judges err here as on the exam's texts {second}, {_IN_WORDS[as_corrected]} it"
     )
 
 
-def _shown(estimate: MeanEstimate, threshold: float) -> str:
+def _format_estimate(estimate: MeanEstimate, threshold: float) -> str:
     low, high = estimate.interval.low, estimate.interval.high
-    around = "" if low is None or high is None else f" [{percent(low, threshold)}, {percent(high, threshold)}]"
-    return f"{percent(estimate.mean or 0.0, threshold)}{around}"
+    mean = percent(estimate.mean or 0.0, threshold)
+    if low is None or high is None:
+        return mean
+    return f"{mean} [{percent(low, threshold)}, {percent(high, threshold)}]"
 
 
 _IN_WORDS: Mapping[GateOutcome, str] = {"pass": "at or above", "fail": "below", "undecided": "on both sides of"}
@@ -250,18 +280,26 @@ class CorrectedMean:
 
 def exam_table(passports: Sequence[Passport], how: Aggregate, worth: Mapping[str, float]) -> ExamTable:
     """Join judges' exam answers, as verdicts are joined, on the questions that all of them answered."""
-    common = set.intersection(*({*one.answers} for one in passports))
-    heard: Counter[tuple[float, float]] = Counter()
+    common = set(passports[0].answers)
+    for passport in passports[1:]:
+        common.intersection_update(passport.answers)
+    counts: Counter[tuple[float, float]] = Counter()
     for key in common:
-        said = [worth[one.answers[key][1]] for one in passports]
-        heard[worth[passports[0].answers[key][0]], round(aggregate(said, how), _PLACES)] += 1
+        truth, _ = passports[0].answers[key]
+        verdicts = [worth[passport.answers[key][1]] for passport in passports]
+        counts[worth[truth], round(aggregate(verdicts, how), _PLACES)] += 1
     truths = tuple(sorted({*worth.values()}, reverse=True))
-    outcomes = tuple(sorted({*truths, *(said for _, said in heard)}, reverse=True))
-    return ExamTable(truths, outcomes, tuple(tuple(heard[t, s] for s in outcomes) for t in truths))
+    # Several judges together may say what no truth is worth.
+    _, joint_verdicts = zip(*counts, strict=True) if counts else ((), ())
+    outcomes = tuple(sorted({*truths, *joint_verdicts}, reverse=True))
+    cells = [counts[pair] for pair in product(truths, outcomes)]
+    width = len(outcomes)
+    rows = tuple(tuple(cells[start : start + width]) for start in range(0, len(cells), width))
+    return ExamTable(truths, outcomes, rows)
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Verdicts:
     """Scores by response, and details by judge, of the judges that count for a metric in one language.
 
     `questions` are those of the responses, each with the number of its template (-1: none); `weights` say how much
@@ -280,119 +318,226 @@ class _Said:
     weights: tuple[float, ...]
 
 
-def corrected_means(
+@dataclass(frozen=True, slots=True)
+class _JudgedRow:
+    """A response as a metric scored it: its details, its question with the number of its template, its weight."""
+
+    details: Mapping[str, Any]
+    question: tuple[str, int]
+    weight: float
+
+
+def correct_means(
     scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite], find: Finder
 ) -> list[CorrectedMean]:
     """Correct every judged mean of a run, from its scores and items tables."""
-    return [row for said in _judge_labels(scores, items, suites) for row in _rows(said, find)]
+    means: list[CorrectedMean] = []
+    for verdicts in _read_verdicts(scores, items, suites):
+        means += _correct_parts(verdicts, find)
+    return means
 
 
-def _judge_labels(scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]) -> Iterator[_Said]:
+def _read_verdicts(scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]) -> Iterator[_Verdicts]:
     where = items.select("item_id", "language").unique("item_id").join(placed(items), on="item_id")
-    for suite, name in [(one, name) for one in suites for name in one.metric_names if metric(name).measured]:
-        own = where.filter(suite=suite.name)  # keep the order: summing in another order changes the last digit
-        rows = scores.filter(pl.col("metric") == name).join(own, on="item_id", maintain_order="left")
-        gathered: dict[tuple[str, str], list[tuple[dict[str, Any], tuple[str, int], float]]] = {}
-        weight = 1 / pl.len().over("item_id", "model", "repeat")
-        columns = rows.select("model", "language", "details", "item_id", "cluster", weight=weight)
-        for model, language, details, item_id, cluster, weight_of_row in columns.iter_rows():
-            row = (json.loads(details), (item_id, cluster), weight_of_row)
-            gathered.setdefault((model, language), []).append(row)
-        for (model, language), listed in sorted(gathered.items()):
-            # A reply settled without a question does not name the judges that are left out.
-            out = {judge for details, *_ in listed for judge in details.get("left_out", ())}
-            if counted := [(found, *of) for details, *of in listed if (found := _counting(details, out))]:
-                told, questions, weights = zip(*counted, strict=True)
-                judges = tuple(sorted({judge for one in told for judge in one}))
-                how = next(one["aggregate"] for one, *_ in listed if "aggregate" in one)
-                each = tuple({judge: found["details"] for judge, found in one.items()} for one in told)
-                values = tuple(aggregate([found["value"] for found in one.values()], how) for one in told)
-                yield _Said(suite, model, name, language, how, judges, each, values, questions, weights)
+    weight = 1 / pl.len().over("item_id", "model", "repeat")
+    for suite in suites:
+        in_suite = where.filter(suite=suite.name)
+        for name in suite.metric_names:
+            if not metric(name).measured:
+                continue
+            # Keep the order: summing in another order changes the last digit.
+            rows = scores.filter(pl.col("metric") == name).join(in_suite, on="item_id", maintain_order="left")
+            columns = rows.select("model", "language", "details", "item_id", "cluster", weight=weight)
+            for (model, language), judged_rows in sorted(_group_rows(columns).items()):
+                verdicts = _join_rows(suite, model, name, language, judged_rows)
+                if verdicts:
+                    yield verdicts
 
 
-def _counting(details: Mapping[str, Any], left_out: Collection[str]) -> dict[str, Any]:
+def _group_rows(columns: pl.DataFrame) -> dict[tuple[str, str], list[_JudgedRow]]:
+    """Return judged rows by model and language."""
+    by_place: dict[tuple[str, str], list[_JudgedRow]] = {}
+    for model, language, details, item_id, cluster, weight in columns.iter_rows():
+        row = _JudgedRow(json.loads(details), (item_id, cluster), weight)
+        by_place.setdefault((model, language), []).append(row)
+    return by_place
+
+
+def _join_rows(suite: Suite, model: str, name: str, language: str, rows: Sequence[_JudgedRow]) -> _Verdicts | None:
+    """Return the verdicts on rows of the judges that count; None if no judge gave any."""
+    # A reply settled without a question does not name the judges that are left out.
+    out: set[str] = set()
+    for row in rows:
+        out.update(row.details.get("left_out", ()))
+    how: Aggregate = next((row.details["aggregate"] for row in rows if "aggregate" in row.details), "mean")
+    judges: set[str] = set()
+    details, values, questions, weights = [], [], [], []
+    for row in rows:
+        verdicts = _select_verdicts(row.details, out)
+        if verdicts:
+            judges.update(verdicts)
+            details.append({judge: verdict["details"] for judge, verdict in verdicts.items()})
+            values.append(aggregate([verdict["value"] for verdict in verdicts.values()], how))
+            questions.append(row.question)
+            weights.append(row.weight)
+    if not judges:
+        return None
+    return _Verdicts(
+        suite,
+        model,
+        name,
+        language,
+        how,
+        tuple(sorted(judges)),
+        tuple(details),
+        tuple(values),
+        tuple(questions),
+        tuple(weights),
+    )
+
+
+def _select_verdicts(details: Mapping[str, Any], left_out: Collection[str]) -> dict[str, Any]:
     """Return the verdicts on a response of the judges that count and scored it."""
-    judges = details.get("judges", {})
-    return {judge: said for judge, said in judges.items() if said["value"] is not None and judge not in left_out}
+    judges = details.get("judges", {}).items()
+    return {judge: verdict for judge, verdict in judges if verdict["value"] is not None and judge not in left_out}
 
 
-def _rows(said: _Said, find: Finder) -> Iterator[CorrectedMean]:
-    unit = metric(said.metric)
-    options = options_of(unit, said.suite.options(said.metric))
-    whole = [one.is_whole(options) for one in unit.measured]
-    for measured, own in zip(unit.measured, whole, strict=True):
-        # Each judge's labels of each response; empty for a judge that gave none.
-        each = ([found for one in judges.values() if (found := [*measured.of(one)])] for judges in said.details)
-        answered = [row for row in zip(each, said.questions, said.weights, strict=True) if row[0]]
-        if answered:
-            labels, questions, weights = zip(*answered, strict=True)
-            passports = [find(said.suite, said.metric, one, measured.exam, said.language) for one in said.judges]
-            fits = measured.fits(options)
-            yield _row(
-                replace(said, questions=questions, weights=weights),
-                measured,
-                labels,
-                passports,
-                whole=own,
-                fits=fits,
-            )
-    if not any(whole):
-        shares = np.array(said.weights)
-        raw = estimate(_by_unit(np.array(said.values) * shares, shares, said.questions), yes_no=False)
+Replies = Sequence[Sequence[Sequence[str]]]
+"""Of each response each judge's labels, of judges that gave any."""
+
+
+def _correct_parts(verdicts: _Verdicts, find: Finder) -> Iterator[CorrectedMean]:
+    """Yield the corrected means of a metric's judged parts, and its own where it is no such mean."""
+    unit = metric(verdicts.metric)
+    options = options_of(unit, verdicts.suite.options(verdicts.metric))
+    is_any_whole = False
+    # Each judge has errors of its own at each step, so each part is corrected by itself.
+    for measured in unit.measured:
+        is_whole = measured.is_whole(options)
+        is_any_whole |= is_whole
+        part, labels = _select_labelled(verdicts, measured)
+        if labels:
+            passports = [
+                find(verdicts.suite, verdicts.metric, judge, measured.exam, verdicts.language)
+                for judge in verdicts.judges
+            ]
+            is_fit = measured.fits(options)
+            yield _correct_part(part, measured, labels, passports, whole=is_whole, fits=is_fit)
+    if not is_any_whole:
+        # A mean that is no plain mean of verdicts has no correction, but its raw value is shown.
+        shares = np.array(verdicts.weights)
+        raw = estimate(_by_unit(np.array(verdicts.values) * shares, shares, verdicts.questions), yes_no=False)
         yield CorrectedMean(
-            said.suite.name, said.model, said.metric, ", ".join(said.judges), said.language, round(shares.sum()), 0,
-            raw, MeanEstimate(), None, 0, NOT_A_MEAN, whole=True,
-        )  # fmt: skip
+            verdicts.suite.name,
+            verdicts.model,
+            verdicts.metric,
+            ", ".join(verdicts.judges),
+            verdicts.language,
+            round(shares.sum()),
+            0,
+            raw,
+            MeanEstimate(),
+            None,
+            0,
+            NOT_A_MEAN,
+            whole=True,
+        )
 
 
-def _row(
-    said: _Said,
+def _select_labelled(verdicts: _Verdicts, measured: Measured) -> tuple[_Verdicts, Replies]:
+    """Return the verdicts on responses to which a judge gave labels of a part, and these labels."""
+    labels, questions, weights = [], [], []
+    for judges, question, weight in zip(verdicts.details, verdicts.questions, verdicts.weights, strict=True):
+        by_judge = [[*measured.of(details)] for details in judges.values()]
+        labelling = [judge_labels for judge_labels in by_judge if judge_labels]
+        if labelling:
+            labels.append(labelling)
+            questions.append(question)
+            weights.append(weight)
+    return replace(verdicts, questions=tuple(questions), weights=tuple(weights)), labels
+
+
+def _correct_part(
+    verdicts: _Verdicts,
     measured: Measured,
-    labels: Sequence[Sequence[Sequence[str]]],
+    labels: Replies,
     passports: Sequence[Passport | None],
     *,
     whole: bool,
     fits: bool,
 ) -> CorrectedMean:
     worth = measured.values
-    known = fits and all(label in worth for reply in labels for one in reply for label in one)
-    n = sum(len(one) for reply in labels for one in reply)
-    alone = len(said.judges) == 1
-    means = [
-        aggregate([fmean(worth.get(label, 0.0) for label in one) for one in reply], said.how) for reply in labels
-    ]
-    sizes = [len(reply[0]) for reply in labels] if alone and not whole else [1] * len(labels)
-    weights = np.array(sizes, float) * np.array(said.weights)
-    yes_no = {*worth.values()} <= {0.0, 1.0} and ((alone and not whole) or {*means} <= {0.0, 1.0})
-    raw = estimate(_by_unit(np.array(means) * weights, weights, said.questions), yes_no=yes_no)
-    there = [one for one in passports if one]
-    table = exam_table(there, said.how, worth) if len(there) == len(passports) and known else None
-    found = Corrected(None, Interval(), None, NO_PASSPORT if known else OTHER_SCALE)
+    is_scale_known = fits and _labels_in(labels) <= {*worth}
+    is_alone = len(verdicts.judges) == 1
+    raw, means = _estimate_raw(verdicts, labels, worth, is_pooled=is_alone and not whole)
+    # Corrected only where each judge that counts has shown what its verdicts mean.
+    examined = [passport for passport in passports if passport]
+    table = None
+    if is_scale_known and len(examined) == len(passports):
+        table = exam_table(examined, verdicts.how, worth)
+    corrected = Corrected(None, Interval(), None, NO_PASSPORT)
+    if not is_scale_known:
+        raw, corrected = MeanEstimate(), replace(corrected, reason=OTHER_SCALE)
+    sensitivity = specificity = None
     if table:
-        found = _correct(table, labels, means, raw, alone=alone, worth=worth)
-    yes, no = table.rates() if table else (None, None)
+        corrected = _correct(table, labels, means, raw, alone=is_alone, worth=worth)
+        sensitivity, specificity = map(_share_of, table.rates())
     return CorrectedMean(
-        suite=said.suite.name,
-        model=said.model,
-        metric=f"{said.metric}.{measured.part}" if measured.part else said.metric,
-        judge=", ".join(said.judges),
-        language=said.language,
-        n_samples=round(sum(said.weights)),
-        n_verdicts=n,
-        raw=raw if known else MeanEstimate(),
-        value=MeanEstimate(found.value, found.interval),
-        informedness=found.informedness,
+        suite=verdicts.suite.name,
+        model=verdicts.model,
+        metric=f"{verdicts.metric}.{measured.part}" if measured.part else verdicts.metric,
+        judge=", ".join(verdicts.judges),
+        language=verdicts.language,
+        n_samples=round(sum(verdicts.weights)),
+        n_verdicts=sum(map(_count_labels, labels)),
+        raw=raw,
+        value=MeanEstimate(corrected.value, corrected.interval),
+        informedness=corrected.informedness,
         n_exam=table.n if table else 0,
-        reason=found.reason,
-        sensitivity=yes.share if yes and yes.n else None,
-        specificity=no.share if no and no.n else None,
+        reason=corrected.reason,
+        sensitivity=sensitivity,
+        specificity=specificity,
         whole=whole,
     )
 
 
+def _share_of(rate: MeanRate) -> float | None:
+    return rate.share if rate.n else None
+
+
+def _labels_in(labels: Replies) -> set[str]:
+    distinct: set[str] = set()
+    for reply in labels:
+        distinct.update(*reply)
+    return distinct
+
+
+def _count_labels(reply: Sequence[Sequence[str]]) -> int:
+    return sum(map(len, reply))
+
+
+def _estimate_raw(
+    verdicts: _Verdicts, labels: Replies, worth: Mapping[str, float], *, is_pooled: bool
+) -> tuple[MeanEstimate, list[float]]:
+    """Return the mean of what judges said, and each response's; pooled: over a single judge's labels."""
+    means, sizes = [], []
+    for reply in labels:
+        by_judge = [_mean_worth(judge_labels, worth) for judge_labels in reply]
+        means.append(aggregate(by_judge, verdicts.how))
+        sizes.append(len(reply[0]) if is_pooled else 1)
+    weights = np.array(sizes, float) * np.array(verdicts.weights)
+    is_yes_no = {*worth.values()} <= {0.0, 1.0} and (is_pooled or {*means} <= {0.0, 1.0})
+    pooled = _by_unit(np.array(means) * weights, weights, verdicts.questions)
+    return estimate(pooled, yes_no=is_yes_no), means
+
+
+def _mean_worth(labels: Sequence[str], worth: Mapping[str, float]) -> float:
+    return fmean(worth.get(label, 0.0) for label in labels)
+
+
 def _correct(
     table: ExamTable,
-    labels: Sequence[Sequence[Sequence[str]]],
+    labels: Replies,
     means: Sequence[float],
     raw: MeanEstimate,
     *,
@@ -402,21 +547,39 @@ def _correct(
     """Correct by sensitivity and specificity if truths are worth 0 or 1, else by the whole table."""
     if {*table.truths} <= {0.0, 1.0}:
         return corrected_share(min(max(raw.mean or 0.0, 0.0), 1.0), _effective(raw), *table.rates())
-    if alone:
-        values = [worth[label] for reply in labels for one in reply for label in one]
-    elif all(len(one) == 1 for reply in labels for one in reply):
-        values = [round(value, _PLACES) for value in means]
-    else:
+    values = _list_values(labels, means, alone=alone, worth=worth)
+    if values is None:
         return Corrected(None, Interval(), None, APART)
-    said = Counter(values)
-    heard = {one for one, *counts in zip(table.said, *table.counts, strict=True) if any(counts)}
-    if not alone and sum(n for one, n in said.items() if one not in heard) > _RARE * said.total():
+    counts = Counter(values)
+    columns = zip(table.said, *table.counts, strict=True)
+    heard_values = {value for value, *by_truth in columns if any(by_truth)}
+    n_unheard = sum(n for value, n in counts.items() if value not in heard_values)
+    if not alone and n_unheard > _RARE * counts.total():
         return Corrected(None, Interval(), None, UNHEARD)
     # Verdicts on one reply or question tell less than as many on questions of their own.
     share = min(1.0, _effective(raw) / _effective(estimate(pool(np.array(values)), yes_no=False)))
-    outcomes = sorted({*table.said, *said}, reverse=True)
-    counts = [[dict(zip(table.said, row, strict=True)).get(one, 0) for one in outcomes] for row in table.counts]
-    return corrected_mean([said[one] * share for one in outcomes], counts, table.truths)
+    outcomes = sorted({*table.said, *counts}, reverse=True)
+    confusion = []
+    for row in table.counts:
+        by_value = dict(zip(table.said, row, strict=True))
+        confusion.append([by_value.get(value, 0) for value in outcomes])
+    return corrected_mean([counts[value] * share for value in outcomes], confusion, table.truths)
+
+
+def _list_values(
+    labels: Replies, means: Sequence[float], *, alone: bool, worth: Mapping[str, float]
+) -> list[float] | None:
+    """Return the values of single verdicts, of several judges joint ones; None if there are none of all judges."""
+    if alone:
+        values = []
+        for reply in labels:
+            for judge_labels in reply:
+                values += [worth[label] for label in judge_labels]
+        return values
+    for reply in labels:
+        if any(len(judge_labels) != 1 for judge_labels in reply):
+            return None
+    return [round(value, _PLACES) for value in means]
 
 
 def _by_unit(totals: Floats, sizes: Floats, questions: Sequence[tuple[str, int]]) -> PooledSample:
@@ -425,7 +588,7 @@ def _by_unit(totals: Floats, sizes: Floats, questions: Sequence[tuple[str, int]]
     return grouped(summed(codes, totals), summed(codes, sizes))._replace(fixed_templates=units.fixed_templates)
 
 
-def _effective(found: MeanEstimate) -> float:
+def _effective(raw: MeanEstimate) -> float:
     """Return the effective number of independent verdicts, since those on one question are correlated."""
-    mean, low, high = found.mean or 0.0, found.interval.low or 0.0, found.interval.high or 0.0
+    mean, low, high = raw.mean or 0.0, raw.interval.low or 0.0, raw.interval.high or 0.0
     return max(1.0, 1 / float(observed(np.array([mean]), np.array([high - low]))[0]))

@@ -16,7 +16,7 @@ from basic_control.data.tables import SCORES, TABLES
 from basic_control.data.units import identity_of
 from basic_control.metrics.analysis.baseline import ComparedSide
 from basic_control.metrics.analysis.joint import joint_scores
-from basic_control.metrics.analysis.judged import LeftOut, judge_statuses, left_out
+from basic_control.metrics.analysis.judged import LeftOut, collect_left_out, judge_statuses
 from basic_control.metrics.analysis.rules import Provenance, changed_units, same_rules
 from basic_control.tasks.judges.passports import PassportFinder
 from basic_control.tasks.plan import MetricPlan, Plan, SuitePlan
@@ -95,7 +95,7 @@ def _scored_again(
     frames = {kind: store.read_all(listed, TABLES[kind]) for kind, listed in refs.items()}
     items = frames["items"].filter(pl.col("suite") == suite.name).unique("item_id", maintain_order=True)
     names = [judge.name for judge in own.judges if judge.name in examined.identities]
-    out = left_out(judge_statuses(suite.suite, own.name, names, {*items["language"]}, examined.passport))
+    out = collect_left_out(judge_statuses(suite.suite, own.name, names, {*items["language"]}, examined.passport))
     for model in models:
         if suite.opponent_of(own.name, model):
             raise InputError("it takes another target's replies to the same items")

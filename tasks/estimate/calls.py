@@ -19,7 +19,7 @@ from basic_control.data.plugins import metric
 from basic_control.data.reading.ends import split
 from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS
-from basic_control.metrics.analysis.judged import judge_statuses, left_out
+from basic_control.metrics.analysis.judged import collect_left_out, judge_statuses
 from basic_control.metrics.analysis.stopping import cut_into_rounds
 from basic_control.metrics.analysis.values import count_units
 from basic_control.metrics.stats.power import PAIRED_SPREAD, detectable_difference, detectable_effect
@@ -281,7 +281,7 @@ def find_asked(
     (judge,) = panel.judges
     languages = {sample.language for sample, _ in answered}
     finder = PassportFinder([plan], panel.identities, open_store(plan.store))
-    excluded = left_out(judge_statuses(plan.suite, own.name, [judge.name], languages, finder.passport))
+    excluded = collect_left_out(judge_statuses(plan.suite, own.name, [judge.name], languages, finder.passport))
 
     def is_asked(sample: SampleRow) -> bool:
         return judge.name not in excluded.get(sample.language, ()) or has_labels(plan, sample.model, own.name)

@@ -14,7 +14,7 @@ from basic_control.config.settings import Settings
 from basic_control.data.options import options_of
 from basic_control.data.tables import ITEMS
 from basic_control.metrics.analysis.document import document
-from basic_control.metrics.analysis.judged import corrected_means, judge_statuses, left_out
+from basic_control.metrics.analysis.judged import collect_left_out, correct_means, judge_statuses
 from basic_control.metrics.analysis.results import Results
 from basic_control.metrics.judging import Judgement, Session, combine
 from basic_control.metrics.response_groundedness import response_groundedness
@@ -139,7 +139,7 @@ def drive_panel(panel: Panel, folder: Path) -> dict[str, Any]:
         return exams.get(judge)
 
     statuses = judge_statuses(planned.suite, METRIC, [*panel.ratings], ["en"], find)
-    excluded = left_out(statuses).get("en", {})
+    excluded = collect_left_out(statuses).get("en", {})
     scored = []
     for row, right, *ratings in zip(items.iter_rows(named=True), panel.right, *panel.ratings.values(), strict=True):
         sessions = {judge: _session(rating) for judge, rating in zip(panel.ratings, ratings, strict=True)}
@@ -160,7 +160,7 @@ def drive_panel(panel: Panel, folder: Path) -> dict[str, Any]:
         planned,
         judge_statuses=statuses,
         labels=labels,
-        corrected=corrected_means(scores, items, [planned.suite], find),
+        corrected=correct_means(scores, items, [planned.suite], find),
     )
     verdict = verdict_on(scores, items, [planned.suite], gate=plan.policy.gate, facts=facts)
     return document(Results({}, verdict.models), verdict)

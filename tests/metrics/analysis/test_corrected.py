@@ -12,7 +12,7 @@ from basic_control.metrics.analysis.judged import (
     NOT_A_MEAN,
     OTHER_SCALE,
     CorrectedMean,
-    corrected_means,
+    correct_means,
 )
 from basic_control.metrics.analysis.passports import Passport
 from tests.helpers.passports import claims, passport, tables
@@ -27,7 +27,7 @@ def correct(
     def find(*asked: Any) -> Passport | None:
         return found if found is not None and asked[3] == found.exam else None
 
-    rows = corrected_means(*tables(metric, details, suite.name), [suite], find)
+    rows = correct_means(*tables(metric, details, suite.name), [suite], find)
     return {row.metric: row for row in rows}
 
 

@@ -18,10 +18,10 @@ from basic_control.data.plugins import metric
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.judged import (
     JudgeStatus,
-    corrected_means,
+    collect_left_out,
+    correct_means,
     exam_table,
     judge_statuses,
-    left_out,
     outcome_as_judged,
     panel_status,
     withheld_by_judges,
@@ -120,7 +120,7 @@ def test_a_judge_without_a_passport_counts_and_is_named() -> None:
     found = judge_statuses(SUITE, "response_groundedness", ["known", "new"], ["en"], find({"known": exam(GOOD)}))
     assert [(one.judge, one.measured, one.counts) for one in found] == [("known", True, True), ("new", False, True)]
     assert panel_status(found).unmeasured == ("new",)
-    assert left_out(found) == {}
+    assert collect_left_out(found) == {}
 
 
 def exam(table: Sequence[Sequence[int]], judge: str = "judge") -> Passport:
@@ -139,7 +139,7 @@ def test_a_metric_of_several_steps_counts_where_each_step_does() -> None:
         lambda suite, name, judge, exam, language: by_exam.get(exam) if language == "en" else None,  # noqa: ARG005 - a finder
     )
     assert {(one.exam, one.language) for one in found if not one.counts} == {("entails", "en")}
-    assert left_out(found) == {
+    assert collect_left_out(found) == {
         "en": {
             "a": "this judge cannot measure this: entails (en), sensitivity 100% of 20, specificity 0% of 40",
         }
@@ -182,7 +182,7 @@ def outcome(
     """Score replies by what judges said, as a run does, and decide; each question has so many equal replies."""
     name = "response_groundedness"
     found = judge_statuses(suite, name, [*said], ["en"], find(passports))
-    excluded = left_out(found).get("en", {})
+    excluded = collect_left_out(found).get("en", {})
     rows = []
     for place, ratings in enumerate(zip(*said.values(), strict=True)):
         score = combine({judge: rated(one) for judge, one in zip(said, ratings, strict=True)}, how, excluded)
@@ -216,7 +216,7 @@ def outcome(
     facts = Circumstances(
         withheld={(suite.name, suite.headline, "m"): held} if held else {},
         labels=kept,
-        corrected=corrected_means(scores, items, [suite], find(passports)),
+        corrected=correct_means(scores, items, [suite], find(passports)),
         judge_statuses=found,
     )
     return entry(verdict_on(scores, items, [suite], gate=gate, facts=facts).models[0]).suites[0]
@@ -350,7 +350,7 @@ def test_precision_alone_is_corrected_as_the_suites_score() -> None:
     )
     weak = passport("entails", [[90, 5, 5], [10, 35, 5], [10, 5, 35]])
     scores, items = tables("factual_correctness", [claims("SUPPORTED", "NEUTRAL")] * 50, "rag")
-    rows = corrected_means(scores, items, [suite], find({"judge": weak}))
+    rows = correct_means(scores, items, [suite], find({"judge": weak}))
     (whole,) = [row for row in rows if row.whole]
     assert whole.metric == "factual_correctness.precision"
     assert whole.value.mean == pytest.approx((0.5 + 0.8 - 1) / 0.7)
@@ -434,7 +434,7 @@ def test_a_reply_that_no_judge_read_brings_none_back_that_does_not_count() -> No
     scores = pl.DataFrame({"item_id": names, "model": "m", "repeat": 0, "metric": metric, "details": details})
     items = pl.DataFrame({"item_id": names, "suite": "own", "family": "", "template": "", "language": "en"})
     found = find({"always": exam(ALWAYS), "lenient": exam(LENIENT)})
-    (row,) = corrected_means(scores, items, [SUITE], found)
+    (row,) = correct_means(scores, items, [SUITE], found)
     assert row.judge == "lenient"
     assert row.value.mean == pytest.approx(0.7, abs=0.01)
 
@@ -448,7 +448,7 @@ def test_precision_alone_withholds_as_its_correction_says() -> None:
     scores = scores.with_columns(value=pl.Series(given), status=pl.lit("scored"), reason=pl.lit(""))
     items = items.with_columns(level=pl.lit(""))
     lenient = passport("entails", [[20, 0, 0], [8, 12, 0], [8, 0, 12]])
-    rows = corrected_means(scores, items, [suite], find({"judge": lenient}))
+    rows = correct_means(scores, items, [suite], find({"judge": lenient}))
     (found,) = entry(verdict_on(scores, items, [suite], facts=Circumstances(corrected=rows)).models[0]).suites
     assert (found.corrected, found.outcome) == (pytest.approx(0.75), "undecided")
 

@@ -11,7 +11,7 @@ import pytest
 
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.headlines import Measurement
-from basic_control.metrics.analysis.judged import Labels, corrected_means
+from basic_control.metrics.analysis.judged import Labels, correct_means
 from basic_control.metrics.analysis.passports import Passport
 from basic_control.metrics.analysis.scores import Circumstances
 from basic_control.metrics.analysis.values import observations
@@ -62,7 +62,7 @@ def measure(scores: pl.DataFrame, items: pl.DataFrame, labels: Labels | None = N
         return GOOD if about[3] == GOOD.exam else None
 
     once = observations(scores, items)
-    facts = Circumstances(corrected=corrected_means(once.replies, once.items, [SUITE], find), labels=labels or {})
+    facts = Circumstances(corrected=correct_means(once.replies, once.items, [SUITE], find), labels=labels or {})
     (model,) = verdict_on(once.scores, once.items, [SUITE], facts=facts).models
     return model.headlines[0].measured
 
@@ -80,7 +80,7 @@ def test_a_corrected_interval_is_no_narrower_for_replies_that_nobody_judged(copi
 
 def test_without_such_replies_a_correction_is_as_it_was() -> None:
     scores, items = build_tables(60, 0)
-    (row,) = corrected_means(scores, items, [SUITE], lambda *_: GOOD)
+    (row,) = correct_means(scores, items, [SUITE], lambda *_: GOOD)
     corrected = measure(scores, items).corrected
     assert (corrected.mean, corrected.interval.low) == (row.value.mean, pytest.approx(row.value.interval.low))
 
