@@ -77,12 +77,12 @@ class Passport:
     @property
     def n_of_each(self) -> int:
         """The number of questions of each truth that it was asked, whether or not it answered them."""
-        n_right = sum(map(sum, self.confusion))
+        n_answers = sum(map(sum, self.confusion))
         # A split has no table: each of its questions has facts of both kinds.
-        if not n_right:
+        if not n_answers:
             return self.failed.n
         share_answered = 1 - (self.failed.share or 0.0)
-        return round(n_right / max(share_answered, 1 / self.failed.n) / len(self.labels))
+        return round(n_answers / share_answered / len(self.labels))
 
     @property
     def counts(self) -> bool:
