@@ -1,6 +1,7 @@
 """Evaluate a plan: every suite, then one summary with its gate and reports, and its display in Prefect."""
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,37 +37,39 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
     """Run a plan as `full_eval` does."""
     clock = time.monotonic()
     open_cache(plan.store)  # fail on an unusable cache before anything is asked
-    held = None
+    # Everything that can be refused is refused before the run's folder is made.
+    recorded = None
     if again.replies:
-        held = HeldReplies(plan.store, settings_of(plan.store.runs, again.replies)[1])
-    identities = identify_all(plan, held)
-    known = provenance(plan, identities)
-    check_baseline(plan.baseline, known, [*plan.members])
+        recorded = HeldReplies(plan.store, settings_of(plan.store.runs, again.replies)[1])
+    identities = identify_all(plan, recorded)
+    facts = provenance(plan, identities)
+    check_baseline(plan.baseline, facts, [*plan.members])
     check_rerun(plan, again)
     apart = newly_apart(plan)
-    run = open_run(plan, again, clock, known["files"])  # refusals up to here leave no run behind
+    run = open_run(plan, again, clock, facts["files"])  # refusals up to here leave no run behind
     event("run_started", run=run.ledger.run, suites=plan.suite_names, models=plan.configured)
     with run.recorded(plan) as ended:
         finished = run_suites(plan, identities)
         tables = finished.tables
         summary = aggregate(Cell(), plan.store, tables.items, tables.scores, monitored_suites(plan.suites))
-        described = describe(plan, known, tables, summary, identities)
+        described = describe(plan, facts, tables, summary, identities)
         manifest: dict[str, Any] = {
             **run.head,
             "rerun": again.model_dump(),
             "criteria": run.criteria,
             **described,
         }
-        named = {name: manifest[name] for name in (*run.head, "configuration", "versions")}
+        shown_facts = {name: manifest[name] for name in (*run.head, "configuration", "versions")}
         if apart:
-            named[NEWLY_APART] = apart
-        found = results(Cell(), plan, tables, summary, finished.findings, run=named, provenance=known)
-        verdict = gate(Cell(), found, plan.policy)
-        write_results(found, verdict, run.folder, copy=plan.report.results)
+            shown_facts[NEWLY_APART] = apart
+        # The verdict is kept beside the results before any report is written: a report that fails loses neither.
+        final_results = results(Cell(), plan, tables, summary, finished.findings, run=shown_facts, provenance=facts)
+        verdict = gate(Cell(), final_results, plan.policy)
+        write_results(final_results, verdict, run.folder, copy=plan.report.results)
         manifest |= run.taken()
         folder = str(run.folder)
         reports = report(
-            Cell(), plan, tables, summary, folder=folder, manifest=manifest, results=found, verdict=verdict
+            Cell(), plan, tables, summary, folder=folder, manifest=manifest, results=final_results, verdict=verdict
         )
         run.close(manifest, reports)
         ended.exit_code = int(verdict.exit_code)
@@ -75,7 +78,7 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
         folder=folder,
         reports=reports,
         requests=manifest["requests"],
-        results=found,
+        results=final_results,
         verdict=verdict,
         stages=run.ledger.rows(),
         wall_s=manifest["wall_s"],
@@ -94,7 +97,11 @@ def rows(outcome: RunResult, plan: Plan) -> list[dict[str, str]]:
     """Return the table of a run's screen for Prefect's pages: one row per model, cells escaped for Markdown."""
     with speaking(plan.report.language):
         table = screen(outcome.results, outcome.verdict, plan, outcome.requests).table()
-    return [{name: make_inert(text) for name, text in row.items()} for row in table.records()]
+    return [*map(_escape_row, table.records())]
+
+
+def _escape_row(row: Mapping[str, str]) -> dict[str, str]:
+    return {name: make_inert(text) for name, text in row.items()}
 
 
 def publish(outcome: RunResult, plan: Plan) -> None:

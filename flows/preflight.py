@@ -45,9 +45,12 @@ def check(settings: Settings, again: Rerun | None = None) -> Plan:
     check_pages(plan)
     # The replies of an earlier run need no model.
     asked_models = () if again and again.replies else plan.models
-    models, judges = ([*map(find_obstacle, asked)] for asked in (asked_models, plan.judges))
-    if unready := (models if models and all(models) else [*filter(None, judges)]):
-        raise InputError("\n".join(unready))
+    obstacles = [*map(find_obstacle, asked_models)]
+    # One model that can be asked is enough for a run; every judge is needed.
+    if not obstacles or not all(obstacles):
+        obstacles = [*filter(None, map(find_obstacle, plan.judges))]
+    if obstacles:
+        raise InputError("\n".join(obstacles))
     return plan
 
 
@@ -77,10 +80,10 @@ def check_rerun(plan: Plan, again: Rerun) -> None:
     Raises:
         InputError: it has none of that name.
     """
-    for option, one, there in (("suite", again.suite, plan.suite_names), ("model", again.model, [*plan.members])):
-        if one and one not in there:
-            known = ", ".join(there)
-            raise InputError(f"--only-{option} {one}: the run has none of that name, expected one of {known}.")
+    for option, name, names in (("suite", again.suite, plan.suite_names), ("model", again.model, [*plan.members])):
+        if name and name not in names:
+            expected = ", ".join(names)
+            raise InputError(f"--only-{option} {name}: the run has none of that name, expected one of {expected}.")
 
 
 def check_rows(plan: Plan) -> None:
@@ -93,54 +96,62 @@ def check_rows(plan: Plan) -> None:
             filled, is missing in a row's language, or uses no column.
     """
     check_expected(plan)
-    for one in plan.suites:
-        suite, unit = one.suite, loader(one.suite.loader)
-        systems = {target.model.system for target in one.asked if target.model.system}
+    for suite_plan in plan.suites:
+        suite, unit = suite_plan.suite, loader(suite_plan.suite.loader)
+        systems = {target.model.system for target in suite_plan.asked if target.model.system}
         if unit.generated:
             _check_systems(suite, systems, {}, "")
             continue
-        asked = {} if one.responses_of else suite.prompts_by_name
-        written = {short: text for short, text in asked.items() if not shipped(text)}
+        prompts = {} if suite_plan.responses_of else suite.prompts_by_name
+        user_prompts = {short: text for short, text in prompts.items() if not shipped(text)}
         languages, columns, n = set[str](), dict[str, None](), 0
-        for item in unit.load(offer_items(suite), one.required):
+        for item in unit.load(offer_items(suite), suite_plan.required):
             if not item.prompt:  # the loader's prompt takes precedence over the suite's
                 n += 1
                 columns |= dict.fromkeys(item.facts)
-            new = item.language not in languages
+            is_new = item.language not in languages
             _check_systems(suite, systems, item.facts, f", row {item.index + 1}")
-            _fill(suite, item, asked if new else written)
-            _check_tools(suite, item, asked)
+            # Shipped templates differ by the language alone, a user's may read any column of any row.
+            _fill(suite, item, prompts if is_new else user_prompts)
+            _check_tools(suite, item, prompts)
             _check_slices(suite, item)
-            if new:
+            if is_new:
                 languages.add(item.language)
-                _judged_in(suite, item)
+                _check_judge_prompts(suite, item)
         if n > max(1, len(languages)):
-            _tell_apart(one, n, columns)
+            _tell_apart(suite_plan, n, columns)
 
 
-def _tell_apart(one: SuitePlan, n: int, columns: Iterable[str]) -> None:
+def _tell_apart(suite_plan: SuitePlan, n: int, columns: Iterable[str]) -> None:
     """Refuse a prompt that asks the same question for all rows when the model sees nothing else of them."""
-    for target in one.asked:
-        unit, prompt = target.model.unit, one.suite.prompts_by_name[target.prompt]
+    for target in suite_plan.asked:
+        unit, prompt = target.model.unit, suite_plan.suite.prompts_by_name[target.prompt]
         if reads(prompt) - {"language"} or unit.by_item or (unit.sees and unit.sees(target.model)):
             continue
-        named = f"suite {one.name}{f' [{target.prompt}]' if target.prompt else ''}"
+        where = _name_prompt(suite_plan.suite, target.prompt)
         raise InputError(
-            f"{named}: prompt: found {prompt.strip()[:SHOWN]!r}, which uses no column, so that {n} rows ask "
+            f"{where}: prompt: found {prompt.strip()[:SHOWN]!r}, which uses no column, so that {n} rows ask "
             f"the same question; expected at least one of the columns {', '.join(columns)}, such as "
             "{{ question }}. To ask one question several times, keep one row and set `repeats`."
         )
 
 
-def _fill(suite: Suite, item: Item, asked: Mapping[str, str]) -> None:
-    for short, prompt in asked.items():
+def _name_prompt(suite: Suite, short: str) -> str:
+    """Name a suite, and which of its prompts is meant if it has several."""
+    if not short:
+        return f"suite {suite.name}"
+    return f"suite {suite.name} [{short}]"
+
+
+def _fill(suite: Suite, item: Item, prompts: Mapping[str, str]) -> None:
+    for short, prompt in prompts.items():
         if item.prompt and prompt == suite.item_prompt:
             continue  # the loader's prompt takes precedence
         try:
             fill(prompt, item.language, item.facts)
         except InputError as error:
-            named = f"suite {suite.name}{f' [{short}]' if short else ''}"
-            raise InputError(f"{named}, row {item.index + 1}: {error}") from error
+            where = _name_prompt(suite, short)
+            raise InputError(f"{where}, row {item.index + 1}: {error}") from error
 
 
 def _check_slices(suite: Suite, item: Item) -> None:
@@ -153,10 +164,10 @@ def _check_slices(suite: Suite, item: Item) -> None:
             )
 
 
-def _check_tools(suite: Suite, item: Item, asked: Mapping[str, str]) -> None:
+def _check_tools(suite: Suite, item: Item, prompts: Mapping[str, str]) -> None:
     """Refuse a row whose tools cannot be read."""
     try:
-        with_tools(item, tools_of(suite, read_by(asked.values())))
+        with_tools(item, tools_of(suite, read_by(prompts.values())))
     except InputError as error:
         raise InputError(f"suite {suite.name}, {error}") from error
 
@@ -170,7 +181,7 @@ def _check_systems(suite: Suite, systems: Iterable[str], facts: Mapping[str, Any
             raise InputError(f"suite {suite.name}{where}: {error}") from error
 
 
-def _judged_in(suite: Suite, item: Item) -> None:
+def _check_judge_prompts(suite: Suite, item: Item) -> None:
     for name in list_judged_metrics(suite):
         for prompt in filter(shipped, templates(metric(name), suite.options(name))):
             try:
@@ -181,39 +192,42 @@ def _judged_in(suite: Suite, item: Item) -> None:
                 ) from error
 
 
-def judged_in_english(plan: Plan) -> Iterator[str]:
+def list_english_judging(plan: Plan) -> Iterator[str]:
     """Yield warnings about suites whose judges are asked in English about rows of another language."""
-    for one in plan.suites:
-        suite, unit = one.suite, loader(one.suite.loader)
-        prompts = [
-            prompt
-            for name in list_judged_metrics(suite)
-            for prompt in filter(shipped, templates(metric(name), suite.options(name)))
-        ]
+    for suite_plan in plan.suites:
+        suite, unit = suite_plan.suite, loader(suite_plan.suite.loader)
+        prompts: list[str] = []
+        for name in list_judged_metrics(suite):
+            prompts += filter(shipped, templates(metric(name), suite.options(name)))
         if unit.generated or not prompts:
             continue
-        rows_in = dict.fromkeys(item.language for item in unit.load(offer_items(suite), one.required))
-        foreign = [name for name in rows_in if any(language_of(prompt, name) != name for prompt in prompts)]
+        languages = dict.fromkeys(item.language for item in unit.load(offer_items(suite), suite_plan.required))
+        foreign = [name for name in languages if not _asks_in(name, prompts)]
         if foreign:
             yield f"suite {suite.name}: judges are asked in English about rows in {', '.join(foreign)}."
 
 
+def _asks_in(language: str, prompts: Iterable[str]) -> bool:
+    """Return whether all judges' prompts are there in a language."""
+    return all(language_of(prompt, language) == language for prompt in prompts)
+
+
 def unread_responses(plan: Plan) -> Iterator[str]:
     """Yield warnings about suites that ask models although their data has responses, which nothing reads."""
-    for one in plan.suites:
-        unit = loader(one.suite.loader)
-        if one.responses_of or unit.generated:
+    for suite_plan in plan.suites:
+        unit = loader(suite_plan.suite.loader)
+        if suite_plan.responses_of or unit.generated:
             continue
-        for file in unit.files(one.suite.source):
-            if RESPONSE in _first_row(file):
+        for file in unit.files(suite_plan.suite.source):
+            if RESPONSE in _read_first_row(file):
                 yield (
-                    f"suite {one.suite.name}: {file} has a column {RESPONSE!r}, which the loader {unit.name} does "
+                    f"suite {suite_plan.name}: {file} has a column {RESPONSE!r}, which the loader {unit.name} does "
                     "not read: the models are asked. To score those responses, declare a suite of your own with "
                     "`items: {data: …}` (docs/suites.md)."
                 )
 
 
-def _first_row(file: Path) -> Mapping[str, Any]:
+def _read_first_row(file: Path) -> Mapping[str, Any]:
     """Return a file's first row; none of a file that only the loader of a plug-in can read."""
     with suppress(InputError):
         return next(read_file_rows(file), {})
@@ -222,18 +236,18 @@ def _first_row(file: Path) -> Mapping[str, Any]:
 
 def too_few_connections(plan: Plan) -> str:
     """Return a warning if the system allows fewer connections than there are calls in flight; else ''."""
-    wanted: dict[str, int] = {}
+    limits: dict[str, int] = {}
     for model in (*plan.models, *plan.judges):
         if not model.unit.at_once:
-            wanted.setdefault(endpoint_of(model), model.concurrency)  # an endpoint's first model sets the limit
-    asked = sum(wanted.values())
-    allowed = connections_allowed(asked)
-    if allowed >= asked:
+            limits.setdefault(endpoint_of(model), model.concurrency)  # an endpoint's first model sets the limit
+    in_flight = sum(limits.values())
+    allowed = connections_allowed(in_flight)
+    if allowed >= in_flight:
         return ""
     return (
-        f"max_concurrency: the configuration allows {asked} calls in flight, and the system's limit of open files "
-        f"{allowed}; the others wait or are retried. Raise the limit with ulimit -n {asked + SPARE}, or lower "
-        "max_concurrency."
+        f"max_concurrency: the configuration allows {in_flight} calls in flight, and the system's limit of open "
+        f"files {allowed}; the others wait or are retried. Raise the limit with ulimit -n {in_flight + SPARE}, or "
+        "lower max_concurrency."
     )
 
 
@@ -244,8 +258,8 @@ def too_many_items(settings: Settings, language: str) -> str:
         unit = loader(suite.loader)
         items = unit.count(offer_items(suite)) if unit.count else 0
         for target in targets_of(settings.models, suite):
-            own = items * settings.times(suite)
-            calls, seconds = calls + own, seconds + own / target.model.concurrency
+            n_calls = items * settings.times(suite)
+            calls, seconds = calls + n_calls, seconds + n_calls / target.model.concurrency
     if calls <= VAST:
         return ""
     with speaking(language):

@@ -12,7 +12,7 @@ from basic_control.flows.environment import prepare, results_of
 from basic_control.flows.preflight import (
     check_rerun,
     check_rows,
-    judged_in_english,
+    list_english_judging,
     too_many_items,
     unread_responses,
 )
@@ -45,7 +45,7 @@ def show_estimate(settings: "Settings", again: "Rerun | None" = None) -> int:
         check_rerun(plan, again)
     check_judges(plan)
     check_rows(plan)
-    for said in (*unread_responses(plan), *judged_in_english(plan)):
+    for said in (*unread_responses(plan), *list_english_judging(plan)):
         say(said, level=logging.WARNING)
     prepare(results_of(plan.store))
     from basic_control.tasks.estimate.calls import estimate  # imports Prefect, which is configured by now

@@ -78,12 +78,12 @@ def _started(settings: "Settings", again: "Rerun", go_on: Callable[[], str]) -> 
         KeyboardInterrupt: as `evaluate`.
     """
     from basic_control.flows.environment import import_prefect, prepare, results_of
-    from basic_control.flows.preflight import check, judged_in_english, too_few_connections, unread_responses
+    from basic_control.flows.preflight import check, list_english_judging, too_few_connections, unread_responses
 
     leave_at_once()
     try:
         plan = check(settings, again)
-        for said in filter(None, (*unread_responses(plan), *judged_in_english(plan), too_few_connections(plan))):
+        for said in filter(None, (*unread_responses(plan), *list_english_judging(plan), too_few_connections(plan))):
             say(said, level=logging.WARNING)
         prepare(results_of(plan.store))
         with ExitStack() as stack:

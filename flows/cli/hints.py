@@ -53,15 +53,16 @@ def check_name(option: str, name: str, providers: Collection[str]) -> None:
     Raises:
         InputError: it does; the message names the provider that is meant.
     """
-    start, separator, rest = name.partition("/")
+    start, separator, model = name.partition("/")
     if not separator:
-        start, separator, rest = name.partition(":")
+        start, separator, model = name.partition(":")
     meant = ""
-    if separator and rest:
+    if separator and model:
         # Owners of models at Hugging Face are no misspelt providers.
-        near = [start] if start in providers else get_close_matches(start, providers, n=1, cutoff=_CLOSE)
-        meant = f"{near[0]}/{rest}" if near else ""
-    if (provider := find_host(name)) in providers:
+        for similar in get_close_matches(start, providers, n=1, cutoff=_CLOSE):
+            meant = f"{similar}/{model}"
+    provider = find_host(name)
+    if provider in providers:
         meant = f"{provider}/{name}"
     if meant:
         raise InputError(

@@ -52,10 +52,12 @@ def run(
     from basic_control.flows.preflight import too_many_items
     from basic_control.prompts.phrases import ENGLISH
 
-    if not yes and (said := too_many_items(settings, ENGLISH)):
+    warning = "" if yes else too_many_items(settings, ENGLISH)
+    if warning:
+        # Who runs it in a build has nobody to ask.
         if not sys.stdin.isatty():
-            raise InputError(f"{said} Give --yes to start it, or a smaller n_items.")
-        say(f"{said} Start? [y/N]")
+            raise InputError(f"{warning} Give --yes to start it, or a smaller n_items.")
+        say(f"{warning} Start? [y/N]")
         if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
             raise InputError("Not started.")
     outcome, plan = evaluate(settings, again, only_failed=options.only_failed)
@@ -95,10 +97,12 @@ def exam(
     from basic_control.config.exam import SUITE, examine
 
     begin("")
+    # The exam is a suite like others: its options become assignments of that suite's keys.
     values = {"n_items": n, "n_data": n, "languages": [*language] or None, "data": data or None}
     assignments = [f"{SUITE}.items.{key}={as_yaml(value)}" for key, value in values.items() if value is not None]
     options = RunOptions(config=config, sets=(*sets, *assignments), wait=wait)
-    settings, again = choose(SUITE, parse_words([file] if file else [], options)[1])
+    words = [file] if file else []
+    settings, again = choose(SUITE, parse_words(words, options)[1])
     settings = examine(settings, judge)
     if dry_run:
         from basic_control.flows.cli.estimate import show_estimate
@@ -115,12 +119,14 @@ def exam(
     for name in examined:
         earned = [passport for passport in passports if passport.judge == name]
         with speaking(spoken):
-            show(*(table.terminal(len(table.rows)) for table in tables_of(name, earned)))
+            for table in tables_of(name, earned):
+                show(table.terminal(len(table.rows)))
     show(*outcome.reports[:2])
     if waiting:
         say(f"{plural(waiting, 'request')} in batches: run the same command again later, or with --wait.")
         return Exit.UNDECIDED
-    if silent := [judge.name for judge in plan.judges if judge.name not in examined]:
+    silent = [judge.name for judge in plan.judges if judge.name not in examined]
+    if silent:
         complain(f"no call to {', '.join(sorted(silent))} was answered; the report says why.")
         return Exit.ERROR
     return Exit.PASSED

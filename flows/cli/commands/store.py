@@ -57,27 +57,31 @@ def list_(*, where: Where = USUAL) -> None:
     from basic_control.tasks.store.replies import ReplyCache
 
     def state(run: "Run") -> str:
-        return "finished" if run.is_finished else "no manifest" if run.problem else "unfinished"
+        if run.is_finished:
+            return "finished"
+        return "no manifest" if run.problem else "unfinished"
 
-    at, store, there = _open(where)
-    if there.runs:
+    at, store, inventory = _open(where)
+    if inventory.runs:
         table = Table.of(
-            there.runs,
+            inventory.runs,
             Column("run", lambda run: run.name, unbroken=True),
             Column("started", lambda run: f"{run.started:%Y-%m-%d %H:%M}", unbroken=True),
             Column("state", state, unbroken=True),
             Column("models", lambda run: ", ".join(run.models) or "–"),
             Column("suites", lambda run: ", ".join(run.suites) or "–"),
             Column("tables", lambda run: str(len(run.digests)), numeric=True),
-            Column("size", lambda run: amount(there.size(run.digests)), numeric=True, unbroken=True),
+            Column("size", lambda run: amount(inventory.size(run.digests)), numeric=True, unbroken=True),
         )
-        show(table.terminal(len(there.runs)))
+        show(table.terminal(len(inventory.runs)))
     else:
         show(f"No run in {at.runs}.")
-    every, idle = set(there.tables), set(there.tables) - there.digests_in_use
-    show(f"{at.root}: {plural(len(every), 'table')}, {amount(there.size(every))}")
-    show(f"  needed by no run: {plural(len(idle), 'table')}, {amount(there.size(idle))}")
-    file = file_of(url := cache_url(at))
+    every, idle = set(inventory.tables), set(inventory.tables) - inventory.digests_in_use
+    show(f"{at.root}: {plural(len(every), 'table')}, {amount(inventory.size(every))}")
+    show(f"  needed by no run: {plural(len(idle), 'table')}, {amount(inventory.size(idle))}")
+    # The cache may lie elsewhere, in a database that answers or not.
+    url = cache_url(at)
+    file = file_of(url)
     if file is not None and not file.exists():
         show("no reply cache yet")
         return
@@ -87,7 +91,10 @@ def list_(*, where: Where = USUAL) -> None:
         show(str(error))
         return
     size = replies.bytes()
-    show(f"{replies.safe_url}: {plural(replies.count(), 'reply')}{f', {amount(size)}' if size else ''}")
+    count = plural(replies.count(), "reply")
+    if size:
+        count += f", {amount(size)}"
+    show(f"{replies.safe_url}: {count}")
     replies.close()
 
 
@@ -105,30 +112,37 @@ def verify(name: Annotated[str, Parameter(name="RUN"), RUN] = "", /, *, where: W
     from basic_control.tasks.store.repair import faults_of_replies
     from basic_control.tasks.store.tables import Damaged
 
-    at, store, there = _open(where)
+    at, store, inventory = _open(where)
+    # A damaged table is named with the runs that need it.
     users: dict[str, list[str]] = {}
-    for run in there.runs:
+    for run in inventory.runs:
         for digest in run.digests:
             users.setdefault(digest, []).append(run.name)
-    found = []
-    for digest in sorted(there.tables):
+    faults = []
+    for digest in sorted(inventory.tables):
         try:
             store.bytes(digest)
         except Damaged as error:
-            needed = f"needed by {', '.join(users[digest])}" if digest in users else "no run needs it"
-            found.append(f"{error} ({needed}): the next run of its stage writes it again, prune deletes it")
-    for run in there.runs:
-        found += faults_of_run(run, set(there.tables))
+            needed = "no run needs it"
+            if digest in users:
+                needed = f"needed by {', '.join(users[digest])}"
+            faults.append(f"{error} ({needed}): the next run of its stage writes it again, prune deletes it")
+    for run in inventory.runs:
+        faults += faults_of_run(run, set(inventory.tables))
     url = cache_url(at)
-    replies, faults = faults_of_replies(url)
-    found += [f"reply cache {hide_password(url)}: {fault}" for fault in faults]
-    for line in found:
-        show(f"DAMAGED  {line}")
-    show(
-        f"{plural(len(there.tables), 'table')}, {plural(len(there.runs), 'run')} and {plural(replies, 'reply')} "
-        f"checked: {plural(len(found), 'fault') if found else 'no faults'}."
-    )
-    return Exit.FAILED if found else Exit.PASSED
+    replies, reply_faults = faults_of_replies(url)
+    faults += [f"reply cache {hide_password(url)}: {fault}" for fault in reply_faults]
+    for fault in faults:
+        show(f"DAMAGED  {fault}")
+    tables, runs = plural(len(inventory.tables), "table"), plural(len(inventory.runs), "run")
+    show(f"{tables}, {runs} and {plural(replies, 'reply')} checked: {_count_faults(faults)}.")
+    return Exit.FAILED if faults else Exit.PASSED
+
+
+def _count_faults(faults: Sequence[str]) -> str:
+    if not faults:
+        return "no faults"
+    return plural(len(faults), "fault")
 
 
 def _verify_run(name: str, where: Where) -> int:
@@ -144,8 +158,7 @@ def _verify_run(name: str, where: Where) -> int:
         show(f"{digest}  {document}")
     for fault in faults:
         show(f"DAMAGED  {fault}")
-    counted = plural(len(faults), "fault") if faults else "no faults"
-    show(f"Run {run.name}: {plural(len(run.digests), 'table')} and its documents checked: {counted}.")
+    show(f"Run {run.name}: {plural(len(run.digests), 'table')} and its documents checked: {_count_faults(faults)}.")
     return Exit.FAILED if faults else Exit.PASSED
 
 
@@ -171,26 +184,27 @@ def prune(
     """
     from basic_control.tasks.store.pruning import carry_out, plan
 
-    at, _, there = _open(where)
-    if there.tables and not Path(at.runs).is_dir():
+    at, _, inventory = _open(where)
+    if inventory.tables and not Path(at.runs).is_dir():
         raise InputError(
             f"store.runs {at.runs}: there is no such folder, so the tables that its runs need are unknown; nothing "
             "was deleted. Name the folder of the runs that use this store, or an empty one if none are left."
         )
-    planned = plan(there, older_than_s=older_than, keep=keep, runs=runs, grace_s=grace)
+    planned = plan(inventory, older_than_s=older_than, keep=keep, runs=runs, grace_s=grace)
     for run in planned.runs:
         show(f"run    {run.name}  {', '.join(run.models)}")
-    size = there.size(planned.tables)
+    size = inventory.size(planned.tables)
     for note in planned.notes:
         show(f"note   {note}")
     goes = [plural(len(planned.runs), "run"), f"{plural(len(planned.tables), 'table')} ({amount(size)})"]
-    goes += [plural(len(planned.results), "stage result")] if planned.results else []
+    if planned.results:
+        goes.append(plural(len(planned.results), "stage result"))
     if not yes:
         show(f"Would delete {', '.join(goes)}. Nothing was deleted: add --yes.")
         return
-    gone = carry_out(there, planned)
-    kept = plural(len(planned.tables) - gone, "table")
-    note = f" {kept} were kept: another run uses them now." if gone < len(planned.tables) else ""
+    # Another run may have begun to use a table since it was planned.
+    n_spared = len(planned.tables) - carry_out(inventory, planned)
+    note = f" {plural(n_spared, 'table')} were kept: another run uses them now." if n_spared else ""
     show(f"Deleted {', '.join(goes)}.{note}")
 
 
