@@ -117,7 +117,9 @@ def drawn_suites(draw: st.DrawFn, name: str, models: tuple[str, ...], repeats: i
     n = draw(st.integers(3, most))
     twice = draw(st.sampled_from((0, 0, 0, 1, 3)))
     templates = draw(st.sampled_from((0, 0, 0, 3, 6, 11)))
-    columns = [{"template": f"t{i % templates}"} if templates else {} for i in range(n)]
+    topics = draw(st.sampled_from((0, 0, 0, 2, 3)))
+    periods = {name: n for name, n in (("template", templates), ("topic", topics)) if n}
+    columns = [{name: f"t{i // (1 + (name == 'topic')) % n}" for name, n in periods.items()} for i in range(n)]
     rows = [Question(f"{name} {i}", LETTERS[: 4 + i % 5], columns[i]) for i in range(n)]
     rows += rows[:twice]
     rows += [
@@ -132,7 +134,8 @@ def drawn_suites(draw: st.DrawFn, name: str, models: tuple[str, ...], repeats: i
             replies |= {(model, row, repeat): by_text[question.text] for row, question in enumerate(rows)}
     right = sum(replies[models[0], row, 0].text == question.answer for row, question in enumerate(rows[:n]))
     threshold, score = draw(_thresholds(n, right)), _score(draw, metrics)
-    suite = Suite(name, metrics, tuple(rows), replies, threshold, None, score=score)
+    options = {"slices": ["topic"]} if topics else {}
+    suite = Suite(name, metrics, tuple(rows), replies, threshold, None, options, score)
     weights = (1.0, 1.0, 0.2, 0.3, 2.0, 0.0, None) if len(headline_names(suite)) == 1 else (None, 0.0)
     return replace(suite, weight=draw(st.sampled_from(weights)))
 
@@ -169,7 +172,9 @@ def runs(draw: st.DrawFn, *, is_recorded: bool = False, most: int = 24) -> Run:
         listed = tuple(replace(suite, replies=_given(suite.replies)) for suite in listed)
     if repeats > 1 and all([*suite.metrics] == ["exact_match"] for suite in listed):
         gate_on = {"gate_on": draw(st.sampled_from(("mean", "pass_at_k", "pass_all_k")))}
-        listed = tuple(replace(suite, replies=_given(suite.replies), options=gate_on) for suite in listed)
+        listed = tuple(
+            replace(suite, replies=_given(suite.replies), options={**suite.options, **gate_on}) for suite in listed
+        )
     gate = draw(st.sampled_from(("point", "point", "interval", "interval", "off")))
     undecided = draw(st.sampled_from(("undecided", "undecided", "pass")))
     return Run(models, listed, draw(_thresholds(20, 15)), gate, undecided, repeats)

@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import isclose
+from itertools import pairwise
+from math import isclose, sqrt
 from typing import Any
 
 from tests.oracle.draws import Run
@@ -15,10 +16,12 @@ from tests.oracle.rules import (
     Headline,
     Intervals,
     Score,
+    Z,
     decide,
     deciding,
     exit_code,
     headlines,
+    mean,
     outcomes_of,
     overall,
     overall_threshold,
@@ -49,7 +52,7 @@ def equal(reported: object, expected: object, what: str) -> None:
     assert reported == expected, f"{what}: {reported!r}, and the rules have {expected!r}"
 
 
-def interval(reported: Document, score: Score, what: str) -> None:
+def interval(reported: Document, score: Score, n_answers: int, what: str) -> None:
     """Check a suite's interval: Wilson's where the rules name it, else its place, width and number of questions."""
     if score.mean is None:
         equal(reported["low"], None, what)
@@ -68,8 +71,10 @@ def interval(reported: Document, score: Score, what: str) -> None:
     assert 0 <= low <= float(score.mean) + 1e-9 <= high + 2e-9 <= 1 + 3e-9, f"{what}: {low} to {high}"
     least = score.half(score.clusters if len(score.clusters) >= 5 else ())
     if n >= 10 and least > 0.05 and 0.2 <= score.mean <= 0.8:  # the rules do not say how far it shrinks
-        half, most = (high - low) / 2, max(least, score.half(()))  # nor that clusters ever narrow it
-        assert 0.6 * least < half < 2.2 * most, f"{what}: half a width of {half}, expected {least} to {most}"
+        half, most = (high - low) / 2, 2.2 * max(least, score.half(()))  # nor that clusters ever narrow it
+        if score.is_binary:  # questions' means may be alike by chance, and tell no more than all answers
+            most = max(most, 1.3 * Z * sqrt(score.mean * (1 - score.mean) / n_answers))
+        assert 0.6 * least < half < most, f"{what}: half a width of {half}, expected {least} to {most}"
 
 
 def intervals_of(part: Document) -> Intervals:
@@ -99,7 +104,7 @@ def score_of(reported: Document, expected: Headline, share: Fraction) -> None:
         key = "score" if end == "value" else end
         if end == "value" or reported[end] is not None:
             same(reported[key], score.mean, f"{what}: {end}")
-            interval(reported[INTERVALS[end]], score, f"{what}: interval of {end}")
+            interval(reported[INTERVALS[end]], score, expected.n_scored, f"{what}: interval of {end}")
         elif expected.score().mean is not None:
             same(reported["score"], score.mean, f"{what}: {end}, said to be the score")
 
@@ -219,6 +224,33 @@ def outcome(case: Any, by_model: Mapping[str, Document], output: Output) -> None
     equal(case.find("failure") is not None or case.find("error") is not None, counts, f"JUnit: {case.get('name')}")
 
 
+def slices(reported: Sequence[Document], expected: Mapping[str, list[dict[str, Headline]]]) -> None:
+    """Check the slices of suites that name a column: each value's questions and the others; the worst first."""
+    scores = {
+        (name, next(iter(by_name.values())).suite.name): by_name
+        for name, own in expected.items()
+        for by_name in own
+    }
+    sliced = {(entry["model"], entry["suite"]) for entry in reported}
+    for key, by_name in scores.items():
+        suite = next(iter(by_name.values())).suite
+        has_values = any(one.values() for one in by_name.values())
+        assert key in sliced or "slices" not in suite.options or not has_values, f"slices: none of {key}"
+    for entry in reported:
+        headline = scores[entry["model"], entry["suite"]][entry["metric"]]
+        topic_of = {question.text: question.columns["topic"] for question in headline.suite.questions}
+        parts: dict[bool, list[Fraction]] = {True: [], False: []}
+        for text, value in headline.values().items():
+            parts[topic_of[text] == entry["text"]].append(value)
+        what = f"slice {entry['text']} of {entry['suite']}, {entry['metric']}"
+        equal(entry["n"], len(parts[True]), f"{what}: questions")
+        same(entry["score"]["mean"], mean(parts[True]), what)
+        same(entry["elsewhere"], mean(parts[False]) if parts[False] else None, f"{what}: elsewhere")
+    for before, after in pairwise(reported):
+        if all(before[key] == after[key] for key in ("suite", "metric", "model")):
+            assert before["score"]["mean"] <= after["score"]["mean"] + 1e-9, f"slices: {before}, then {after}"
+
+
 def check(output: Output, run: Run, changes: Sequence[str] = ()) -> None:
     """Check everything; `changes` are the outcomes against a baseline."""
     expected = {name: [headlines(one, name, run.repeats) for one in run.suites] for name in run.models}
@@ -234,3 +266,4 @@ def check(output: Output, run: Run, changes: Sequence[str] = ()) -> None:
     assert output.exit_code in codes, f"exit code: {output.exit_code}, and the rules have {codes}"
     equal(output.results["final"]["exit_code"], output.exit_code, "exit code in results.json")
     files(output, expected)
+    slices(output.results["slices"], expected)

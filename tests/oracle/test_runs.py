@@ -15,7 +15,7 @@ from tests.oracle.pairs import Sequel
 from tests.oracle.product import command, drive
 from tests.oracle.stopping import check_stopped, drive_stopped, stopped_runs
 
-DRAWS = int(os.environ.get("ORACLE_DRAWS", "40"))
+DRAWS = int(os.environ.get("ORACLE_DRAWS", "30"))
 
 QUESTIONS = (Question("q", "a"), Question("q", "b"), Question("r", "a"))
 REPLIES = {("m0", row, 0): Reply("a", cut=row < 2) for row in range(3)}
