@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -34,7 +34,7 @@ class BatchServer:
     `emptied` to every file of results.
     """
 
-    answer: Callable[[dict[str, Any]], str]
+    answer: Callable[[dict[str, Any]], str | Mapping[str, Any]]
     becomes: Callable[[str, dict[str, Any]], Became] = _all_answered
     status: str = "completed"
     ready: bool = True
@@ -190,8 +190,11 @@ class BatchServer:
 
     def _completion(self, body: dict[str, Any]) -> dict[str, Any]:
         if "input" in body:
-            return response(Answer(self.answer(body)), body)
-        message = {"role": "assistant", "content": self.answer(body)}
+            return response(Answer(str(self.answer(body))), body)
+        spoken = self.answer(body)
+        # More than a text: calls of tools.
+        fields = spoken if isinstance(spoken, Mapping) else {"content": spoken}
+        message = {"role": "assistant", **fields}
         usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         told = {"id": "c", "object": "chat.completion", "created": 0, "model": body["model"]}

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from basic_control.config.settings import Model, Settings
 from basic_control.data.records import Call, Message
+from basic_control.data.tools import Tool
 from basic_control.tasks.models import batches, open_client
 from basic_control.tasks.models.batches import split_into_portions
 from basic_control.tasks.models.openai_batches import TOKEN
@@ -39,9 +40,9 @@ def ids_of(n: int) -> list[str]:
     return [f"{i:064d}" for i in range(n)]
 
 
-def calls_of(n: int, **parameters: Any) -> list[tuple[str, Call]]:
+def calls_of(n: int, *, tools: tuple[Tool, ...] = (), **parameters: Any) -> list[tuple[str, Call]]:
     given = {"max_tokens": 8, **parameters}
-    return [(name, Call((Message("user", f"question {int(name)}"),), given)) for name in ids_of(n)]
+    return [(name, Call((Message("user", f"question {int(name)}"),), given, tools=tools)) for name in ids_of(n)]
 
 
 def endpoint_at(url: str) -> str:
@@ -102,6 +103,23 @@ def test_submitted_first_and_collected_by_a_later_run_out_of_order(tmp_path: Pat
     assert len(server.made) == 1
     assert set(server.charged.values()) == {1}
     assert server.direct == 0
+
+
+def test_a_batchs_lines_carry_tools_and_its_answers_calls(tmp_path: Path) -> None:
+    function = {"name": "f", "arguments": '{"a": 1}'}
+    made = {"content": None, "tool_calls": [{"id": "c1", "type": "function", "function": function}]}
+    server = BatchServer(lambda _: made)
+    tool = Tool("f", "Adds", {"type": "object", "properties": {"a": {"type": "integer"}}})
+    with serve(server.build()) as url:
+        answers, _ = bring(model_at(url), tmp_path, 2, tools=(tool,))
+    ends = [answer.end for answer in answers.values()]
+    assert [end.reply.extra["tool_calls"] for end in ends if isinstance(end, Remembered)] == [
+        [{"name": "f", "arguments": {"a": 1}, "id": "c1"}]
+    ] * 2
+    (file,) = [name for name in server.files if "output" not in name]
+    described = {"name": "f", "description": "Adds", "parameters": tool.parameters}
+    for line in server.lines(file):
+        assert line["body"]["tools"] == [{"type": "function", "function": described}]
 
 
 def test_a_direct_call_finds_what_a_batch_has_answered_and_a_batch_what_was_asked_directly(tmp_path: Path) -> None:

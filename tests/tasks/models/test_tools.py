@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from basic_control.config.settings import Model
 from basic_control.data.records import Call, Message, Reply
@@ -45,6 +46,50 @@ def test_chat_completions() -> None:
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "content": "31", "tool_call_id": "c1", "name": "get_weather"},
     ]
+
+
+def test_azure_is_asked_as_openai_is_at_its_deployment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AZURE_KEY", "secret")
+    made = {"tool_calls": [{"id": "c2", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}]}
+    with serve_openai(Answer(None, finish_reason="tool_calls", message=made)) as server:
+        url = server.base_url.removesuffix("/v1")
+        model = at(
+            server, provider="azure", base_url=url, api_version="2025-01-01-preview", api_key_env="AZURE_KEY"
+        )
+        reply = reply_of(model, ASKED)
+        (request,) = server.requests
+    assert reply.extra["tool_calls"] == [{"name": "f", "arguments": {"a": 1}, "id": "c2"}]
+    assert request.path.startswith("/openai/deployments/m/chat/completions")
+    assert request.body["tools"] == [{"type": "function", "function": FUNCTION}]
+    assert [message["role"] for message in request.body["messages"]] == ["user", "assistant", "tool"]
+
+
+def test_calls_of_geminis_compatible_endpoint_are_read() -> None:
+    """It says `stop`, gives ids that are empty, and signs what it thought."""
+    signed = {"extra_content": {"google": {"thought_signature": "c2ln"}}}
+    function = {"name": "f", "arguments": '{"a": 1}'}
+    made = {"role": "assistant", "tool_calls": [{"id": "", "type": "function", "function": function, **signed}]}
+    app = web.Application()
+    bodies: list[dict[str, Any]] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        bodies.append(await request.json())
+        choice = {"finish_reason": "stop", "index": 0, "message": made}
+        usage = {"completion_tokens": 12, "prompt_tokens": 80, "total_tokens": 140}
+        return web.json_response(
+            {"choices": [choice], "created": 1, "model": "gemini", "object": "chat.completion", "usage": usage}
+        )
+
+    app.router.add_post("/v1beta/openai/chat/completions", answer)
+    with serve(app) as url:
+        model = Model.model_validate(
+            {"name": "gemini", "provider": "openai", "base_url": f"{url}/v1beta/openai/", "deadline_s": 20}
+        )
+        reply = reply_of(model, ASKED)
+    (call,) = reply.extra["tool_calls"]
+    assert (call["name"], call["arguments"]) == ("f", {"a": 1})
+    assert reply.text == ""
+    assert bodies[0]["tools"] == [{"type": "function", "function": FUNCTION}]
 
 
 @pytest.mark.parametrize("arguments", ["{broken", "[1]", '"text"', None, ""])
