@@ -356,6 +356,6 @@ def welcome(port: int, given: Mapping[str, str] = os.environ) -> str:
     place = f"the value of {set_}" if set_ else f"the line in {PASSWORD} (cat {PASSWORD.name})"
     root = f"http://127.0.0.1:{port}"
     return (
-        f"Pages: {root}\n  The password is {place}, whole, with the user and the colon.\n"
+        f"Pages: {root}\n  Password: {place}; paste the whole of it, such as user:secret.\n"
         f"  Runs: {root}/v2/runs (the first page has those of the last day, and failures).\n"
     )

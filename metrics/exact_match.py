@@ -131,8 +131,8 @@ def _equals(text: str, answers: list[Any], options: Mapping[str, Any]) -> bool:
     expects=expect_texts,
     yes_no=True,
     title={
-        "en": "Exact match (emphasis, quotes, final full stop aside)",
-        "ru": "Точное совпадение (без выделения, кавычек и точки в конце)",
+        "en": "Exact match",
+        "ru": "Точное совпадение",
     },
 )
 def exact_match(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:  # noqa: PLR0911 - a return for each form

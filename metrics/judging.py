@@ -26,7 +26,7 @@ from basic_control.prompts import fill, languages, render
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
 
 ENGLISH = "en"
-NONE_COUNTS = "no judge counts: its exam does not show that it can measure this"
+NONE_COUNTS = "no judge has passed its exam here"
 WRITES = "this judge decides, and cannot write"
 """Why a deciding judge fails at a step that is no typed question."""
 WAITS = "the reply waits in a batch"

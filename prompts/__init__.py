@@ -265,7 +265,7 @@ def fill(prompt: str, language: str, values: Mapping[str, Any], *, may_print_lis
     if shipped(prompt):
         return render(prompt.strip(), language, **values)
     if not prompt.strip():
-        raise InputError("prompt: found none; expected what is asked: a text, a file, or a template's name.")
+        raise InputError("prompt: missing. Write what is asked: a text, a file, or a template's name.")
     if _NAME.fullmatch(prompt.strip()):
         raise InputError(f"prompt: no template is named {prompt.strip()!r}; expected one, or a text.")
     try:

@@ -120,6 +120,8 @@ def _costs(found: "CostEstimate") -> Iterator[str]:
 
 def effect_line(one: "DetectableEffect", language: str) -> str:
     """Return a line with the effect that this many items can detect."""
+    if one.between is None and one.threshold is None:
+        return phrase("estimate.too_few", language, suite=one.suite, n=one.n)
     between, alone = (
         phrase(f"estimate.{name}_none", language)
         if share is None

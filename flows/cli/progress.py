@@ -127,7 +127,9 @@ class Display(logging.Handler):
             self.suite = suite
             self._work(suite, "").expected = fields["calls"]
         elif name == "stage_started" and not (fields["stage"] == "query" and fields["metric"]):
-            now = " ".join(filter(None, (suite and f"{suite}:", fields["stage"], fields["metric"])))
+            now = " ".join(
+                filter(None, (suite and f"{_title_of(suite, self.language)}:", fields["stage"], fields["metric"]))
+            )
             if now != self.now:
                 with self._drawing:
                     self.now, self.since = now, time.monotonic()
@@ -135,9 +137,15 @@ class Display(logging.Handler):
             changed = fields["changed"]
             names = dict.fromkeys(one for stage in ("verify", *changed) for one in changed.get(stage, ()))
             with self._drawing:
-                self.say(_said("changed", self.language, suite=suite, names=", ".join(names)))
+                self.say(
+                    _said("changed", self.language, suite=_title_of(suite, self.language), names=", ".join(names))
+                )
         elif name == "suite_ended":
-            apart = [_said("apart", self.language, suite=suite)] if fields.get("is_apart") else []
+            apart = (
+                [_said("apart", self.language, suite=_title_of(suite, self.language))]
+                if fields.get("is_apart")
+                else []
+            )
             results = [*apart, *_results(suite, fields["models"], self.language)]
             for work in self.of(suite):
                 work.expected = 0  # equal questions are one call, and a decided suite asks no more
@@ -148,7 +156,9 @@ class Display(logging.Handler):
                 self.suite = ""  # its work is over and no longer drawn
 
     def _work(self, suite: str, metric: str) -> Work:
-        title = _said("judges" if metric else "answers", self.language, suite=suite, metric=metric)
+        title = _said(
+            "judges" if metric else "answers", self.language, suite=_title_of(suite, self.language), metric=metric
+        )
         return self.works.setdefault((suite, metric), Work(title))
 
     def _tick(self) -> None:
@@ -317,6 +327,15 @@ def _measured(count: Count, language: str) -> str:
         left and _said("ends", language, time=ends),
     )
     return ", ".join(filter(None, parts))
+
+
+def _title_of(suite: str, language: str) -> str:
+    """Return the title of a suite, as every screen has it."""
+    from basic_control.tasks.report.language import speaking
+    from basic_control.tasks.report.words import suite_title
+
+    with speaking(language):
+        return suite_title(suite)
 
 
 def _results(suite: str, models: Mapping[str, Mapping[str, Any]], language: str) -> Iterator[str]:

@@ -56,7 +56,7 @@ from basic_control.metrics.stats.reliability import Reliability
 
 NO_PASSPORT = "the judge has no passport"
 OTHER_SCALE = "the exam knows other ratings than these"
-NOT_A_MEAN = "no plain mean of verdicts: only own labels can correct it"
+NOT_A_MEAN = "only your own labels can correct this score"
 APART = "several judges, who give a reply several verdicts each: there is no verdict of all"
 UNHEARD = "several judges, who together say what they never said in their exam"
 
@@ -118,8 +118,11 @@ def _with_passport(status: JudgeStatus, passport: Passport | None) -> JudgeStatu
     why = ""
     if not passport.counts:
         facts = [f"{status.exam} ({status.language})"]
+        kinds = {"sensitivity": "right", "specificity": "wrong"}
         facts += [
-            f"{name} {percent(rate.share)} of {rate.n}" for name, rate in rates.items() if rate.share is not None
+            f"{percent(rate.share)} of {rate.n} {kinds[name]} replies recognised"
+            for name, rate in rates.items()
+            if rate.share is not None
         ]
         why = f"{passport.exclusion}: {', '.join(facts)}"
     return replace(

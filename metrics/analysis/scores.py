@@ -329,8 +329,8 @@ def _scored(suite: Suite, model: str, summary: pl.DataFrame, circumstances: Circ
     without_rows = [name for name in metrics_run if name not in own]
     is_empty = not any(cell.counts.n_scored for cell in own.values())
     if without_rows or (is_empty and not deciding):
-        lost = f"no row of {', '.join(without_rows)}" if without_rows else f"0 of {measured.n_asked} rows"
-        problem = f"nothing scored: {lost}; look at the statuses of its rows"
+        whose = f"of {', '.join(without_rows)}" if without_rows else f"of its {measured.n_asked}"
+        problem = f"no row {whose} has a score"
         return _Scored(measured, replace(missing, problem=problem))
     if suite.strata:
         return _total(suite, model, summary, _Scored(measured, missing))
@@ -346,7 +346,7 @@ def _total(suite: Suite, model: str, summary: pl.DataFrame, blank: _Scored) -> _
     parts = {cell.family: cell.value.mean for cell in families if cell.family not in total.left_out}
     measured = replace(blank.measured, parts=parts, left_out=total.left_out)
     if total.percent is None:
-        problem = f"nothing scored in {', '.join(total.missing)}; look at the statuses of its rows"
+        problem = f"no row of {', '.join(total.missing)} has a score"
         return _Scored(measured, replace(blank.missing, problem=problem))
     counted = [cell for cell in families if cell.family in total.included]
     shares: dict[End, float | None] = {"value": total.percent, "lower": total.lower, "upper": total.upper}
@@ -369,7 +369,7 @@ def _of_metrics(
     known = [_by_labels(cell, labels[cell.metric]) if cell.metric in labels else cell for cell in applicable]
     measured, missing = blank.measured, blank.missing
     if unscored := [cell.metric for cell in known if cell.value.mean is None]:
-        problem = f"nothing scored for {', '.join(unscored)}; look at the statuses of its rows"
+        problem = f"no row has a score by {', '.join(unscored)}"
         missing = replace(missing, problem=problem)
     else:
         measured, missing = _with(blank, _mean(known, shares))

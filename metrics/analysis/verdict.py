@@ -144,9 +144,7 @@ def _rules(headline: Headline, threshold: float | None, gate: Gate) -> Iterator[
         yield Decision(threshold, "error", missing.problem)
     if missing.coverage is not None and missing.coverage < MIN_COVERAGE:
         share, floor = percent(missing.coverage, MIN_COVERAGE), percent(MIN_COVERAGE)
-        reason = (
-            f"only {share} of the applicable rows are scored, expected at least {floor}: {_missing([headline])}"
-        )
+        reason = f"only {share} of its rows have a score, {floor} is needed: {_missing([headline])}"
         yield Decision(threshold, "error", reason)
     if missing.withheld:
         yield withheld

@@ -21,9 +21,9 @@ from basic_control.metrics.stats.sequential import follow
 UNUSABLE = 0.2
 """Sensitivity + specificity - 1 below which nothing is corrected: such a judge cannot measure."""
 
-TOO_WEAK = "this judge cannot measure this"
-NOT_SHOWN = "its exam does not show that this judge can measure this"
-UNTESTED = "the exam asked nothing of one kind"
+TOO_WEAK = "it cannot tell right replies from wrong ones"
+NOT_SHOWN = "its exam does not show that it can tell right replies from wrong ones"
+UNTESTED = "its exam had right replies only, or wrong ones only"
 
 SIDE = 2.241
 """Normal quantile for contrast limits: 95 % with half on either side, since the data choose the side."""

@@ -9,7 +9,7 @@ from basic_control.tasks.report.language import say
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.tables import Table, column_maker
 from basic_control.tasks.report.text import percent, written
-from basic_control.tasks.report.words import money
+from basic_control.tasks.report.words import money, suite_title
 from basic_control.tasks.runtime.spending import sum_usage
 
 
@@ -92,7 +92,9 @@ def cascade_warnings(cascades: Sequence[CascadeFinding]) -> Iterator[str]:
     for cascade in cascades:
         if cascade.n_unanswered:
             n_labels = {"n": cascade.n_unanswered}
-            yield say("common.cascade_unanswered", suite=cascade.suite, judge=cascade.judge, **n_labels)
+            yield say(
+                "common.cascade_unanswered", suite=suite_title(cascade.suite), judge=cascade.judge, **n_labels
+            )
         if cascade.contradicts:
             counts = {"k": cascade.n_contradicted, "n": cascade.n_checked, "error": percent(cascade.error)}
-            yield say("common.cascade_warning", suite=cascade.suite, judge=cascade.judge, **counts)
+            yield say("common.cascade_warning", suite=suite_title(cascade.suite), judge=cascade.judge, **counts)

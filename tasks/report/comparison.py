@@ -21,7 +21,7 @@ from basic_control.tasks.report.regressions import size
 from basic_control.tasks.report.remarks import notes
 from basic_control.tasks.report.tables import Column, Table, column_maker
 from basic_control.tasks.report.text import fenced, grouped, p_value, percent, plain, points
-from basic_control.tasks.report.words import counted
+from basic_control.tasks.report.words import counted, suite_title
 from basic_control.tasks.report.words import remarks as conditions
 
 LONGEST, SHORTEST = 20_000, 200
@@ -116,7 +116,7 @@ def bounds(found: RunComparison) -> Iterator[str]:
 def headline(one: Comparison | Grouping) -> str:
     """Return the suite and the metric compared, as a heading."""
     named = {"metric": one.metric, "total": "TOTAL"}.get(one.scope) or say("compare.score")
-    return f"{one.suite or say('common.overall')}: {named}"
+    return f"{suite_title(one.suite) if one.suite else say('common.overall')}: {named}"
 
 
 def heading(pair: Comparison) -> str:
@@ -163,7 +163,7 @@ def asked(found: RunComparison) -> Iterator[str]:
     """Yield a line for each suite: how many questions each run asked, and how many were common to all."""
     for suite, (own, shared) in found.shared.items():
         counts = ", ".join(f"{run.name}: {n}" for run, n in zip(found.runs, own, strict=True))
-        yield say("compare.asked", suite=suite, n=shared, counts=counts)
+        yield say("compare.asked", suite=suite_title(suite), n=shared, counts=counts)
 
 
 def groups(found: RunComparison) -> Iterator[str]:

@@ -17,7 +17,7 @@ from basic_control.metrics.analysis.verdict import RunVerdict, describe_waiting
 from basic_control.metrics.stats.intervals import Interval
 from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.regressions import regressed
-from basic_control.tasks.report.text import listed, p_value, percent, shortened, whole_percent, written
+from basic_control.tasks.report.text import listed, percent, shortened, whole_percent, written
 from basic_control.tasks.report.words import headlines_of, measure, remarks, score_name, why
 
 Prompted = Mapping[str, tuple[str, str]]
@@ -61,23 +61,39 @@ def _concluded(verdict: RunVerdict, baseline: BaselineComparison | None) -> tupl
         return "undecided", say_reason(describe_waiting(causes, verdict.waiting))
     if worst == "none":
         return worst, say("screen.no_threshold")
+    return worst, _sentence_of(models, worst)
+
+
+def _sentence_of(models: Sequence[ModelResult], worst: str) -> str:
+    """Return why the worst of the models have their verdict."""
     named = [model for model in models if model.verdict == worst]
     if len(models) == 1:
-        return worst, listed(_reasons(named[0]))
+        return listed(_reasons(named[0]))
+    passing = [model.model for model in models if model.verdict == "pass"]
+    if worst == "fail" and len(named) == 1:
+        return _beside_passing(_furthest(named, models, "screen.fails_alone"), passing)
     counted = say(f"page.says_{worst}", k=len(named), n=len(models))
     if worst == "pass":
-        return worst, counted
-    return worst, f"{counted}; {_furthest(named, models) if worst == 'fail' else _first_cause(named, models)}"
+        return counted
+    return f"{counted}; {_furthest(named, models) if worst == 'fail' else _first_cause(named, models)}"
 
 
-def _furthest(failed: Sequence[ModelResult], models: Sequence[ModelResult]) -> str:
+def _beside_passing(sentence: str, passing: Sequence[str]) -> str:
+    """Return what decides with the models that pass all the same."""
+    if not passing:
+        return sentence
+    names = listed([shortened(name, among=passing) for name in passing])
+    return say("screen.pass_beside" if len(passing) > 1 else "screen.passes_beside", cause=sentence, names=names)
+
+
+def _furthest(failed: Sequence[ModelResult], models: Sequence[ModelResult], phrase: str = "screen.furthest") -> str:
     """Return the score that is furthest below its threshold."""
     below = [score for model in failed for score in model.scores if score.decided.outcome == "fail"]
     # Without a score the overall one fails too, where it would whatever the withheld suites scored.
     shares = [score for score in below if score.measured.score.mean is not None]
     furthest = max(shares, key=_distance, default=below[0])
     model = shortened(furthest.model, among=[model.model for model in models])
-    return say("screen.furthest", model=model, cause=_cause(furthest))
+    return say(phrase, model=model, cause=_cause(furthest))
 
 
 def _distance(score: Headline) -> float:
@@ -101,8 +117,9 @@ def _reasons(model: ModelResult) -> list[str]:
         return [_cause(model.overall)]
     if model.verdict != "fail":
         return [_cause(score) for score in own]
-    # The worst first, and what is made of them last.
-    return [_cause(score) for score in sorted(own, key=lambda score: (not score.suite, -_distance(score)))]
+    # The worst first, and what is made of them last, unless there is none.
+    below = [score for score in own if score.suite or score.measured.score.mean is not None] or own
+    return [_cause(score) for score in sorted(below, key=lambda score: (not score.suite, -_distance(score)))]
 
 
 def _cause(score: Headline) -> str:
@@ -242,10 +259,6 @@ def _beats(best: str, beaten: Mapping[str, Comparison], names: Collection[str]) 
     pair = beaten[nearest]
     both = {"better": shortened(best, among=names), "worse": shortened(nearest, among=names)}
     sentence = say("screen.beats", **both, **_by(pair, best))
-    if pair.test.method != "none":
-        p = p_value(pair.test.p_adjusted)
-        equation = f", p\u00a0{p if p.startswith('<') else f'= {p}'}"
-        sentence += equation.replace("< ", "<\u00a0").replace("= ", "=\u00a0")
     if others:
         sentence += say("screen.beats_also", names=listed([shortened(name, among=names) for name in others]))
     return sentence
@@ -261,6 +274,10 @@ def _alike(pair: Comparison) -> str:
     low, high = pair.test.interval.low, pair.test.interval.high
     if pair.missing.hangs and low is not None and high is not None and (low > 0 or high < 0):
         sentence = say("screen.ahead_so_far", better=better, worse=worse, **_by(pair, first))
+    elif not pair.test.reachable and not pair.missing.hangs:
+        too_few = say("compare.too_few")
+        sentence = say("screen.alike_few", names=names, **_by(pair, first))
+        return "; ".join([sentence, *(remark for remark in remarks(pair) if remark != too_few)])
     else:
         sentence = say("screen.alike_by", names=names, **_by(pair, first))
     return "; ".join([sentence, *remarks(pair)])

@@ -60,7 +60,7 @@ def write(data: "ReportData", folder: Path) -> list[Path]:
     items = data.items.select("item_id", *told)
     scores = data.scores.join(items, on="item_id", how="left", maintain_order="left")
     with speaking(data.language, point="."):  # as in the other CSV files
-        table = verdict_table(data.verdict.models, data.results.spending)
+        table = verdict_table(data.verdict.models, data.results.spending, by_id=True)
     frames = {
         "summary": data.summary,
         "scores": scores.select(*told, *data.scores.columns),

@@ -14,7 +14,7 @@ from basic_control.tasks.report.passports import warnings
 from basic_control.tasks.report.regressions import pair_name, regression
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.verdict_table import model_rows, model_values
-from basic_control.tasks.report.words import headlines_of, measure, score_name, why
+from basic_control.tasks.report.words import headlines_of, measure, score_id, why
 from basic_control.tasks.store.tables import write_atomically
 
 _OVERALL = "overall"
@@ -58,7 +58,7 @@ def gates(data: ReportData) -> list[ET.Element]:
         for score in row.model.scores:
             outcome = score.decided.outcome
             counts = policy.gate != "off" or bool(waiting and outcome == "undecided")
-            name = score_name(score) if score.suite else _OVERALL
+            name = score_id(score) if score.suite else _OVERALL
             case = case_of(name, score.model, outcome, _summary(score), counts=counts, passes=passes)
             if score is row.score and (values := model_values(row)):
                 listed = ET.SubElement(case, "properties")

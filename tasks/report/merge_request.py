@@ -5,7 +5,7 @@ from pathlib import Path
 
 from basic_control.metrics.analysis.baseline import BaselineComparison, ChangedItem, HeadlineChange
 from basic_control.tasks.report.language import say, speaking
-from basic_control.tasks.report.regressions import apart, moved_lines, pair_name, regression
+from basic_control.tasks.report.regressions import apart, moved_lines, outcome_with_conditions, pair_name
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.screen import screen
 from basic_control.tasks.report.tables import Table, column_maker
@@ -38,11 +38,6 @@ def _against(comparison: BaselineComparison) -> Iterator[str]:
     yield ""
     of_all, column = column_maker("common"), column_maker("regression")
 
-    def outcome(change: HeadlineChange) -> str:
-        whole = regression(change)
-        name = "improved" if change.decision.improved else change.decision.outcome
-        return whole[max(0, whole.find(say(f"regression.{name}"))) :]
-
     def interval(change: HeadlineChange) -> str:
         ends = change.pair.test.interval
         return f"{points(ends.low)} … {points(ends.high)}"
@@ -59,7 +54,7 @@ def _against(comparison: BaselineComparison) -> Iterator[str]:
         column("difference", lambda change: points(change.pair.difference), numeric=True),
         column("interval", interval, numeric=True),
         column("lost_won", lambda change: f"{change.pair.only_b} / {change.pair.only_a}", numeric=True),
-        column("outcome", outcome, strong=True),
+        column("outcome", outcome_with_conditions, strong=True),
     ).markdown()
     yield ""
     several = len({(change.pair.suite, change.pair.metric) for change in comparison.headlines}) > len(

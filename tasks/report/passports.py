@@ -16,7 +16,7 @@ from basic_control.metrics.stats.reliability import ReliabilityBin
 from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.tables import Column, Table, column_maker
 from basic_control.tasks.report.text import around, estimated, listed, percent, share, shortened, written
-from basic_control.tasks.report.words import labelled, score_name
+from basic_control.tasks.report.words import labelled, score_name, suite_title
 
 _EACH = 2
 """Maximum number of judges that get a line each."""
@@ -147,7 +147,7 @@ def warnings(headlines: Iterable[Headline], judged: JudgeFindings) -> list[Judge
     """Return the warnings of judges that do not count, were not examined, or grade their own model."""
     found = []
     for headline in headlines:
-        missing, names = headline.missing, {"suite": headline.suite}
+        missing, names = headline.missing, {"suite": suite_title(headline.suite)}
         texts = [
             say("common.judge_left_out", **names, judge=judge, why=say_reason(reason))
             for judge, reason in missing.judges_left_out.items()

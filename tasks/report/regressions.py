@@ -8,7 +8,7 @@ from basic_control.metrics.analysis.questions import MovedQuestion, QuestionChan
 from basic_control.metrics.stats.regression import Change, Regression
 from basic_control.tasks.report.language import say
 from basic_control.tasks.report.text import clipped, percent, points, written
-from basic_control.tasks.report.words import lacking
+from basic_control.tasks.report.words import lacking, suite_title
 
 NAMED = 3
 """Questions of a kind named in a line."""
@@ -40,34 +40,51 @@ def _bounded(by: str, decision: Regression) -> str:
 
 def regression(change: HeadlineChange) -> str:
     """Describe a headline's outcome against its baseline, and if undecided the detectable difference."""
-    pair, decision, moved = change.pair, change.decision, change.moved
-    few = f"; {say('regression.few', n=moved.n_common, total=moved.n_before)}" if change.few else ""
+    pair, decision = change.pair, change.decision
+    conditions = [*_conditions(change)]
     if pair.difference is None:
-        return say("regression.nothing") + few
-    tolerated = written(f"{100 * decision.max_drop:g}")
-    is_clustered = pair.n_units < pair.n
-    pairs = say("regression.n_independent" if is_clustered else "regression.n_pairs", n=pair.n, units=pair.n_units)
-    outcome = say(f"regression.{'improved' if decision.improved else decision.outcome}")
-    counts = {"n": pair.n, "pairs": pairs, "outcome": outcome}
+        return "; ".join([say("regression.nothing"), *conditions])
+    outcome = say(f"regression.{_outcome_of(decision)}")
     is_test_decided = decision.lower is not None and decision.lower > -decision.max_drop
     if decision.outcome == "held" and not pair.difference and not is_test_decided:
-        told = say("regression.equal", **counts)
+        sentence = say("regression.equal", outcome=outcome, n=pair.n)
     else:
-        by = _bounded(size(pair), decision)
-        told = say("regression.line", by=by, tolerated=tolerated, **counts)
-    if few:
-        return told + few
+        phrase = "regression.n_independent" if pair.n_units < pair.n else "regression.n_pairs"
+        questions = say(phrase, n=pair.n, units=pair.n_units)
+        by, tolerated = _bounded(size(pair), decision), written(f"{100 * decision.max_drop:g}")
+        sentence = say("regression.line", outcome=outcome, by=by, tolerated=tolerated, pairs=questions)
+    return "; ".join([sentence, *conditions])
+
+
+def outcome_with_conditions(change: HeadlineChange) -> str:
+    """Return a headline's outcome alone, for a table that has the figures, and what it depends on."""
+    if change.pair.difference is None:
+        return regression(change)
+    return "; ".join([say(f"regression.{_outcome_of(change.decision)}"), *_conditions(change)])
+
+
+def _outcome_of(decision: Regression) -> str:
+    return "improved" if decision.improved else decision.outcome
+
+
+def _conditions(change: HeadlineChange) -> Iterator[str]:
+    """Yield what a headline's outcome depends on; where too few questions decide nothing, how many would."""
+    pair, decision, moved = change.pair, change.decision, change.moved
+    if change.few:
+        yield say("regression.few", n=moved.n_common, total=moved.n_before)
+        return
+    if pair.difference is None:
+        return
     missing = pair.missing
     if pair.test.interval.fixed_templates:
-        told += f"; {say('compare.fixed_templates')}"
+        yield say("compare.fixed_templates")
     if missing.n_alike:
-        told += f"; {say('compare.alike', n=missing.n_alike)}"
+        yield say("compare.alike", n=missing.n_alike)
     if decision.hangs:
         what = lacking(missing.n_lost, missing.n_cut)
-        return f"{told}; {say('regression.hangs', what=what, low=points(missing.low), high=points(missing.high))}"
-    if decision.outcome != "undecided" or decision.test == "sequence":
-        return told
-    return f"{told}; {_describe_outlook(pair, decision)}"
+        yield say("regression.hangs", what=what, low=points(missing.low), high=points(missing.high))
+    elif decision.outcome == "undecided" and decision.test != "sequence":
+        yield _describe_outlook(pair, decision)
 
 
 def _describe_outlook(pair: Comparison, decision: Regression) -> str:
@@ -108,7 +125,8 @@ def pair_name(pair: Comparison, comparison: BaselineComparison) -> str:
     """Return a headline's suite, with the metric if it is one of several."""
     pairs = [change.pair for change in comparison.headlines]
     metrics = {one.metric for one in pairs if (one.suite, one.model_a) == (pair.suite, pair.model_a)}
-    return f"{pair.suite}, {pair.metric or say('compare.score')}" if len(metrics) > 1 else pair.suite
+    title = suite_title(pair.suite) if pair.suite else pair.suite
+    return f"{title}, {pair.metric or say('compare.score')}" if len(metrics) > 1 else title
 
 
 def apart(comparison: BaselineComparison) -> Iterator[str]:
@@ -163,7 +181,7 @@ def moved_lines(moved: QuestionChanges) -> Iterator[str]:
         if questions.n:
             names = [_name(question, kind) for question in questions.first[:NAMED]]
             which = "; ".join([*names, *(["…"] if questions.n > len(names) else [])])
-            yield say(f"questions.{kind}", suite=moved.suite, n=questions.n, total=total, which=which)
+            yield say(f"questions.{kind}", suite=suite_title(moved.suite), n=questions.n, total=total, which=which)
 
 
 def _name(question: MovedQuestion, kind: str) -> str:

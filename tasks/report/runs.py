@@ -13,8 +13,7 @@ from basic_control.prompts.phrases import section
 from basic_control.tasks.report.language import current, say
 from basic_control.tasks.report.pages import still
 from basic_control.tasks.report.text import around, date_in_words, listed, percent
-from basic_control.tasks.report.titles import suite_title
-from basic_control.tasks.report.words import money
+from basic_control.tasks.report.words import money, suite_title
 from basic_control.tasks.store.history import HistoryEntry
 
 EACH = 200

@@ -40,7 +40,7 @@ from basic_control.tasks.report.text import (
     total_percent,
     whole_percent,
 )
-from basic_control.tasks.report.titles import family_title
+from basic_control.tasks.report.titles import family_title, metric_title
 from basic_control.tasks.report.verdict_table import model_rows, model_values
 from basic_control.tasks.report.warnings import notes
 from basic_control.tasks.report.words import (
@@ -52,6 +52,7 @@ from basic_control.tasks.report.words import (
     measure,
     metric_name,
     score_name,
+    suite_title,
 )
 
 if TYPE_CHECKING:
@@ -301,7 +302,7 @@ def _stopped(headlines: Iterable[Headline], names: Sequence[str]) -> Iterator[st
             counts = say("common.of", k=sequence.asked, n=sequence.most)
             stopped.setdefault(headline.suite, []).append(f"{shortened(headline.model, among=names)} {counts}")
     for suite, counts_of_models in stopped.items():  # a model's headlines are asked together
-        yield say("screen.stopping", suite=suite, each=listed([*dict.fromkeys(counts_of_models)]))
+        yield say("screen.stopping", suite=suite_title(suite), each=listed([*dict.fromkeys(counts_of_models)]))
 
 
 def _slices(slices: Sequence[Slice], names: Sequence[str]) -> Iterator[str]:
@@ -314,7 +315,7 @@ def _slices(slices: Sequence[Slice], names: Sequence[str]) -> Iterator[str]:
             continue
         yield say(
             "screen.slice",
-            suite=row.suite,
+            suite=suite_title(row.suite),
             model=shortened(row.model, among=names),
             column=row.column,
             text=plain(row.text or "–"),
@@ -332,8 +333,8 @@ def _beside(headlines: Sequence[Headline], names: Sequence[str]) -> Iterator[str
         for beside, mean in headline.measured.beside.items():
             if mean is not None:
                 means.setdefault((headline.suite, beside), []).append(f"{name}{whole_percent(mean)}")
-    for (suite, beside), means_of_models in means.items():
-        yield say("screen.beside", suite=suite, name=beside, each=listed([*dict.fromkeys(means_of_models)]))
+    for (_, beside), means_of_models in means.items():
+        yield say("screen.beside", name=metric_title(beside), each=listed([*dict.fromkeys(means_of_models)]))
 
 
 def calls(spending: Spending | None, requests: Mapping[str, int], wall_s: float | None) -> str:

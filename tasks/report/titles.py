@@ -1,9 +1,8 @@
 """Titles of suites, metrics, families and categories in a run's reports."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from basic_control.config.declared import known as registered_suites
 from basic_control.data.deciding import headlines
 from basic_control.data.errors import InputError
 from basic_control.data.plugins import families, metric
@@ -40,13 +39,6 @@ def part_title(unit: Metric, part: str) -> str:
 def shown_text(unit: Metric, key: str, text: Text, default: str = "") -> str:
     """Return a display text of a metric; `key` is its name in a catalogue, after the metric's."""
     return say_declared(text, f"{unit.name}.{key}", default)
-
-
-def suite_title(name: str) -> str:
-    """Return the title of a suite that ships or comes with a plug-in; of any other its name."""
-    declaration = registered_suites().get(name)
-    title = declaration.values.get("title") if declaration else None
-    return say_declared(title, name, name) if isinstance(title, Mapping) else name
 
 
 @dataclass(frozen=True, slots=True)

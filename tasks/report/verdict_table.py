@@ -13,7 +13,7 @@ from basic_control.metrics.analysis.spending import Spending, Spent
 from basic_control.tasks.report.language import say
 from basic_control.tasks.report.tables import Column, Table, column_maker
 from basic_control.tasks.report.text import around, percent, written
-from basic_control.tasks.report.words import score_name, scored, why
+from basic_control.tasks.report.words import score_id, score_name, scored, why
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,10 @@ def model_columns() -> list[Column]:
     return [Column(say("common.model"), lambda row: row.model.model, unbroken=True)]
 
 
-def suite_columns() -> list[Column]:
-    """Return the columns of each of a model's suites, and of its overall score."""
+def suite_columns(*, by_id: bool = False) -> list[Column]:
+    """Return the columns of each of a model's suites and of its overall score; `by_id`: as files name suites."""
     column = column_maker("common")
+    name = score_id if by_id else score_name
 
     def interval(row: VerdictRow) -> str:
         return around(row.score.measured.score.interval, row.score.decided.threshold)
@@ -49,7 +50,7 @@ def suite_columns() -> list[Column]:
         return written(f"{row.score.weight:g}") if is_joined else "–"
 
     return [
-        column("suite", lambda row: score_name(row.score)),
+        column("suite", lambda row: name(row.score)),
         column("score", lambda row: scored(row.score), numeric=True),
         column("interval", interval, numeric=True),
         column("threshold_head", lambda row: percent(row.score.decided.threshold), numeric=True),
@@ -59,10 +60,12 @@ def suite_columns() -> list[Column]:
     ]
 
 
-def verdict_table(models: Sequence[ModelResult], spending: Spending | None, *, title: str = "") -> Table:
-    """Return the table with a row for each suite of a model, and for its overall score."""
+def verdict_table(
+    models: Sequence[ModelResult], spending: Spending | None, *, title: str = "", by_id: bool = False
+) -> Table:
+    """Return the table with a row for each suite of a model and for its overall score."""
     name, *of_model = model_columns()
-    columns = [name, *suite_columns()]
+    columns = [name, *suite_columns(by_id=by_id)]
     rows = []
     for row in model_rows(models, spending):
         for score in row.model.scores:

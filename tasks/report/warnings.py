@@ -31,7 +31,7 @@ from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.regressions import apart, moved_lines
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.titles import metric_title
-from basic_control.tasks.report.words import headlines_of, money
+from basic_control.tasks.report.words import headlines_of, money, suite_title
 
 FEW = 10
 _RESERVE = 1.2
@@ -116,9 +116,12 @@ def _of_run(results: Results, verdict: RunVerdict) -> Iterator[Note]:
     if verdict.gate != "off" and not verdict.changes and {model.verdict for model in verdict.models} == {"none"}:
         yield Note(say("common.nothing_decides"))
     for suite in results.doubled:
-        yield Note(say("common.doubled", suite=suite.suite, k=suite.n_repeating, n=suite.n_rows), topic="doubled")
+        yield Note(
+            say("common.doubled", suite=suite_title(suite.suite), k=suite.n_repeating, n=suite.n_rows),
+            topic="doubled",
+        )
     if results.few_templates:
-        yield Note(say("common.few_templates", suite=", ".join(results.few_templates)))
+        yield Note(say("common.few_templates", suite=", ".join(map(suite_title, results.few_templates))))
 
 
 def _of_templates(headlines: Iterable[Headline], plan: Plan) -> Iterator[Note]:
@@ -127,7 +130,7 @@ def _of_templates(headlines: Iterable[Headline], plan: Plan) -> Iterator[Note]:
     for headline in headlines:
         is_followed = headline.measured.stopping or not headline.measured.n_scored
         if headline.suite in stopping and not is_followed and headline.measured.gate_on == "mean":
-            yield Note(say("common.not_stopping", suite=headline.suite), topic="not_stopping")
+            yield Note(say("common.not_stopping", suite=suite_title(headline.suite)), topic="not_stopping")
 
 
 def _of_truncation(headlines: Iterable[Headline], plan: Plan, run: str) -> Iterator[Note]:
@@ -262,4 +265,8 @@ def _of_small_counts(headlines: Iterable[Headline]) -> Iterator[Note]:
         if 0 < headline.measured.n_scored < FEW:
             few.setdefault(headline.suite, []).append(f"{headline.model} {headline.measured.n_scored}")
     for suite, models in few.items():
-        yield Note(say("page.note_few", name=suite, models=", ".join(dict.fromkeys(models))), "info", topic="few")
+        yield Note(
+            say("page.note_few", name=suite_title(suite), models=", ".join(dict.fromkeys(models))),
+            "info",
+            topic="few",
+        )

@@ -4,10 +4,11 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from basic_control.config.declared import known as registered_suites
 from basic_control.data.suites import ALL
 from basic_control.metrics.analysis.failures import lost
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
-from basic_control.tasks.report.language import say, say_reason
+from basic_control.tasks.report.language import say, say_declared, say_reason
 from basic_control.tasks.report.text import grouped, listed, percent
 
 if TYPE_CHECKING:
@@ -31,10 +32,25 @@ def headlines_of(models: Iterable[ModelResult]) -> list[Headline]:
 
 
 def score_name(headline: Headline) -> str:
-    """Return the name of a headline's suite, with its metric if it is not the only one, or of the overall score."""
+    """Return the title of a headline's suite, with its metric if one of several, or of the overall score."""
+    if not headline.suite:
+        return say("common.overall")
+    title = suite_title(headline.suite)
+    return f"{title}, {metric_name(headline)}" if is_named(headline) else title
+
+
+def score_id(headline: Headline) -> str:
+    """Return the name that files have for a headline: `score_name` with the suite's own name."""
     if not headline.suite:
         return say("common.overall")
     return f"{headline.suite}, {metric_name(headline)}" if is_named(headline) else headline.suite
+
+
+def suite_title(name: str) -> str:
+    """Return the title of a suite that ships or comes with a plug-in; of any other its name."""
+    declaration = registered_suites().get(name)
+    title = declaration.values.get("title") if declaration else None
+    return say_declared(title, name, name) if isinstance(title, Mapping) else name
 
 
 def is_named(headline: Headline) -> bool:

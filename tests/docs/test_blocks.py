@@ -14,13 +14,13 @@ ELSEWHERE = {
     ("docs/baselines.md", "on: [pull_request]"): "tests/flows/test_builds.py",
     ("docs/baselines.md", "image: python"): "tests/flows/test_builds.py",
     ("docs/exchange.md", "WRITES"): "tests/flows/test_exchange.py",
-    ("docs/observability.md", "cot: query"): "tests/flows/test_progress.py",
+    ("docs/observability.md", "Chain of thought: query"): "tests/flows/test_progress.py",
     ("docs/report.md", "heat:"): "tests/prompts/test_phrases.py",
     ("docs/servers.md", "stale_after_days:"): "tests/config/test_prices.py",
 }
 """What is neither a configuration nor a command, and the test that runs it: page, a text of the block -> file."""
 UNTRIED = {
-    ("docs/observability.md", "0:14  basic_control"): "shows lines whose times and rates are another each time",
+    ("docs/observability.md", "0:14  Basic tasks"): "shows lines whose times and rates are another each time",
 }
 """What no test runs, and why."""
 BLOCKS = [one for page in pages() for one in blocks_of(page)]

@@ -215,8 +215,8 @@ def test_the_effect_is_of_the_suites_own_kind_of_values() -> None:
 
 def test_too_few_items_are_said_to_show_nothing() -> None:
     one, thirty = (effect_line(effect(shipped("cot"), n), "en") for n in (1, 30))
-    assert "1 item can detect no difference between two models, none between a model" in one
-    assert "30 items can detect a difference of 36.2% or more between two models" in thirty
+    assert "not enough questions (1) to tell two models apart" in one
+    assert "30 questions are enough to see a difference of 36.2% or more between two models" in thirty
 
 
 def test_an_estimate_of_what_could_only_fail_is_an_error(run: Run, tmp_path: Path) -> None:

@@ -157,8 +157,8 @@ def test_a_judge_without_a_passport_takes_a_short_form_in_the_run(run: Run, tmp_
         after = len(server.requests)
     (model,) = document["final"]["models"]
     (suite,) = model["suites"]
-    figures = "sensitivity 100% of 6, specificity 0% of 12"
-    reason = f"judge-70b: this judge cannot measure this: groundedness (en), {figures}"
+    figures = "100% of 6 right replies recognised, 0% of 12 wrong replies recognised"
+    reason = f"judge-70b: it cannot tell right replies from wrong ones: groundedness (en), {figures}"
     assert (done.returncode, suite["outcome"], suite["measured"]) == (3, "undecided", False)
     assert (suite["reason"], suite["score"]) == (reason, None)
     assert "not measured" in done.stdout

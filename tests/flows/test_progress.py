@@ -85,9 +85,9 @@ def test_lines_say_how_far_the_calls_are_and_what_a_suite_came_to_and_name_no_st
     said = [line[9:] for line in capsys.readouterr().err.splitlines()]
     ends = re.compile(r", ends about \d\d:\d\d:\d\d")
     assert [ends.sub("", line) for line in said] == [
-        "cot, answers: 10 of 20 (50%), 2.0 calls/s, 2 failed, 0:05 left",
-        "cot, answers: 10 of 20 (50%), 2.0 calls/s, 2 failed, 0:05 left",
-        "cot, m⟦U+001B⟧[31m: 25% (10% – 50%), 3 of 4 scored – fail",
+        "Chain of thought, answers: 10 of 20 (50%), 2.0 calls/s, 2 failed, 0:05 left",
+        "Chain of thought, answers: 10 of 20 (50%), 2.0 calls/s, 2 failed, 0:05 left",
+        "Chain of thought, m⟦U+001B⟧[31m: 25% (10% – 50%), 3 of 4 scored – fail",
     ]
 
 
@@ -101,8 +101,8 @@ def test_a_russian_run_says_all_of_it_in_russian(capsys: pytest.CaptureFixture[s
         end("cot", 0.255)
     said = [re.sub(r"\d\d:\d\d:\d\d", "T", line[9:]) for line in capsys.readouterr().err.splitlines()]
     going = "ответы: 8 из 20 (40%), из кэша: 2, 1,2 вызовов/с, с ошибкой: 1, ожидается 3 (другой запуск)"
-    assert said[-4] == f"cot, {going}, осталось 0:09, конец около T"
-    assert said[-3] == "cot: с тех пор изменилось и потому оценено заново: number, cot"
+    assert said[-4] == f"Цепочка рассуждений, {going}, осталось 0:09, конец около T"
+    assert said[-3] == "Цепочка рассуждений: с тех пор изменилось и потому оценено заново: number, cot"
     assert said[-1].endswith(": 25,5% (10% – 50%), оценено 3 из 4 – не пройдено")
 
 
@@ -114,7 +114,7 @@ def test_what_is_waited_for_is_said_with_who_asks_it(capsys: pytest.CaptureFixtu
         shown.note(Cell("cot", "m", 1), BatchProgress(total=10, elsewhere=3, holders=("process 7 on far",)))
         shown.draw()
     said = capsys.readouterr().err
-    assert "cot, answers: 4 of 20 (20%), 0 failed, waiting for 3 (process 7 on far)\n" in said
+    assert "Chain of thought, answers: 4 of 20 (20%), 0 failed, waiting for 3 (process 7 on far)\n" in said
     work = Work("s, answers")
     work.note(BatchProgress(total=10, failed=1, elsewhere=3, holders=("process 7",)))
     assert progress._bar_texts(work.count())["trouble"] == "1 failed, waiting for 3 (process 7)"
@@ -126,7 +126,7 @@ def test_a_suite_that_asked_less_than_was_expected_is_done_when_it_ends(capsys: 
         begin("cot", 3)
         shown.note(Cell("cot", "m", 0), BatchProgress(total=2, answered=2, first_s=1.0, last_s=2.0))
         end("cot", 0.25)
-    assert "cot, answers: 2 of 2 (100%), 2.0 calls/s, 0 failed\n" in capsys.readouterr().err
+    assert "Chain of thought, answers: 2 of 2 (100%), 2.0 calls/s, 0 failed\n" in capsys.readouterr().err
 
 
 def test_where_nothing_is_asked_a_line_says_for_how_long_the_stage_has_run(
@@ -135,7 +135,7 @@ def test_where_nothing_is_asked_a_line_says_for_how_long_the_stage_has_run(
     with LineDisplay(3600.0) as shown:
         event("stage_started", run="r", stage="verify", label="x", suite="basic_control", metric="")
         shown.draw()
-    assert capsys.readouterr().err.splitlines()[-1].strip().endswith("basic_control: verify, for 0:00")
+    assert capsys.readouterr().err.splitlines()[-1].strip().endswith("Basic tasks: verify, for 0:00")
 
 
 def test_a_run_that_is_over_is_told_nothing_more(capsys: pytest.CaptureFixture[str]) -> None:
@@ -309,10 +309,10 @@ def test_a_piped_run_tells_where_it_is_and_leaves_stdout_to_the_results(tmp_path
         "a stage is named by how long it has taken"
     )
     assert re.search(
-        r"basic_control, answers: \d+ of 12 \(\d+%\), [\d.]+ calls/s, 0 failed, \d:\d\d left", done.stderr
+        r"Basic tasks, answers: \d+ of 12 \(\d+%\), [\d.]+ calls/s, 0 failed, \d:\d\d left", done.stderr
     )
-    assert "basic_control, answers: 12 of 12 (100%)" in done.stderr
-    assert re.search(r"basic_control, acme/tiny:1b: \d.*, 12 of 12 scored – fail", done.stderr)
+    assert "Basic tasks, answers: 12 of 12 (100%)" in done.stderr
+    assert re.search(r"Basic tasks, acme/tiny:1b: \d.*, 12 of 12 scored – fail", done.stderr)
     assert "answers: " not in done.stdout
     assert re.search(r"^acme/tiny:1b .*\d\.\d ✗$", done.stdout, re.MULTILINE), "the seed's table, with TOTAL"
 
@@ -348,7 +348,7 @@ def test_where_a_suite_asks_nothing_no_line_counts_to_zero(capsys: pytest.Captur
         end("cot", 0.25)
     said = capsys.readouterr().err
     assert "of 0" not in said
-    assert "cot, " in said, "what it came to is said"
+    assert "Chain of thought, " in said, "what it came to is said"
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_a_suite_without_a_threshold_is_measured_and_the_run_says_that_nothing_d
         done = run("--config", path, "--set", at(server, name="m"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("No verdict: no suite has a threshold\n")
-    assert "nothing decides this run: none of its suites has a threshold" in done.stdout
+    assert "nothing is decided: no suite has a `threshold`" in done.stdout
     assert "Pass" not in done.stdout
     assert final(tmp_path)["models"][0]["verdict"] == "none"
 

@@ -56,7 +56,7 @@ def test_a_judge_that_says_the_same_to_all_counts_nowhere() -> None:
         assert not passport.counts, exam
         if exam != "split":
             assert (passport.sensitivity.share, passport.specificity.share) == (1.0, 0.0)
-            assert passport.exclusion == "this judge cannot measure this"
+            assert passport.exclusion == "it cannot tell right replies from wrong ones"
 
 
 def test_the_shares_are_of_as_many_questions_of_each_truth() -> None:

@@ -229,9 +229,9 @@ def test_the_catalogue_of_the_documents_is_one(tmp_path: Path) -> None:
 
 def test_an_english_count_of_one_has_its_noun_and_verb_in_the_singular() -> None:
     said = phrases.phrase
-    assert said("regression.equal", "en", n=1, outcome="held") == "1 pair is equal: held"
-    assert said("regression.equal", "en", n=2, outcome="held") == "all 2 pairs are equal: held"
-    assert said("regression.blind", "en", n="1") == "1 pair cannot detect any drop"
+    assert said("regression.equal", "en", n=1, outcome="held") == "held: no difference on 1 question"
+    assert said("regression.equal", "en", n=2, outcome="held") == "held: no difference on 2 questions"
+    assert said("regression.blind", "en", n="1") == "not enough: no drop shows on 1 question"
     assert (
         said("screen.cut", "en", n=1, command="x") == "1 reply was truncated at the token limit; ask them again: x"
     )
@@ -241,7 +241,7 @@ def test_an_english_count_of_one_has_its_noun_and_verb_in_the_singular() -> None
     assert said("common.cut", "en", n=1) == "1 truncated reply"
     assert said("screen.read", "en", n=1) == "1 rating"
     assert said("estimate.basis_here", "en", n=1) == "1 cached reply here"
-    assert "own: 1 item can detect" in said("estimate.effect", "en", suite="own", n=1, between="a", alone="b")
+    assert "own: 1 question is enough" in said("estimate.effect", "en", suite="own", n=1, between="a", alone="b")
     assert "log: 1 reply was truncated at the token limit without being right" in said(
         "compare.cut", "en", name="log", n=1
     )

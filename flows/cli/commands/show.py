@@ -41,6 +41,7 @@ def show(
     from basic_control.tasks.compare.rows import rows_of
     from basic_control.tasks.compare.sides import side_of
     from basic_control.tasks.report.rows import lines_of
+    from basic_control.tasks.report.words import suite_title
     from basic_control.tasks.store.runs import find_last
 
     side = side_of(find_last(run, at.runs), at.root)
@@ -61,7 +62,7 @@ def show(
     groups = dict.fromkeys((row.suite, row.model, row.metric) for row in shown)
     for suite, name, scored_by in groups:
         listed = [row for row in shown if (row.suite, row.model, row.metric) == (suite, name, scored_by)]
-        console.show("", f"{suite}, {name}, {scored_by}: {len(listed)}")
+        console.show("", f"{suite_title(suite)}, {name}, {scored_by}: {len(listed)}")
         console.show(*(f"  {line}" for line in lines_of(listed, n, width - 2)), *_counted_reasons(listed))
 
 

@@ -90,7 +90,7 @@ def test_without_a_passport_the_raw_mean_stands_alone() -> None:
 def test_a_judge_that_cannot_measure_gives_no_number() -> None:
     weak = passport("entails", [[60, 20, 20], [25, 20, 5], [25, 5, 20]])
     row = correct("factual_correctness", [claims("SUPPORTED")] * 5, weak)["factual_correctness.precision"]
-    assert (row.value.mean, row.reason) == (None, "this judge cannot measure this")
+    assert (row.value.mean, row.reason) == (None, "it cannot tell right replies from wrong ones")
 
 
 def test_a_rubric_of_another_scale_is_not_corrected() -> None:

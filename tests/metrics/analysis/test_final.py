@@ -195,7 +195,7 @@ def test_a_suite_with_nothing_scored_is_an_error() -> None:
     final = run(four(None, n_model_error=10))
     assert only(final).outcome == "error"
     assert only(final).score is None
-    assert only(final).suites[1].reason.startswith("nothing scored: 0 of 10 rows")
+    assert only(final).suites[1].reason.startswith("no row of its 10 has a score")
     assert final.exit_code == 2
 
 
@@ -225,7 +225,7 @@ def test_a_family_without_a_score_is_an_error_and_not_left_out() -> None:
     )
     (suite,) = only(run(summary, "basic_control")).suites
     assert (suite.score, suite.outcome) == (None, "error")
-    assert "nothing scored in b" in suite.reason
+    assert "no row of b has a score" in suite.reason
 
 
 def test_a_suite_that_no_n_can_decide_reads_undecided() -> None:
@@ -260,7 +260,7 @@ def test_a_model_that_did_not_answer_is_an_error_whoever_judges_it() -> None:
     summary = pl.concat([four().filter(pl.col("suite") != "rag"), SUMMARY.frame(failed)])
     model = only(run(summary, unjudged={"rag": "the judge is too small"}))
     assert model.suites[-1].outcome == "error"
-    assert "only 80% of the applicable rows are scored" in model.suites[-1].reason
+    assert "only 80% of its rows have a score" in model.suites[-1].reason
 
 
 def test_what_comes_out_the_same_is_decided_in_spite_of_an_undecided_suite() -> None:

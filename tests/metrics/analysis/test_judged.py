@@ -141,10 +141,11 @@ def test_a_metric_of_several_steps_counts_where_each_step_does() -> None:
     assert {(one.exam, one.language) for one in found if not one.counts} == {("entails", "en")}
     assert collect_left_out(found) == {
         "en": {
-            "a": "this judge cannot measure this: entails (en), sensitivity 100% of 20, specificity 0% of 40",
+            "a": "it cannot tell right replies from wrong ones: entails (en), "
+            "100% of 20 right replies recognised, 0% of 40 wrong replies recognised",
         }
     }
-    assert panel_status(found).none.startswith("a: this judge cannot measure this")
+    assert panel_status(found).none.startswith("a: it cannot tell right replies from wrong ones")
 
 
 def replies(n: int, truth: float, seed: int = 0) -> list[int]:
@@ -228,7 +229,7 @@ def test_golden_the_score_is_the_perfect_judges_alone() -> None:
     assert found.score == pytest.approx(sum(truth) / 200)
     assert found.outcome == "fail"
     assert [*found.judges_left_out] == ["always, response_groundedness"]
-    assert "cannot measure" in found.judges_left_out["always, response_groundedness"]
+    assert "cannot tell right" in found.judges_left_out["always, response_groundedness"]
 
 
 @pytest.mark.parametrize("gate", ["point", "interval"])
@@ -256,7 +257,7 @@ def test_a_total_names_its_judges_that_do_not_count_and_those_that_nobody_measur
 def test_no_gate_passes_where_only_useless_judges_are_left() -> None:
     found = outcome({"always": [2] * 50}, {"always": exam(ALWAYS)})
     assert (found.score, found.outcome, found.measured) == (None, "undecided", False)
-    assert found.reason.startswith("always: this judge cannot measure this: groundedness (en)")
+    assert found.reason.startswith("always: it cannot tell right replies from wrong ones: groundedness (en)")
 
 
 def test_a_lenient_judges_pass_is_withheld() -> None:

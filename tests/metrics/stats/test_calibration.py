@@ -40,7 +40,7 @@ def test_a_share_is_never_corrected_out_of_bounds() -> None:
 def test_a_judge_near_chance_measures_nothing() -> None:
     weak = corrected_share(0.6, 1000, rate(59, 100), rate(60, 100))
     assert (weak.value, weak.interval.low) == (None, None)
-    assert weak.reason == "this judge cannot measure this"
+    assert weak.reason == "it cannot tell right replies from wrong ones"
     assert weak.informedness == pytest.approx(0.19)
     assert corrected_share(0.6, 1000, rate(60, 100), rate(60, 100)).value is not None
     assert corrected_share(0.6, 1000, rate(1, 100), rate(2, 100)).value is None, "always wrong is no measure either"
@@ -49,7 +49,7 @@ def test_a_judge_near_chance_measures_nothing() -> None:
 def test_an_exam_without_one_kind_corrects_nothing() -> None:
     found = corrected_share(0.6, 1000, rate(0, 0), rate(80, 100))
     assert found.value is None
-    assert "asked nothing" in found.reason
+    assert "right replies only" in found.reason
 
 
 def test_the_larger_the_exam_the_narrower_the_interval() -> None:
@@ -92,7 +92,7 @@ def test_a_judge_that_says_the_same_to_all_is_not_inverted() -> None:
     found = corrected_mean([10, 80, 10], [[0, 50, 0], [0, 50, 0], [0, 50, 0]], [0, 0.5, 1])
     assert found.value is None
     assert found.informedness == pytest.approx(0.0)
-    assert found.reason == "this judge cannot measure this"
+    assert found.reason == "it cannot tell right replies from wrong ones"
 
 
 def test_contrast_of_two_labels_is_informedness_and_a_mixture_has_none() -> None:

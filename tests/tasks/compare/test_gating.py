@@ -197,7 +197,7 @@ def test_a_metric_beside_the_score_is_compared_where_it_is_named(
     for name, rows in (("old", ROWS), ("new", HALF_WRONG)):
         recorded_run(tmp_path, name, [suite(written(tmp_path / f"{name}.jsonl", rows), **both)])
     assert gate(tmp_path, "--metric", "contains") == 1
-    assert "own app: −50.0 points" in capsys.readouterr().out
+    assert "own app: regressed: −50.0 points" in capsys.readouterr().out
 
     def other(manifest: dict[str, Any]) -> None:
         manifest["configuration"]["suites"][0]["metrics"]["contains"] = {"words": False}

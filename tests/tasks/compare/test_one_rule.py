@@ -84,7 +84,7 @@ def test_what_could_be_detected_is_told_of_templates(tmp_path: Path, capsys: pyt
     record(tmp_path, "new", rows(300, wrong=LOST, size=15))
     text = read_screen(tmp_path, capsys, "gate", "new", "--baseline", "old")
     assert "300 pairs (20 independent ones)" in text
-    needed = re.search(r"20 independent ones can detect .* (\d+) independent ones would distinguish", text)
+    needed = re.search(r"with 20 independent questions; (\d+) independent questions would show", text)
     assert needed
     assert 20 < int(needed[1]) < 4000
     text = read_screen(tmp_path, capsys, "compare", "old", "new")

@@ -14,7 +14,7 @@ from basic_control.tasks.report.warnings import Note, notes
 from basic_control.tasks.report.words import headlines_of
 from tests.tasks.report.runs import MODELS, page_of
 
-SAID = "rag: judged by gpt-judge, whose errors have not been measured; `basic-control exam` measures them"
+SAID = "RAG: nobody has measured the errors of gpt-judge; `basic-control exam` does"
 
 
 def told(data: ReportData, **changes: Any) -> ReportData:
@@ -39,7 +39,7 @@ def with_judges(data: ReportData, **changes: Any) -> ReportData:
     return replace(data, results=replace(data.results, judged=judged))
 
 
-RATED = "21 of 140 ratings could not be had"
+RATED = "140 ratings, 21 missing"
 
 
 def warned(run: ReportData) -> list[str]:
@@ -57,10 +57,10 @@ def lines(run: ReportData) -> list[str]:
 def test_every_report_warns_of_a_judge_without_a_passport(data: ReportData) -> None:
     run = told(data, judges_unmeasured=["gpt-judge"], judges_left_out={})
     assert warned(run) == [SAID]
-    assert "gpt-judge: its errors are not measured (`basic-control exam`)" in " ".join(lines(run))
+    assert "gpt-judge: nobody has measured its errors (`basic-control exam`)" in " ".join(lines(run))
     assert Note(SAID, judge=True) in notes(run.results, run.verdict, run.plan)
-    assert "whose errors have not been measured" in markdown.compose(run)
-    assert "whose errors have not been measured" in page_of(run)
+    assert "nobody has measured the errors of" in markdown.compose(run)
+    assert "nobody has measured the errors of" in page_of(run)
     cases = {(case.get("classname"), case.get("name")): case for case in junit.gates(run)}
     assert cases[MODELS[0], "rag"].findtext("system-err") == f"Warning: {SAID}"
     with speaking("ru"):
@@ -68,16 +68,19 @@ def test_every_report_warns_of_a_judge_without_a_passport(data: ReportData) -> N
 
 
 def test_every_report_names_a_judge_that_does_not_count_and_why(data: ReportData) -> None:
-    why = "this judge cannot measure this: groundedness (en), sensitivity 100% of 20, specificity 0% of 40"
+    why = (
+        "it cannot tell right replies from wrong ones: groundedness (en), "
+        "100% of 20 right replies recognised, 0% of 40 wrong replies recognised"
+    )
     run = told(data, judges_left_out={"always, response_groundedness": why}, judges_unmeasured=[])
-    said = f"rag: always, response_groundedness does not count: {why}"
+    said = f"RAG: always, response_groundedness is not counted: {why}"
     assert warned(run) == [said]
     assert f"3 judges: not counting: 1; {RATED}" in lines(run)
-    assert lines(with_judges(run, agreement={})) == [f"Judge always: does not count: {why}"]
+    assert lines(with_judges(run, agreement={})) == [f"Judge always: is not counted: {why}"]
     assert Note(said, judge=True) in notes(run.results, run.verdict, run.plan)
-    assert "specificity 0% of 40" in markdown.compose(run)
-    assert "specificity 0% of 40" in page_of(run)
-    cannot = "этот судья не может этого измерить: groundedness (en), чувствительность 100% of 20"
+    assert "0% of 40 wrong replies recognised" in markdown.compose(run)
+    assert "0% of 40 wrong replies recognised" in page_of(run)
+    cannot = "верных ответов от неверных он не отличает: groundedness (en), узнано верных 100% of 20"
     with speaking("ru"):
         assert any(cannot in warning.text for warning in told_of(run))
 
@@ -124,7 +127,7 @@ def test_an_exams_report_shows_passports_and_apart_from_them_what_people_labelle
 def test_every_report_says_that_a_judge_grades_its_own_model(data: ReportData) -> None:
     run = told(data, judges_unmeasured=[], judges_left_out={})
     run = with_judges(run, self_judged={"rag": {"gpt": [MODELS[0]]}})
-    said = f"rag: gpt judges the answers of its own model, {MODELS[0]}; models favour their own answers"
+    said = f"RAG: gpt judges the answers of its own model, {MODELS[0]}; models favour their own answers"
     assert warned(run) == [said]
     assert lines(with_judges(run, agreement={})) == [f"Judge gpt: grades its own model ({MODELS[0]})"]
     assert Note(said, judge=True) in notes(run.results, run.verdict, run.plan)

@@ -184,7 +184,7 @@ def test_a_suite_gated_on_several_answers_shows_what_decides_it_and_no_total_of_
     found = Results({"run": "r"}, verdict.models, totals={"m": Total(60.0)})
     made_ = screen(found, verdict, replace(plan, suites=(replace(plan.suites[0], suite=of_k),)), COUNTS)
     ((_, (cell,)),) = made_.rows
-    assert (made_.columns, cell.text()) == (["basic_control pass@3"], "90 85–95 ✓")
+    assert (made_.columns, cell.text()) == (["Basic tasks pass@3"], "90 85–95 ✓")
 
 
 def test_a_name_is_cut_in_the_middle() -> None:
@@ -198,7 +198,7 @@ def test_the_summary_for_a_merge_request_begins_with_the_same_text(data: ReportD
     text, made_ = summary(data), made(data)
     head, verdict, *rest = [line for line in text.splitlines() if line]
     assert head == "## Basic Control"
-    assert verdict.startswith("**Error: 1 of 3 models cannot be judged; acme/small:8b: ")
+    assert verdict.startswith("**Error: 1 of 3 models could not be judged; acme/small:8b: ")
     assert rest[: len(made_.table().markdown())] == made_.table().markdown()
     assert "- acme/large:70b beats other-model by 22.5 points" in text
 
@@ -275,7 +275,7 @@ def test_models_that_fail_whatever_a_withheld_suite_would_score_have_a_conclusio
         overall = [model.overall for model in verdict.models]
         assert [(one.measured.score.mean, one.decided.outcome) for one in overall] == [(None, "fail")] * 2
         said = str(conclusion.conclusion(verdict, None))
-        assert said == f"Fail: 2 of 2 models below a threshold; furthest a: {cause}"
+        assert said == f"Fail: 2 of 2 models are below a threshold; the worst is a: {cause}"
 
 
 def test_two_models_are_not_cut_to_one_name() -> None:
