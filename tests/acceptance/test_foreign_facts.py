@@ -206,7 +206,7 @@ def test_a_metric_that_one_file_alone_has_is_named(form: str, tmp_path: Path) ->
 def test_equal_parts_need_as_many_pairs_as_the_rule_says(tmp_path: Path) -> None:
     old, new = both("csv", tmp_path, rows([0.5, 0.25] * 20, reply="yes"), rows([0.5, 0.25] * 20, reply="no"))
     _, out, _ = call("gate", new, "--baseline", old, at=tmp_path)
-    found = re.search(r"(\d+) pairs would", out)
+    found = re.search(r"(\d+) questions would", out)
     assert found
     assert int(found[1]) == 149, "0.98 ** 149 is at most 0.05, 0.98 ** 148 is not"
 

@@ -231,7 +231,7 @@ def test_an_english_count_of_one_has_its_noun_and_verb_in_the_singular() -> None
     said = phrases.phrase
     assert said("regression.equal", "en", n=1, outcome="held") == "held: no difference on 1 question"
     assert said("regression.equal", "en", n=2, outcome="held") == "held: no difference on 2 questions"
-    assert said("regression.blind", "en", n="1") == "not enough: no drop shows on 1 question"
+    assert said("regression.n_pairs", "en", n=1) == "1 question"
     assert (
         said("screen.cut", "en", n=1, command="x") == "1 reply was truncated at the token limit; ask them again: x"
     )

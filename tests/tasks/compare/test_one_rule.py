@@ -83,7 +83,7 @@ def test_what_could_be_detected_is_told_of_templates(tmp_path: Path, capsys: pyt
     record(tmp_path, "old", rows(300, wrong=WON, size=15))
     record(tmp_path, "new", rows(300, wrong=LOST, size=15))
     text = read_screen(tmp_path, capsys, "gate", "new", "--baseline", "old")
-    assert "300 pairs (20 independent ones)" in text
+    assert "300 questions (20 independent ones)" in text
     needed = re.search(r"with 20 independent questions; (\d+) independent questions would show", text)
     assert needed
     assert 20 < int(needed[1]) < 4000
@@ -96,7 +96,7 @@ def test_templates_of_a_question_each_are_questions(tmp_path: Path, capsys: pyte
     record(tmp_path, "old", rows(300, wrong=WON, size=1))
     record(tmp_path, "new", rows(300, wrong=LOST, size=1))
     text = read_screen(tmp_path, capsys, "gate", "new", "--baseline", "old")
-    assert "300 pairs: " in text
+    assert "300 questions failed" in text
     assert "independent" not in text + read_screen(tmp_path, capsys, "compare", "old", "new")
 
 
@@ -117,7 +117,7 @@ def test_equal_questions_count_once_in_what_could_be_detected(
     record(tmp_path, "old", [*rows(30), *rows(30), *rows(30)])
     record(tmp_path, "new", [*rows(30, wrong=[4]), *rows(30, wrong=[4]), *rows(30, wrong=[4])])
     text = read_screen(tmp_path, capsys, "gate", "new", "--baseline", "old")
-    assert "30 pairs can detect" in text
+    assert "points on with 30 questions" in text
     assert "90" not in text
 
 
