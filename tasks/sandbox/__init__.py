@@ -8,7 +8,9 @@ its output is plain data, read within limits, never unpickled, evaluated or impo
 import atexit
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from basic_control.data.records import Found, Metric, Outcome, Program, Sample
@@ -23,7 +25,7 @@ _pools: list[WorkerPool] = []
 """The process's only pool, once a program has been run."""
 
 
-def _pool() -> WorkerPool:
+def _start_pool() -> WorkerPool:
     with _lock:
         if not _pools:
             _pools.append(WorkerPool())
@@ -65,19 +67,24 @@ def run(
         InputError: the sandbox cannot be built or started here; never for what a program did.
         ValueError: a call's arguments are not plain values.
     """
-    found: list[tuple[Outcome, ...]] = [
-        (Outcome("unavailable", message=f"no runner for {program.language}"),) * len(program.calls)
-        for program in programs
-    ]
     runners: dict[str, Callable[[list[Program]], list[tuple[Outcome, ...]]]] = {
-        "python": lambda own: _pool().run(own, cpu_s=cpu_s),
-        "kotlin": lambda own: kotlin.run(own, cpu_s=cpu_s, compiler=kotlin_compiler, java=java),
+        "python": lambda batch: _start_pool().run(batch, cpu_s=cpu_s),
+        "kotlin": lambda batch: kotlin.run(batch, cpu_s=cpu_s, compiler=kotlin_compiler, java=java),
     }
+    outcomes: list[tuple[Outcome, ...]] = [()] * len(programs)
+    by_language = defaultdict[str, list[int]](list)
+    for position, program in enumerate(programs):
+        by_language[program.language].append(position)
+        outcome = Outcome("unavailable", message=f"no runner for {program.language}")
+        outcomes[position] = (outcome,) * len(program.calls)
+    # The languages in their order here, and all programs of one at once.
     for language, runner in runners.items():
-        if chosen := [k for k, program in enumerate(programs) if program.language == language]:
-            for k, outcomes in zip(chosen, runner([programs[k] for k in chosen]), strict=True):
-                found[k] = outcomes
-    return found
+        positions = by_language[language]
+        if positions:
+            results = runner([programs[position] for position in positions])
+            for position, result in zip(positions, results, strict=True):
+                outcomes[position] = result
+    return outcomes
 
 
 def run_programs(unit: Metric, samples: Sequence[Sample | None], options: Mapping[str, Any]) -> list[Found]:
@@ -87,9 +94,18 @@ def run_programs(unit: Metric, samples: Sequence[Sample | None], options: Mappin
     """
     if unit.programs is None:
         return [{}] * len(samples)
-    asked = [unit.programs(sample, options) if sample is not None else {} for sample in samples]
-    outcomes = iter(run([program for each in asked for program in each.values()]))
-    return [{"programs": {key: next(outcomes) for key in each}} for each in asked]
+    programs_by_sample: list[Mapping[Any, Program]] = []
+    for sample in samples:
+        programs = unit.programs(sample, options) if sample is not None else {}
+        programs_by_sample.append(programs)
+    outcomes = iter(run([*chain.from_iterable(programs.values() for programs in programs_by_sample)]))
+    return [{"programs": _take_outcomes(programs, outcomes)} for programs in programs_by_sample]
+
+
+def _take_outcomes(
+    programs: Mapping[Any, Program], outcomes: Iterator[tuple[Outcome, ...]]
+) -> dict[Any, tuple[Outcome, ...]]:
+    return {key: next(outcomes) for key in programs}
 
 
 def layers(kotlin_compiler: str = "", java: str = "") -> dict[str, str]:
@@ -101,7 +117,7 @@ def layers(kotlin_compiler: str = "", java: str = "") -> dict[str, str]:
     Raises:
         InputError: the sandbox cannot be built or started here.
     """
-    return {**_pool().layers(), "kotlin": kotlin_tools.describe(kotlin_compiler, java)}
+    return {**_start_pool().layers(), "kotlin": kotlin_tools.describe(kotlin_compiler, java)}
 
 
 def summary() -> str:

@@ -38,21 +38,27 @@ def command(module: str, *arguments: str) -> list[str]:
     return [sys.executable, "-I", "-c", _BOOT, module, str(folder), str(root), str(site), *arguments]
 
 
-def environment(**more: str) -> Mapping[str, str]:
-    """Return an environment with only the loader's path to Python's own libraries."""
-    kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ}
-    return {**kept, **more}
+def environment(**variables: str) -> Mapping[str, str]:
+    """Return an environment with only the loader's path to Python's own libraries, and some variables."""
+    for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"):
+        if name in os.environ:
+            variables.setdefault(name, os.environ[name])
+    return variables
 
 
 def start(command: Sequence[str], *, work: Path | None = None) -> "subprocess.Popen[bytes]":
     """Start a process with two pipes in a new session; with `work` as its working folder, if given."""
+    variables = {}
+    if work:
+        variables = {"HOME": str(work), "TMPDIR": str(work)}
     return subprocess.Popen(  # noqa: S603 - our own interpreter, running our own module
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env=environment(**({"HOME": str(work), "TMPDIR": str(work)} if work else {})),
+        env=environment(**variables),
         cwd=work or "/",
+        # So that `end` reaches what the process has started, too.
         start_new_session=True,
     )
 

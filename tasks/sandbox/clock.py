@@ -7,11 +7,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-UNTOLD = 10
+UNKNOWN = 10
 """Assumed slowdown factor if the kernel does not report run queue waits."""
 
 _SOON_S = 0.02
-_CPU_CLOCK = 2  # of a whole process: user and system time, by the scheduler
+_CPU_CLOCK = 2
+"""The clock of a whole process: user and system time, by the scheduler."""
 
 
 class Clock:
@@ -26,47 +27,54 @@ class Clock:
     def start(self) -> None:
         """Start counting."""
         self._began, self._cpu = time.monotonic(), self._cpu_now()
-        self._waited = dict(self._waits())
+        self._waited = dict(self._read_waits())
 
     def cpu_s(self) -> float:
         """Return the CPU seconds of the whole process; 0 if unknown, or when it is gone."""
         return max(self._cpu_now() - self._cpu, 0.0)
 
-    def own_s(self) -> float:
+    def active_s(self) -> float:
         """Return the elapsed seconds, less those that the longest-waiting thread waited for a core."""
         passed = time.monotonic() - self._began
-        waits = dict(self._waits())
+        waits = dict(self._read_waits())
         if not waits:
-            return passed / UNTOLD
+            return passed / UNKNOWN
         return passed - max(waited - self._waited.get(name, 0.0) for name, waited in waits.items())
 
-    def left(self, most_s: float) -> float:
-        """Return how long from now the limit of `most_s` cannot be reached; 0 when it is.
+    def margin_s(self, limit_s: float) -> float:
+        """Return how long from now the limit of `limit_s` cannot be reached; 0 when it is.
 
         A thread that is running or runnable makes progress: it is limited by its budget of CPU time.
         """
-        left = most_s - self.own_s()
-        if left > 0:
-            return left
-        return _SOON_S if any(self._runs(folder) for folder in self._folders()) else 0.0
+        margin_s = limit_s - self.active_s()
+        if margin_s > 0:
+            return margin_s
+        if any(self._is_running(folder) for folder in self._list_folders()):
+            return _SOON_S
+        return 0.0
 
-    def _folders(self) -> Iterator[Path]:
+    def _list_folders(self) -> list[Path]:
+        """Return the kernel's folders about the threads that are measured."""
+        if self._thread:
+            return [self._tasks / str(self._thread)]
         try:
-            yield from [self._tasks / str(self._thread)] if self._thread else list(self._tasks.iterdir())
+            return list(self._tasks.iterdir())
         except OSError:
-            return
+            return []
 
-    def _waits(self) -> Iterator[tuple[str, float]]:
+    def _read_waits(self) -> Iterator[tuple[str, float]]:
         """Yield each thread's seconds on a run queue, if the kernel counts them."""
-        for folder in self._folders():
+        for folder in self._list_folders():
             try:
                 ran, waited, _ = (folder / "schedstat").read_text().split()
-            except (OSError, ValueError):  # no such file here, or the thread is gone
+            except (OSError, ValueError):
+                # No such file here, or the thread is gone.
                 continue
-            if int(ran):  # a kernel without these counts reports 0 for all
+            # A kernel without these counts reports 0 for all.
+            if int(ran):
                 yield folder.name, int(waited) / 1e9
 
-    def _runs(self, folder: Path) -> bool:
+    def _is_running(self, folder: Path) -> bool:
         try:
             return (folder / "stat").read_text().rpartition(") ")[2][0] == "R"
         except (OSError, IndexError):
@@ -74,6 +82,7 @@ class Clock:
 
     def _cpu_now(self) -> float:
         try:
-            return time.clock_gettime((~self.pid << 3) | _CPU_CLOCK)  # as clock_getcpuclockid(3) makes it
+            # As clock_getcpuclockid(3) makes it.
+            return time.clock_gettime((~self.pid << 3) | _CPU_CLOCK)
         except (AttributeError, OSError, OverflowError):
             return 0.0

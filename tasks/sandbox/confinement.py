@@ -72,13 +72,14 @@ def _filter(audit: int, calls: Iterable[str], checked: Mapping[str, Sequence[byt
         "clone": threads,
         **{name: [_PERMIT] for name in calls},
         **checked,
-        "prlimit64": _one_of(_ARGUMENTS, (0,)),
-        "fcntl": _one_of(_ARGUMENTS + 8, _DESCRIPTORS),
+        "prlimit64": _check_argument(_ARGUMENTS, (0,)),
+        "fcntl": _check_argument(_ARGUMENTS + 8, _DESCRIPTORS),
         "clock_gettime": clock,
         "clock_getres": clock,
     }
     ops = [_op(_LOAD, _ARCHITECTURE), _op(_EQUAL, audit, 1, 0), _op(_RETURN, _KILL), _op(_LOAD, _NUMBER)]
-    if audit == _X86_64:  # the x32 calls are the same ones under other numbers
+    # The x32 calls are the same ones under other numbers.
+    if audit == _X86_64:
         ops += [_op(_AT_LEAST, 0x40000000, 0, 1), _REFUSE]
     numbers = syscalls.X86_64 if audit == _X86_64 else syscalls.AARCH64
     for name, check in checks.items():
@@ -87,7 +88,7 @@ def _filter(audit: int, calls: Iterable[str], checked: Mapping[str, Sequence[byt
     return b"".join([*ops, _REFUSE])
 
 
-def only_computing(audit: int) -> bytes:
+def build_worker_filter(audit: int) -> bytes:
     """Return a worker's filter: what computing needs is allowed, anything else fails with EPERM.
 
     New processes, files, sockets, signals to others and new executable memory are all of 'anything else'.
@@ -96,38 +97,43 @@ def only_computing(audit: int) -> bytes:
     return _filter(audit, syscalls.COMPUTING, {"mmap": memory, "mprotect": memory})
 
 
-def only_a_machine(audit: int, calls: Iterable[str] = syscalls.MACHINE) -> bytes:
+def build_machine_filter(audit: int, calls: Iterable[str] = syscalls.MACHINE) -> bytes:
     """Return the filter of a virtual machine, which compiles and loads at run time; else EPERM.
 
     Beyond computing it may open files (Landlock says which), have executable memory, and signal its own threads;
     new processes, sockets, signals to others and limits of others are not allowed.
     """
     checked = {
-        "ioctl": _one_of(_ARGUMENTS + 8, _TERMINALS),
-        "prctl": _one_of(_ARGUMENTS, _NAMES),
+        "ioctl": _check_argument(_ARGUMENTS + 8, _TERMINALS),
+        "prctl": _check_argument(_ARGUMENTS, _NAMES),
         # The process id stays the same when it becomes the machine.
-        "tgkill": _one_of(_ARGUMENTS, (os.getpid(),)),
+        "tgkill": _check_argument(_ARGUMENTS, (os.getpid(),)),
     }
     return _filter(audit, calls, checked)
 
 
-def _one_of(place: int, values: Sequence[int]) -> list[bytes]:
+def _check_argument(offset: int, values: Sequence[int]) -> list[bytes]:
     """Return a check of an argument's lower half: allowed if it is one of `values`."""
-    return [_op(_LOAD, place), *(_op(_EQUAL, value, 0, 1) + _PERMIT for value in values), _REFUSE]
+    return [_op(_LOAD, offset), *(_op(_EQUAL, value, 0, 1) + _PERMIT for value in values), _REFUSE]
 
 
 class _Fprog(ctypes.Structure):
     _fields_ = (("len", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
 
-def seccomp(filtered: Callable[[int], bytes] = only_computing) -> str:
-    """Restrict this process's system calls by `only_computing` or `only_a_machine`; '' if unavailable."""
+def seccomp(build_filter: Callable[[int], bytes] = build_worker_filter) -> str:
+    """Restrict this process's system calls by a worker's or a machine's filter; '' if unavailable."""
     audit = _audit()
     if audit is None:
         return ""
-    ops = filtered(audit)
+    ops = build_filter(audit)
     program = ctypes.byref(_Fprog(len(ops) // 8, ops))
-    return "on" if _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, program, 0, 0) == 0 else ""
+    return _report(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, program, 0, 0))
+
+
+def _report(result: int) -> str:
+    """Return the state of a layer from its system call's result."""
+    return "on" if result == 0 else ""
 
 
 def _audit() -> int | None:
@@ -149,7 +155,7 @@ def no_new_privs() -> str:
     """Give up gaining privileges by running other files; '' if unavailable."""
     if sys.platform != "linux":
         return ""
-    return "on" if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 else ""
+    return _report(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 
 
 def no_capabilities() -> str:
@@ -157,12 +163,13 @@ def no_capabilities() -> str:
     if sys.platform != "linux":
         return ""
     for capability in range(64):
-        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)  # the kernel refuses unknown ones
+        # The kernel refuses unknown ones.
+        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
     _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
     # Else root gets all of its bounding set, and what is inheritable, at the next program.
     _libc.prctl(_PR_SET_SECUREBITS, _NO_ROOT, 0, 0, 0)
     header, none = struct.pack("=Ii", _CAPABILITIES_V3, 0), bytes(24)
-    return "on" if _libc.syscall(syscalls.here()["capset"], header, none) == 0 else ""
+    return _report(_libc.syscall(syscalls.find_numbers()["capset"], header, none))
 
 
 def landlock_abi() -> int:
@@ -188,7 +195,9 @@ def landlock(readable: Iterable[str] = (), writable: Iterable[str] = ()) -> str:
             _grant(ruleset, path, _RUN | _READ)
         for path in writable:
             _grant(ruleset, path, (_READ | _CHANGE) & files)
-        return f"ABI {abi}" if _libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0 else ""
+        if _libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) != 0:
+            return ""
+        return f"ABI {abi}"
     finally:
         os.close(ruleset)
 
@@ -198,8 +207,10 @@ def _grant(ruleset: int, path: str, rights: int) -> None:
     with contextlib.suppress(OSError):
         opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
         try:
-            folder = _LIST if Path(path).is_dir() else 0  # for a file the kernel refuses it
-            _libc.syscall(_LANDLOCK_RULE, ruleset, 1, struct.pack("=Qi", rights | folder, opened), 0)
+            # For a file the kernel refuses the right to list.
+            if Path(path).is_dir():
+                rights |= _LIST
+            _libc.syscall(_LANDLOCK_RULE, ruleset, 1, struct.pack("=Qi", rights, opened), 0)
         finally:
             os.close(opened)
 
@@ -209,14 +220,14 @@ def limit(**limits: int) -> str:
 
     The keywords are resource.RLIMIT_* names in lower case. A limit that already is lower stays.
     """
-    held = []
-    for name, most in limits.items():
+    names = []
+    for name, maximum in limits.items():
         number = getattr(resource, f"RLIMIT_{name.upper()}", None)
         if number is None:
             continue
         _, hard = resource.getrlimit(number)
-        lower = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        lower = maximum if hard == resource.RLIM_INFINITY else min(maximum, hard)
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(number, (lower, lower))
-            held.append(name)
-    return " ".join(held)
+            names.append(name)
+    return " ".join(names)

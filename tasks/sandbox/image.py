@@ -21,7 +21,7 @@ from pathlib import Path
 
 from basic_control.data.errors import InputError
 from basic_control.tasks.sandbox import child
-from basic_control.tasks.sandbox.private import building, cache, own_file, secret
+from basic_control.tasks.sandbox.private import building, cache, open_own_file, secret
 
 _HERE = Path(__file__).parent
 _INSIDE = ("values.py", *[f"component/{name}.py" for name in ("handles", "objects", "scripts", "stand_ins")])
@@ -65,10 +65,10 @@ def _seal(image: BufferedReader, key: bytes) -> bytes:
     return hmac.new(key, f"{identity()} {digest}".encode(), "sha256").hexdigest().encode()
 
 
-def _sound(image: Path, key: bytes) -> bool:
+def _is_intact(image: Path, key: bytes) -> bool:
     """Return whether the published image exists and is intact."""
     try:
-        with own_file(image) as file, own_file(image.with_suffix(".seal")) as seal:
+        with open_own_file(image) as file, open_own_file(image.with_suffix(".seal")) as seal:
             return hmac.compare_digest(_seal(file, key), seal.read())
     except OSError:
         return False
@@ -92,9 +92,9 @@ def _run(what: str, command: list[str], work: Path) -> None:
             f"sandbox image: {what} took more than {_LIMIT_S} s. Try again when the machine is less busy."
         ) from None
     if done.returncode != 0:
-        told = done.stdout.decode(errors="replace").strip()[-2000:]
+        output = done.stdout.decode(errors="replace").strip()[-2000:]
         raise InputError(
-            f"sandbox image: {what} failed with exit code {done.returncode}: {told or 'no output'}. "
+            f"sandbox image: {what} failed with exit code {done.returncode}: {output or 'no output'}. "
             "Check that componentize-py and wasmtime are installed for this platform (`uv sync`), and that about "
             "500 MB of memory and disk space are free."
         )
@@ -102,7 +102,8 @@ def _run(what: str, command: list[str], work: Path) -> None:
 
 def _build(work: Path) -> Path:
     """Build and compile in `work`; return the compiled file."""
-    (work / "empty").mkdir()  # stands in for a virtual environment: nothing installed here belongs in the image
+    # Stands in for a virtual environment: nothing installed here belongs in the image.
+    (work / "empty").mkdir()
     package = work / "app" / "tasks" / "sandbox"
     (package / "component").mkdir(parents=True)
     targets = {"component/app.py": work / "app" / "app.py", "component/world.wit": work / "world.wit"}
@@ -144,10 +145,11 @@ def prepare(*, rebuild: bool = False) -> Path:
     """
     folder = cache(identity())
     image, key = folder / "runner.cwasm", secret(folder.parent)
-    if not rebuild and _sound(image, key):
+    if not rebuild and _is_intact(image, key):
         return image
+    # Another process may have built it while this one waited.
     with building(folder, say) as work:
-        if rebuild or not _sound(image, key):
+        if rebuild or not _is_intact(image, key):
             _publish(_build(work), image, key)
             say("Sandbox: ready.")
     return image

@@ -22,6 +22,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
@@ -61,8 +62,10 @@ _LATE = Outcome("timeout", message="the compiler took too long")
 _FAILED = Outcome("syntax", message="the compiler failed")
 
 _POLL_COMPILER_S = 0.2
+# What the compiler says of a program or its calls: p3f…/Candidate.kt:3:5: error: unresolved reference: x
 _ERROR = re.compile(r"^\w+/(Candidate|Calls)\.kt:(\d+):\d+: error: ([^\n]{0,300})", re.MULTILINE)
-_SAID = 1 << 20
+_OUTPUT = 1 << 20
+"""Bytes read of what the compiler says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,31 +92,32 @@ def run(
     ready = tools if isinstance(tools, str) else kotlin_tools.prepare(tools)
     if isinstance(ready, str):
         return [(Outcome("unavailable", message=ready),) * len(program.calls) for program in programs]
-    return run_fit(
-        programs,
-        lambda fit: (
-            outcomes
-            for start in range(0, len(fit), BATCH)
-            for outcomes in _batch(ready, fit[start : start + BATCH], cpu_s)
-        ),
-    )
+    return run_fit(programs, partial(_run_in_batches, ready, cpu_s))
 
 
-def _batch(ready: Ready, programs: Sequence[Program], cpu_s: float) -> Iterator[tuple[Outcome, ...]]:
+def _run_in_batches(ready: Ready, cpu_s: float, programs: Sequence[Program]) -> Iterator[tuple[Outcome, ...]]:
+    for start in range(0, len(programs), BATCH):
+        yield from _run_batch(ready, programs[start : start + BATCH], cpu_s)
+
+
+def _run_batch(ready: Ready, programs: Sequence[Program], cpu_s: float) -> Iterator[tuple[Outcome, ...]]:
     """Compile programs together, run each, and yield its outcomes."""
 
-    def outcomes(compiled: Compiled | Outcome, program: Program) -> tuple[Outcome, ...]:
+    def find_outcomes(compiled: Compiled | Outcome, program: Program) -> tuple[Outcome, ...]:
         if isinstance(compiled, Outcome):
             return (compiled,) * len(program.calls)
         return run_compiled(ready, compiled, len(program.calls), cpu_s)
 
     with tempfile.TemporaryDirectory(prefix="basic-control-") as folder:
-        compiled = Compilation(ready, Path(folder), programs).run()
+        results = Compilation(ready, Path(folder), programs).run()
         with ThreadPoolExecutor(machine.workers(HEAP_MB + BESIDE_MB)) as threads:
-            first = list(threads.map(outcomes, compiled, programs))
-        for made, program, found in zip(compiled, programs, first, strict=True):
-            late = isinstance(made, Compiled) and found[-1].kind == "timeout"
-            yield outcomes(made, program) if late else found
+            first_outcomes = list(threads.map(find_outcomes, results, programs))
+        for result, program, outcomes in zip(results, programs, first_outcomes, strict=True):
+            # Once more, alone.
+            if isinstance(result, Compiled) and outcomes[-1].kind == "timeout":
+                yield find_outcomes(result, program)
+            else:
+                yield outcomes
 
 
 def run_compiled(ready: Ready, compiled: Compiled, calls: int, cpu_s: float) -> tuple[Outcome, ...]:
@@ -122,51 +126,57 @@ def run_compiled(ready: Ready, compiled: Compiled, calls: int, cpu_s: float) -> 
     Calls without a reply share the reason.
     """
     nonce = secrets.token_hex(16)
-    data, most_s = (2 * HEAP_MB + 1024) << 20, int(START_S + cpu_s)
-    limits = {"core": 0, "fsize": 0, "nofile": 256, "cpu": most_s, "data": data}
+    data, limit_s = (2 * HEAP_MB + 1024) << 20, int(START_S + cpu_s)
+    limits = {"core": 0, "fsize": 0, "nofile": 256, "cpu": limit_s, "data": data}
     process = child.start(ready.program(compiled.jars, compiled.main, limits, HEAP_MB))
     try:
-        given = cast("IO[bytes]", process.stdin)
+        pipe = cast("IO[bytes]", process.stdin)
         with contextlib.suppress(OSError):
-            given.write(f"{nonce}\n".encode())
-            given.close()
-        heard, rest = _listen(process, f"{nonce} ready\n".encode(), cpu_s)
+            pipe.write(f"{nonce}\n".encode())
+            pipe.close()
+        output, ending = _listen(process, f"{nonce} ready\n".encode(), cpu_s)
     finally:
         child.end(process)
-    lines = bytes(heard[:REPLY]).decode("ascii", "replace").split("\n")[:-1]
-    own = [line.removeprefix(f"{nonce} ") for line in lines if line.startswith(f"{nonce} ")]
-    found = [replies.outcome(text) for text in [one for one in own if one not in {"ready", "end"}][:calls]]
-    return (*found, *[rest] * (calls - len(found)))
+    lines = bytes(output[:REPLY]).decode("ascii", "replace").split("\n")[:-1]
+    # What the program itself prints does not begin with the nonce.
+    texts = [line.removeprefix(f"{nonce} ") for line in lines if line.startswith(f"{nonce} ")]
+    reply_texts = [text for text in texts if text not in {"ready", "end"}][:calls]
+    outcomes = [*map(replies.outcome, reply_texts)]
+    return (*outcomes, *[ending] * (calls - len(outcomes)))
 
 
 def _listen(process: "subprocess.Popen[bytes]", ready: bytes, cpu_s: float) -> tuple[bytearray, Outcome]:
     """Return a virtual machine's timely output, and the outcome of calls without a reply."""
-    pipe, clock, heard = cast("IO[bytes]", process.stdout), Clock(process.pid), bytearray()
-    most_cpu_s, own_s = START_S, 2 * START_S
-    due = time.monotonic() + own_s
+    pipe, clock, output = cast("IO[bytes]", process.stdout), Clock(process.pid), bytearray()
+    cpu_limit_s, active_limit_s = START_S, 2 * START_S
+    due = time.monotonic() + active_limit_s
+    is_ready = False
     with selectors.DefaultSelector() as selector:
         selector.register(pipe, selectors.EVENT_READ)
         while True:
-            said = selector.select(_POLL_S)
+            has_output = selector.select(_POLL_S)
             now = time.monotonic()
-            if due <= now:  # no earlier: a program may have thousands of threads to look at
-                due = now + clock.left(own_s)
-            if due <= now or (not said and clock.cpu_s() > most_cpu_s):
-                return heard, Outcome("timeout") if ready in heard else _NOT_STARTED
-            if not said:
+            # No earlier: a program may have thousands of threads to look at.
+            if due <= now:
+                due = now + clock.margin_s(active_limit_s)
+            if due <= now or (not has_output and clock.cpu_s() > cpu_limit_s):
+                return output, Outcome("timeout") if is_ready else _NOT_STARTED
+            if not has_output:
                 continue
             part = os.read(pipe.fileno(), 1 << 16)
             if not part:
-                return heard, _ENDED if ready in heard else _NOT_STARTED
-            if ready not in heard and ready in heard + part:
+                return output, _ENDED if is_ready else _NOT_STARTED
+            # The program's own time begins when its virtual machine is ready.
+            if not is_ready and ready in output + part:
+                is_ready = True
                 clock.start()
-                most_cpu_s, own_s = cpu_s, cpu_s + WALL_MORE_S
-                due = time.monotonic() + own_s
-            elif clock.cpu_s() > most_cpu_s:
-                return heard, Outcome("timeout")
-            heard += part
-            if len(heard) > REPLY:
-                return heard, Outcome("bad value", message=f"the replies are longer than {REPLY} characters")
+                cpu_limit_s, active_limit_s = cpu_s, cpu_s + WALL_MORE_S
+                due = time.monotonic() + active_limit_s
+            elif clock.cpu_s() > cpu_limit_s:
+                return output, Outcome("timeout")
+            output += part
+            if len(output) > REPLY:
+                return output, Outcome("bad value", message=f"the replies are longer than {REPLY} characters")
 
 
 class Compilation:
@@ -175,7 +185,7 @@ class Compilation:
     def __init__(self, ready: Ready, folder: Path, programs: Sequence[Program]) -> None:
         self.ready, self.folder, self.programs = ready, folder, programs
         self.names = [f"p{secrets.token_hex(8)}" for _ in programs]
-        self.found: dict[int, Compiled | Outcome] = {}
+        self.results: dict[int, Compiled | Outcome] = {}
         self.starts = 0
 
     def run(self) -> list[Compiled | Outcome]:
@@ -185,24 +195,25 @@ class Compilation:
             try:
                 (self.folder / name / "Candidate.kt").write_text(program.source, encoding="utf-8")
             except UnicodeEncodeError:
-                self.found[k] = Outcome("syntax", message="text with half a surrogate pair")
-        while left := [k for k in range(len(self.programs)) if k not in self.found]:
+                self.results[k] = Outcome("syntax", message="text with half a surrogate pair")
+        while pending := [k for k in range(len(self.programs)) if k not in self.results]:
             self.starts += 1
             process = child.start(self.ready.compiler(self.folder), work=self.folder)
             clock = Clock(process.pid)
             try:
-                for k in left:
+                for k in pending:
                     with contextlib.suppress(BrokenPipeError):
-                        self.found[k] = self._compiled(process, clock, k)
-                    if process.poll() is not None or k not in self.found:
-                        break  # it crashed the compiler
+                        self.results[k] = self._compile(process, clock, k)
+                    # It crashed the compiler.
+                    if process.poll() is not None or k not in self.results:
+                        break
             finally:
                 child.end(process)
-            if self.found.keys().isdisjoint(left):
+            if self.results.keys().isdisjoint(pending):
                 break
-        return [self.found.get(k, _LATE) for k in range(len(self.programs))]
+        return [self.results.get(k, _LATE) for k in range(len(self.programs))]
 
-    def _compiled(self, process: "subprocess.Popen[bytes]", clock: Clock, k: int) -> Compiled | Outcome:
+    def _compile(self, process: "subprocess.Popen[bytes]", clock: Clock, k: int) -> Compiled | Outcome:
         """Return a compiled program with its calls, or the compiler's error about either.
 
         A program without the word is in no package: with its calls it takes one compilation instead of two.
@@ -210,56 +221,65 @@ class Compilation:
         program, name = self.programs[k], self.names[k]
         folder = self.folder / name
         package: tuple[str, ...] = ()
-        if apart := "package" in program.source:
-            if refused := self._part(process, clock, name, "Candidate"):
-                return refused
-            with zipfile.ZipFile(folder / "Candidate.jar") as held:  # all its classes are in its package
-                classes = [PurePosixPath(path) for path in held.namelist() if path.endswith(".class")]
-            package = classes[0].parts[:-1] if classes else ()
-        (folder / "Calls.kt").write_text(kotlin_source.calls(program, name, package), encoding="utf-8")
-        if refused := self._part(process, clock, name, "Calls" if apart else "Candidate Calls"):
-            return refused
-        return Compiled((*[folder / "Candidate.jar"] * apart, folder / "Calls.jar"), f"{name}.CallsKt")
+        jars, parts = [folder / "Calls.jar"], "Candidate Calls"
+        if "package" in program.source:
+            refusal = self._compile_parts(process, clock, name, "Candidate")
+            if refusal:
+                return refusal
+            # All its classes are in its package.
+            with zipfile.ZipFile(folder / "Candidate.jar") as jar:
+                classes = [PurePosixPath(path) for path in jar.namelist() if path.endswith(".class")]
+            if classes:
+                package = classes[0].parts[:-1]
+            jars, parts = [folder / "Candidate.jar", *jars], "Calls"
+        (folder / "Calls.kt").write_text(kotlin_source.write_calls(program, name, package), encoding="utf-8")
+        refusal = self._compile_parts(process, clock, name, parts)
+        return refusal or Compiled((*jars,), f"{name}.CallsKt")
 
-    def _part(self, process: "subprocess.Popen[bytes]", clock: Clock, name: str, parts: str) -> Outcome | None:
+    def _compile_parts(
+        self, process: "subprocess.Popen[bytes]", clock: Clock, name: str, parts: str
+    ) -> Outcome | None:
         """Compile files; return why they cannot be compiled, if so. A timeout ends the driver."""
         to, back = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
         limit_s = clock.cpu_s() + ALONE_S
         to.write(f"{name} {parts}\n".encode())
         to.flush()
-        line = _line(back, clock, limit_s)
+        line = _read_line(back, clock, limit_s)
         if line == f"{name} {parts} 0":
             return None
         if line and line.startswith(f"{name} {parts} "):
             with contextlib.suppress(OSError), (self.folder / name / "said").open("rb") as file:
-                return _said(file.read(_SAID).decode(errors="replace"))
+                return _read_errors(file.read(_OUTPUT).decode(errors="replace"))
             return _FAILED
         process.kill()
         process.wait()
         return _LATE if line is None else _FAILED
 
 
-def _said(said: str) -> Outcome:
+def _read_errors(output: str) -> Outcome:
     """Return the outcome for the compiler's messages: about the program, or else about its calls."""
-    errors = {part: (line, message) for part, line, message in reversed(_ERROR.findall(said))}
+    # The first error about each counts.
+    errors = {part: (line, message) for part, line, message in reversed(_ERROR.findall(output))}
     if "Candidate" in errors:
         line, message = errors["Candidate"]
         return Outcome("syntax", message=replies.clean(f"{message} (line {line})"))
-    return Outcome("no such function", message=replies.clean(errors["Calls"][1])) if errors else _FAILED
+    if not errors:
+        return _FAILED
+    return Outcome("no such function", message=replies.clean(errors["Calls"][1]))
 
 
-def _line(pipe: IO[bytes], clock: Clock, limit_s: float) -> str | None:
+def _read_line(pipe: IO[bytes], clock: Clock, limit_s: float) -> str | None:
     """Return the driver's next line, '' when it is gone, None on a timeout."""
-    heard = b""
+    line = b""
     with selectors.DefaultSelector() as selector:
         selector.register(pipe, selectors.EVENT_READ)
-        while not heard.endswith(b"\n"):
+        while not line.endswith(b"\n"):
             if selector.select(_POLL_COMPILER_S):
                 part = os.read(pipe.fileno(), 1 << 10)
                 if not part:
                     return ""
-                heard += part
-            # its own time counts only if it makes no progress
-            elif clock.cpu_s() >= limit_s or clock.left(2 * limit_s + IDLE_S) <= 0:
+                line += part
+            # Its own time counts only if it makes no progress.
+            elif clock.cpu_s() >= limit_s or clock.margin_s(2 * limit_s + IDLE_S) <= 0:
                 return None
-    return heard.decode("ascii", "replace").rstrip("\n")
+    return line.decode("ascii", "replace").rstrip("\n")

@@ -21,9 +21,9 @@ def split(notation: str) -> tuple[str, list[str], bool]:
     Raises:
         ValueError: it is no type, such as the one of an empty tuple.
     """
-    named = notation.removesuffix("| None")
+    required = notation.removesuffix("| None")
     try:
-        body = ast.parse(named.strip(), mode="eval").body
+        body = ast.parse(required.strip(), mode="eval").body
     except SyntaxError:
         raise ValueError(f"no type: {notation!r}") from None
     match body:
@@ -33,7 +33,7 @@ def split(notation: str) -> tuple[str, list[str], bool]:
             inner = [ast.unparse(part)]
         case head:
             inner = []
-    return ast.unparse(head), inner, named != notation
+    return ast.unparse(head), inner, required != notation
 
 
 def type_name(notation: str) -> str:
@@ -43,15 +43,15 @@ def type_name(notation: str) -> str:
         ValueError: there is no such type.
     """
     head, inner, optional = split(notation)
-    held = [type_name(part) for part in inner]
-    if head in _NAMES and not held:
+    parameters = [*map(type_name, inner)]
+    if head in _NAMES and not parameters:
         name = _NAMES[head]
-    elif head in _GENERIC and len(held) == 1:
-        name = f"{_GENERIC[head][0]}<{held[0]}>"
-    elif head == "dict" and len(held) == len(("key", "value")):
-        name = f"MutableMap<{held[0]}, {held[1]}>"
-    elif head == "tuple" and len(held) in _TUPLES:
-        name = f"{_TUPLES[len(held)]}<{', '.join(held)}>"
+    elif head in _GENERIC and len(parameters) == 1:
+        name = f"{_GENERIC[head][0]}<{parameters[0]}>"
+    elif head == "dict" and len(parameters) == len(("key", "value")):
+        name = f"MutableMap<{parameters[0]}, {parameters[1]}>"
+    elif head == "tuple" and len(parameters) in _TUPLES:
+        name = f"{_TUPLES[len(parameters)]}<{', '.join(parameters)}>"
     else:
         raise ValueError(f"no Kotlin type for {notation!r}")
     return name + "?" * optional
@@ -66,38 +66,41 @@ def literal(value: Any, notation: str) -> str:
     head, inner, optional = split(notation)
     if value is None and (optional or head == "None"):
         return "null"
-    written = _scalar(value, head) or _container(value, head, inner)
+    written = _write_scalar(value, head) or _write_container(value, head, inner)
     if not written:
         raise ValueError(f"no Kotlin literal of type {notation!r} for a value of type {type(value).__name__}")
     return written
 
 
-def _scalar(value: Any, head: str) -> str:
+def _write_scalar(value: Any, head: str) -> str:
+    # First, since in Python a Boolean is an integer.
     if isinstance(value, bool):
         return str(value).lower() * (head == "bool")
     if isinstance(value, str):
-        return f'"{"".join(map(_character, value))}"' * (head == "str")
+        return f'"{"".join(map(_write_character, value))}"' * (head == "str")
     if isinstance(value, int) and head == "int":
-        return _integer(value)
+        return _write_integer(value)
     if isinstance(value, int | float) and head == "float":
-        return _float(float(value))
+        return _write_float(float(value))
     return ""
 
 
-def _container(value: Any, head: str, inner: Sequence[str]) -> str:
+def _write_container(value: Any, head: str, inner: Sequence[str]) -> str:
     match value, head, inner:
-        case (list(), "list", [held]) | (set() | frozenset(), "set", [held]):
+        case (list(), "list", [member_type]) | (set() | frozenset(), "set", [member_type]):
+            # A set has no order: the same literal is written for the same set.
             members = sorted(value, key=repr) if head == "set" else value
-            return f"{_GENERIC[head][1]}<{type_name(held)}>({', '.join(literal(v, held) for v in members)})"
-        case dict(), "dict", [key, held]:
-            pairs = ", ".join(f"{literal(k, key)} to {literal(v, held)}" for k, v in value.items())
-            return f"mutableMapOf<{type_name(key)}, {type_name(held)}>({pairs})"
+            literals = ", ".join(literal(member, member_type) for member in members)
+            return f"{_GENERIC[head][1]}<{type_name(member_type)}>({literals})"
+        case dict(), "dict", [key_type, value_type]:
+            pairs = [f"{literal(key, key_type)} to {literal(entry, value_type)}" for key, entry in value.items()]
+            return f"mutableMapOf<{type_name(key_type)}, {type_name(value_type)}>({', '.join(pairs)})"
         case tuple(), "tuple", _ if len(inner) == len(value) and len(value) in _TUPLES:
             return f"{_TUPLES[len(value)]}({', '.join(map(literal, value, inner))})"
     return ""
 
 
-def _integer(value: int) -> str:
+def _write_integer(value: int) -> str:
     if -_INT < value < _INT:
         return str(value)
     if value == -_INT:
@@ -107,33 +110,40 @@ def _integer(value: int) -> str:
     return f'java.math.BigInteger("{value}")'
 
 
-def _float(value: float) -> str:
+def _write_float(value: float) -> str:
     if math.isfinite(value):
         return repr(value)
-    return "Double.NaN" if math.isnan(value) else f"Double.{'POSITIVE' if value > 0 else 'NEGATIVE'}_INFINITY"
+    if math.isnan(value):
+        return "Double.NaN"
+    if value > 0:
+        return "Double.POSITIVE_INFINITY"
+    return "Double.NEGATIVE_INFINITY"
 
 
-def _character(character: str) -> str:
+def _write_character(character: str) -> str:
     if character.isascii() and character.isprintable() and character not in '"\\$':
         return character
     units = character.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[k : k + 4]}" for k in range(0, len(units), 4))
 
 
-def inferred(value: Any) -> str:
+def infer_type(value: Any) -> str:
     """Return a value's type in Python notation, for a program that does not state its types."""
     if isinstance(value, list | set | frozenset):
-        members = {inferred(v) for v in value} or {"int"}
-        return f"{'list' if isinstance(value, list) else 'set'}[{min(members)}]"
+        member_types = set(map(infer_type, value)) or {"int"}
+        head = "list" if isinstance(value, list) else "set"
+        return f"{head}[{min(member_types)}]"
     if isinstance(value, dict):
-        key, held = next(iter(value.items()), (0, 0))
-        return f"dict[{inferred(key)}, {inferred(held)}]"
+        key, entry = next(iter(value.items()), (0, 0))
+        return f"dict[{infer_type(key)}, {infer_type(entry)}]"
     if isinstance(value, tuple):
-        return f"tuple[{', '.join(map(inferred, value))}]"
-    return "None" if value is None else type(value).__name__
+        return f"tuple[{', '.join(map(infer_type, value))}]"
+    if value is None:
+        return "None"
+    return type(value).__name__
 
 
-def calls(program: Program, name: str, package: Sequence[str]) -> str:
+def write_calls(program: Program, name: str, package: Sequence[str]) -> str:
     """Return the file that calls a program; one function per call, as method size is limited.
 
     It is in the package `name`, and the program in the one whose parts are given.
@@ -144,8 +154,9 @@ def calls(program: Program, name: str, package: Sequence[str]) -> str:
     function = ".".join(f"`{part}`" for part in (*package, program.function))
     lines = [f"package {name}", "", f"import {function} as {name}", ""]
     for k, arguments in enumerate(program.calls):
-        stated = len(program.types) == len(arguments) + 1
-        types = program.types[:-1] if stated else map(inferred, arguments)
+        # The types of the arguments, and that of the result.
+        are_stated = len(program.types) == len(arguments) + 1
+        types = program.types[:-1] if are_stated else map(infer_type, arguments)
         lines.append(f"private fun call{k}(): Any? = {name}({', '.join(map(literal, arguments, types))})")
-    listed = ", ".join(f"::call{k}" for k in range(len(program.calls)))
-    return "\n".join([*lines, "", f"fun main() = sandbox.harness.serve(listOf<() -> Any?>({listed}))", ""])
+    references = ", ".join(f"::call{k}" for k in range(len(program.calls)))
+    return "\n".join([*lines, "", f"fun main() = sandbox.harness.serve(listOf<() -> Any?>({references}))", ""])

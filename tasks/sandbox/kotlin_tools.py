@@ -30,6 +30,7 @@ BROKEN = "the Kotlin compiler does not work"
 _JAR = Path("lib/kotlin-compiler.jar")
 _LIBRARIES = ("lib/kotlin-stdlib.jar", "lib/kotlin-reflect.jar")
 _MAIN = "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler"
+# The line of a Java's `release` file with its version: JAVA_VERSION="21.0.4".
 _RELEASE = re.compile(r'^JAVA_VERSION="(\d+)', re.MULTILINE)
 _GUARDS = 24
 """The Java that introduced `--illegal-native-access`; the one before it, the flag for what would undo that."""
@@ -43,7 +44,7 @@ _SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/usr
 """Files that a virtual machine must read besides itself and its settings."""
 
 _TRIAL = "data class Side(val length: Int)\n\nfun f(x: Int): Any = listOf(x).map { Side(it * x).length }.first()\n"
-_TRIED = "package tried\n\nimport `f` as tried\n\nfun main() = sandbox.harness.serve(listOf({ tried(2) }))\n"
+_TRIAL_CALLS = "package tried\n\nimport `f` as tried\n\nfun main() = sandbox.harness.serve(listOf({ tried(2) }))\n"
 
 _FLAGS = (
     "-Xshare:auto", "-Xlog:disable", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
@@ -73,19 +74,22 @@ class Tools:
     def major(self) -> int:
         """The Java's version, such as 21; 0 if its folder does not say."""
         try:
-            told = (Path(self.java).parents[1] / "release").read_text(encoding="utf-8", errors="replace")
+            text = (Path(self.java).parents[1] / "release").read_text(encoding="utf-8", errors="replace")
         except OSError:
             return 0
-        found = _RELEASE.search(told)
-        return int(found[1]) if found else 0
+        match = _RELEASE.search(text)
+        if match is None:
+            return 0
+        return int(match[1])
 
     @property
-    def guarded(self) -> list[str]:
+    def native_guards(self) -> list[str]:
         """The flags that keep programs from calling native code, if the Java knows them."""
-        guards = ["--illegal-native-access=deny", "--sun-misc-unsafe-memory-access=deny"]
-        return guards if self.major >= _GUARDS else []
+        if self.major < _GUARDS:
+            return []
+        return ["--illegal-native-access=deny", "--sun-misc-unsafe-memory-access=deny"]
 
-    def confined(
+    def confine(
         self,
         command: Sequence[str],
         limits: Mapping[str, int],
@@ -95,14 +99,15 @@ class Tools:
     ) -> list[str]:
         """Return a command confined to those files, the Java's own and the system's libraries."""
         home = Path(self.java).parents[1]
+        # A distribution's Java may have its settings elsewhere.
         settings = {str(path.resolve().parent) for path in home.glob("conf/**/*") if path.is_symlink()}
-        given = {
+        options = {
             "limits": limits,
             "readable": [str(home), *settings, *_SYSTEM, *map(str, readable)],
             "writable": [str(folder) for folder in writable],
             "calls": syscalls.MACHINE,
         }
-        return child.command("basic_control.tasks.sandbox.launch", json.dumps(given), *command)
+        return child.command("basic_control.tasks.sandbox.launch", json.dumps(options), *command)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,23 +122,25 @@ class Ready:
 
         It writes an archive of its classes under the name `archive`, or uses the existing one.
         """
-        own, kept = self.folder / "own.jar", self.folder / "compiler.jsa"
-        classes = [f"-XX:ArchiveClassesAtExit={archive}"] if archive else []
-        if not archive and kept.exists():
-            classes = [f"-XX:SharedArchiveFile={kept}"]
+        driver, stored_archive = self.folder / "own.jar", self.folder / "compiler.jsa"
+        classes = []
+        if archive:
+            classes = [f"-XX:ArchiveClassesAtExit={archive}"]
+        elif stored_archive.exists():
+            classes = [f"-XX:SharedArchiveFile={stored_archive}"]
         command = [self.tools.java, *_FLAGS, *_COMPILER_FLAGS, *classes]
-        command += ["-cp", f"{own}{os.pathsep}{self.tools.jar}", "sandbox.driver.DriverKt"]
-        command += [str(own), "-nowarn", "-kotlin-home", str(self.tools.home)]
+        command += ["-cp", f"{driver}{os.pathsep}{self.tools.jar}", "sandbox.driver.DriverKt"]
+        command += [str(driver), "-nowarn", "-kotlin-home", str(self.tools.home)]
         readable = [self.tools.home, self.folder]
-        return self.tools.confined(command, _LIMITS, readable=readable, writable=[work])
+        return self.tools.confine(command, _LIMITS, readable=readable, writable=[work])
 
     def program(self, jars: Sequence[Path], main: str, limits: Mapping[str, int], memory_mb: int) -> list[str]:
         """Return the confined command that runs a program."""
         libraries = [self.folder / "own.jar", *(self.tools.home / name for name in _LIBRARIES)]
-        command = [self.tools.java, *self.tools.guarded, *_FLAGS, *_PROGRAM_FLAGS, f"-Xmx{memory_mb}m"]
-        # ours go first, so that no program can replace its caller
+        command = [self.tools.java, *self.tools.native_guards, *_FLAGS, *_PROGRAM_FLAGS, f"-Xmx{memory_mb}m"]
+        # Ours go first, so that no program can replace its caller.
         command += ["-cp", os.pathsep.join(map(str, [*libraries, *jars])), main]
-        return self.tools.confined(command, limits, readable=[*libraries, *jars], writable=[])
+        return self.tools.confine(command, limits, readable=[*libraries, *jars], writable=[])
 
 
 def find(compiler: str = "", java: str = "", environment: Mapping[str, str] = os.environ) -> Tools | str:
@@ -144,17 +151,22 @@ def find(compiler: str = "", java: str = "", environment: Mapping[str, str] = os
     nowhere counts as none.
     """
     path = environment.get("PATH", os.defpath)
-    named = compiler or environment.get(VARIABLE, "") or shutil.which("kotlinc", path=path)
-    place = Path(named or os.devnull).expanduser().resolve()
-    home = next((folder for folder in (place, *place.parents[:2]) if (folder / _JAR).is_file()), None)
-    if not named or not home:
+    compiler = compiler or environment.get(VARIABLE, "") or shutil.which("kotlinc", path=path) or ""
+    location = Path(compiler or os.devnull).expanduser().resolve()
+    # The folder itself, or the one with `bin/kotlinc`.
+    home = next((folder for folder in (location, *location.parents[:2]) if (folder / _JAR).is_file()), None)
+    if not compiler or not home:
         return NO_COMPILER
-    place = Path(java or environment.get("JAVA_HOME") or os.devnull).expanduser()
-    on_path = [Path(found)] if not java and (found := shutil.which("java", path=path)) else []
-    for tried in (place / "bin" / "java", place, *on_path):
-        if tried.is_file() and os.access(tried, os.X_OK):
-            confined = confinement.landlock_abi() and confinement.seccomp_offered()
-            return Tools(str(tried.resolve()), home) if confined else NO_CONFINEMENT
+    location = Path(java or environment.get("JAVA_HOME") or os.devnull).expanduser()
+    candidates = [location / "bin" / "java", location]
+    java_on_path = shutil.which("java", path=path)
+    if java_on_path and not java:
+        candidates.append(Path(java_on_path))
+    for candidate in candidates:
+        if candidate.is_file() and os.access(candidate, os.X_OK):
+            if confinement.landlock_abi() and confinement.seccomp_offered():
+                return Tools(str(candidate.resolve()), home)
+            return NO_CONFINEMENT
     return NO_JAVA
 
 
@@ -168,19 +180,19 @@ def describe(compiler: str = "", java: str = "") -> str:
     except (OSError, UnicodeDecodeError):
         version = ""
     java = f"Java {tools.major}" if tools.major else "a Java that does not say its version"
-    native = ", no native code" if tools.guarded else ""
-    held = f"{java}{native}, {_root(tools)}, Landlock, seccomp allow-list, no capabilities"
-    return f"kotlinc {version or 'that does not say its version'}, {held}"
+    native = ", no native code" if tools.native_guards else ""
+    layers = f"{java}{native}, {_describe_root(tools)}, Landlock, seccomp allow-list, no capabilities"
+    return f"kotlinc {version or 'that does not say its version'}, {layers}"
 
 
 @cache
-def _root(tools: Tools) -> str:
+def _describe_root(tools: Tools) -> str:
     """Return whether programs get their own file system here, tested in a process."""
-    said = _run(tools.confined([], {}, readable=(), writable=()), None, "")
-    root = json.loads(said)["root"] if said else ""
-    return (
-        f"own file system ({root})" if root else "no file system of its own (a program can tell which files exist)"
-    )
+    output = _run(tools.confine([], {}, readable=(), writable=()), None, "")
+    root = json.loads(output)["root"] if output else ""
+    if not root:
+        return "no file system of its own (a program can tell which files exist)"
+    return f"own file system ({root})"
 
 
 def prepare(tools: Tools) -> Ready | str:
@@ -190,15 +202,16 @@ def prepare(tools: Tools) -> Ready | str:
         InputError: there is no private folder to store the files.
     """
     ready = Ready(tools, private.cache(f"kotlin-{_identity(tools)}"))
-    made = ready.folder / "made"
-    if made.exists():
+    mark = ready.folder / "made"
+    if mark.exists():
         return ready
+    # Another process may have built it while this one waited.
     with private.building(ready.folder, say) as work:
-        if not made.exists():
+        if not mark.exists():
             say("Sandbox: preparing the Kotlin compiler (once, about 20 s) …")
             if not _make(ready, work):
                 return BROKEN
-            made.touch(0o600)
+            mark.touch(0o600)
     return ready
 
 
@@ -209,8 +222,8 @@ def _identity(tools: Tools) -> str:
         digest.update(Path(__file__).with_name(name).read_bytes() + b"\0")
     for path in (Path(tools.jar), Path(tools.java), Path(tools.java).parents[1] / "release"):
         with contextlib.suppress(OSError):
-            found = path.stat()
-            digest.update(f"{path} {found.st_size} {found.st_mtime_ns}\0".encode())
+            status = path.stat()
+            digest.update(f"{path} {status.st_size} {status.st_mtime_ns}\0".encode())
     return digest.hexdigest()[:16]
 
 
@@ -221,30 +234,32 @@ def _make(ready: Ready, work: Path) -> bool:
         shutil.copyfile(Path(__file__).with_name(name), work / name)
     command = [tools.java, *_FLAGS, *_COMPILER_FLAGS, "-cp", tools.jar, _MAIN, "-kotlin-home", str(tools.home)]
     command += ["-nowarn", "-cp", tools.jar, "-d", "own.jar", *_SOURCES]
-    if _run(tools.confined(command, _LIMITS, readable=[tools.home], writable=[work]), work, "") is None:
+    if _run(tools.confine(command, _LIMITS, readable=[tools.home], writable=[work]), work, "") is None:
         return False
     (work / "own.jar").replace(ready.folder / "own.jar")
     trial = work / "trial"
     trial.mkdir()
     (trial / "Candidate.kt").write_text(_TRIAL)
-    (trial / "Calls.kt").write_text(_TRIED)
-    said = _run(ready.compiler(work, archive="compiler.jsa"), work, "trial Candidate\ntrial Calls\n")
-    if said != "trial Candidate 0\ntrial Calls 0\n":
+    (trial / "Calls.kt").write_text(_TRIAL_CALLS)
+    output = _run(ready.compiler(work, archive="compiler.jsa"), work, "trial Candidate\ntrial Calls\n")
+    if output != "trial Candidate 0\ntrial Calls 0\n":
         return False
     if (work / "compiler.jsa").exists():
         (work / "compiler.jsa").replace(ready.folder / "compiler.jsa")
     jars = [trial / "Candidate.jar", trial / "Calls.jar"]
-    said = _run(ready.program(jars, "tried.CallsKt", {}, 256), work, "7\n")
-    return '7 ["value",4]\n' in (said or "")
+    output = _run(ready.program(jars, "tried.CallsKt", {}, 256), work, "7\n")
+    return '7 ["value",4]\n' in (output or "")
 
 
-def _run(command: Sequence[str], work: Path | None, given: str) -> str | None:
+def _run(command: Sequence[str], work: Path | None, text: str) -> str | None:
     """Run one of our own programs; return its output, None if it failed."""
     process = child.start(command, work=work)
     try:
-        said, _ = process.communicate(given.encode(), timeout=_LIMIT_S)
+        output, _ = process.communicate(text.encode(), timeout=_LIMIT_S)
     except subprocess.TimeoutExpired:
         return None
     finally:
         child.end(process)
-    return said.decode(errors="replace") if process.returncode == 0 else None
+    if process.returncode != 0:
+        return None
+    return output.decode(errors="replace")

@@ -1,6 +1,6 @@
-"""Confine this process and replace it by a program, or fail: `python -m tasks.sandbox.launch GIVEN COMMAND …`.
+"""Confine this process and replace it by a program, or fail: `python -m tasks.sandbox.launch LIMITS COMMAND …`.
 
-GIVEN is JSON: `{"limits": {…}, "readable": […], "writable": […], "calls": […]}`. For virtual machines, which need
+LIMITS is JSON: `{"limits": {…}, "readable": […], "writable": […], "calls": […]}`. For virtual machines, which need
 threads, their own files and executable memory, and nothing outside. Without a command it prints, as JSON, the
 active layers.
 
@@ -34,7 +34,7 @@ _BASE = "/proc"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def own_root(program: str, readable: Iterable[str], writable: Iterable[str]) -> str:
+def enter_root(program: str, readable: Iterable[str], writable: Iterable[str]) -> str:
     """Give this process, permanently, a root with only those files and folders; '' if unavailable.
 
     Keeps the working folder if it is one of them. /proc only has the location of `program`, which the loader reads.
@@ -42,50 +42,54 @@ def own_root(program: str, readable: Iterable[str], writable: Iterable[str]) -> 
     """
     if sys.platform != "linux" or platform.machine() not in {"x86_64", "aarch64"}:
         return ""
-    here, paths, own = Path.cwd(), sorted({*readable, *writable}), set(writable)
-    if (tried := os.fork()) == 0:  # half done it would leave neither the old root nor a new one
+    folder, paths, writable_paths = Path.cwd(), sorted({*readable, *writable}), set(writable)
+    # Tried in another process first: half done it would leave neither the old root nor a new one.
+    trial = os.fork()
+    if trial == 0:
         with contextlib.suppress(OSError):
-            _enter(program, paths, own)
+            _mount_root(program, paths, writable_paths)
             os._exit(0)
         os._exit(1)
-    if os.waitpid(tried, 0)[1] != 0:
+    if os.waitpid(trial, 0)[1] != 0:
         return ""
-    how = _enter(program, paths, own)
-    os.chdir(here if here.is_dir() else "/")
+    how = _mount_root(program, paths, writable_paths)
+    os.chdir(folder if folder.is_dir() else "/")
     return how
 
 
-def _checked(result: int) -> int:
+def _check_result(result: int) -> int:
     """Return a system call's result, or raise an OSError."""
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
 
 
-def _enter(program: str, paths: Iterable[str], writable: set[str]) -> str:
+def _mount_root(program: str, paths: Iterable[str], writable: set[str]) -> str:
     """Enter a new root with a link to `program` and copies of the mounts below some paths."""
     user, group = os.geteuid(), os.getegid()
     how = "mount namespace"
     if _libc.unshare(_NEW_MOUNTS) != 0:
         how = "mount and user namespace"
-        _checked(_libc.unshare(_NEW_MOUNTS | _NEW_USER))
+        _check_result(_libc.unshare(_NEW_MOUNTS | _NEW_USER))
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
-    _checked(_libc.mount(None, b"/", None, _RECURSIVE | _PRIVATE, None))  # none of this is seen outside
-    found = {path: str(Path(path).resolve()) for path in paths if os.access(path, os.F_OK)}
-    taken: dict[str, int] = {}
-    for path, real in sorted(found.items(), key=lambda link: link[1]):
-        if path in writable or not any(Path(real).is_relative_to(above) for above in taken):
-            taken[real] = _copied(real, path in writable)
-    _checked(_libc.mount(b"none", _BASE.encode(), b"tmpfs", _NOSUID | _NODEV, b"size=1m,mode=755"))
-    for real, tree in taken.items():
-        _place(tree, f"{_BASE}{real}", folder=Path(real).is_dir())
+    # None of this is seen outside.
+    _check_result(_libc.mount(None, b"/", None, _RECURSIVE | _PRIVATE, None))
+    real_paths = {path: str(Path(path).resolve()) for path in paths if os.access(path, os.F_OK)}
+    trees: dict[str, int] = {}
+    for path, real in sorted(real_paths.items(), key=lambda link: link[1]):
+        # What lies below a copied folder came with it.
+        if path in writable or not any(Path(real).is_relative_to(folder) for folder in trees):
+            trees[real] = _copy_mounts(real, path in writable)
+    _check_result(_libc.mount(b"none", _BASE.encode(), b"tmpfs", _NOSUID | _NODEV, b"size=1m,mode=755"))
+    for real, tree in trees.items():
+        _attach(tree, f"{_BASE}{real}", folder=Path(real).is_dir())
     os.chdir(_BASE)
-    _checked(_libc.syscall(syscalls.here()["pivot_root"], b".", b"."))
-    _checked(_libc.umount2(b".", _DETACH))
+    _check_result(_libc.syscall(syscalls.find_numbers()["pivot_root"], b".", b"."))
+    _check_result(_libc.umount2(b".", _DETACH))
     os.chdir("/")
-    for path, real in {**found, "/proc/self/exe": program}.items():
+    for path, real in {**real_paths, "/proc/self/exe": program}.items():
         if not os.path.lexists(path):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             Path(path).symlink_to(real)
@@ -93,41 +97,43 @@ def _enter(program: str, paths: Iterable[str], writable: set[str]) -> str:
     return how
 
 
-def _copied(path: str, writable: bool) -> int:  # noqa: FBT001 - it is what the copy is for
+def _copy_mounts(path: str, writable: bool) -> int:  # noqa: FBT001 - it is what the copy is for
     """Return a copy of the mounts below a path, not mounted anywhere yet."""
     flags = _CLONE | _WHOLE | os.O_CLOEXEC
-    tree = _checked(_libc.syscall(syscalls.here()["open_tree"], _AT_CWD, os.fsencode(path), flags))
+    tree = _check_result(_libc.syscall(syscalls.find_numbers()["open_tree"], _AT_CWD, os.fsencode(path), flags))
     device = Path(path).is_char_device()
     _restrict(tree, b"", _OF_OPEN | _WHOLE, _NOSUID | _READ_ONLY * (not writable) | _NODEV * (not device))
     return tree
 
 
 def _restrict(at: int, path: bytes, flags: int, attributes: int) -> None:
-    given = struct.pack("=4Q", attributes, 0, 0, 0)
-    _checked(_libc.syscall(syscalls.here()["mount_setattr"], at, path, flags, given, len(given)))
+    structure = struct.pack("=4Q", attributes, 0, 0, 0)
+    number = syscalls.find_numbers()["mount_setattr"]
+    _check_result(_libc.syscall(number, at, path, flags, structure, len(structure)))
 
 
-def _place(tree: int, target: str, *, folder: bool) -> None:
+def _attach(tree: int, target: str, *, folder: bool) -> None:
     if folder:
         Path(target).mkdir(parents=True, exist_ok=True)
     elif not Path(target).exists():
         Path(target).parent.mkdir(parents=True, exist_ok=True)
         Path(target).touch()
-    _checked(_libc.syscall(syscalls.here()["move_mount"], tree, b"", _AT_CWD, os.fsencode(target), _FROM_OPEN))
+    number = syscalls.find_numbers()["move_mount"]
+    _check_result(_libc.syscall(number, tree, b"", _AT_CWD, os.fsencode(target), _FROM_OPEN))
     os.close(tree)
 
 
 def main() -> None:
     """Apply the confinement and run the command; fail if it cannot be applied."""
-    given = json.loads(sys.argv[1])
-    confinement.limit(**given["limits"])
-    root = own_root((sys.argv[2:] or [os.devnull])[0], given["readable"], given["writable"])
+    options = json.loads(sys.argv[1])
+    confinement.limit(**options["limits"])
+    root = enter_root((sys.argv[2:] or [os.devnull])[0], options["readable"], options["writable"])
     confinement.no_new_privs()
     confinement.no_capabilities()
-    landlock = confinement.landlock(given["readable"], given["writable"])
+    landlock = confinement.landlock(options["readable"], options["writable"])
     if not landlock:
         sys.exit("no Landlock")
-    if not confinement.seccomp(partial(confinement.only_a_machine, calls=given["calls"])):
+    if not confinement.seccomp(partial(confinement.build_machine_filter, calls=options["calls"])):
         sys.exit("no seccomp")
     if not sys.argv[2:]:
         json.dump({"root": root, "landlock": landlock}, sys.stdout)

@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import IO, Any, Self, cast
@@ -55,17 +55,26 @@ def run_fit(
     programs: Sequence[Program], run: Callable[[list[Program]], Iterable[tuple[Outcome, ...]]]
 ) -> list[tuple[Outcome, ...]]:
     """Return, in order, the outcomes of programs; `run` gets only those that must be run, and yields theirs."""
-    found = {k: (why,) * len(program.calls) for k, program in enumerate(programs) if (why := _refused(program))}
-    fit = [k for k, program in enumerate(programs) if program.calls and k not in found]
-    found |= zip(fit, run([programs[k] for k in fit]), strict=True)
-    return [found.get(k, ()) for k in range(len(programs))]
+    outcomes: list[tuple[Outcome, ...]] = [()] * len(programs)
+    fit = []
+    for position, program in enumerate(programs):
+        refusal = _find_refusal(program)
+        if refusal:
+            outcomes[position] = (refusal,) * len(program.calls)
+        elif program.calls:
+            fit.append(position)
+    for position, result in zip(fit, run([programs[position] for position in fit]), strict=True):
+        outcomes[position] = result
+    return outcomes
 
 
-def _refused(program: Program) -> Outcome | None:
+def _find_refusal(program: Program) -> Outcome | None:
     """Return the outcome of a program that can be decided without an interpreter."""
     if len(program.source) > SOURCE:
         return Outcome("syntax", message=f"the source is longer than {SOURCE} characters")
-    return None if program.function.isidentifier() else Outcome("no such function")
+    if not program.function.isidentifier():
+        return Outcome("no such function")
+    return None
 
 
 class WorkerPool:
@@ -102,9 +111,11 @@ class WorkerPool:
             InputError: the image cannot be built, or no worker starts.
         """
         with self._lock:
-            while not (held := [worker.layers for worker in self.workers if worker.layers]):
+            while True:
+                for worker in self.workers:
+                    if worker.layers:
+                        return dict(worker.layers)
                 self.run([_NOTHING])
-            return dict(held[0])
 
     def run(self, programs: Sequence[Program], *, cpu_s: float = 2.0) -> list[tuple[Outcome, ...]]:
         """Run Python programs; return, in order, one outcome for each of their calls.
@@ -126,11 +137,12 @@ class WorkerPool:
                     self._start()
                 attempt = partial(self._attempt, deque(self.workers))
                 with ThreadPoolExecutor(self.size) as threads:
-                    first = list(threads.map(attempt, jobs))
-                return [
-                    attempt(Job(program, cpu_s)) if _has_timeout(outcomes) else outcomes
-                    for program, outcomes in zip(fit, first, strict=True)
-                ]
+                    results = list(threads.map(attempt, jobs))
+                # Once more, alone.
+                for position, program in enumerate(fit):
+                    if _has_timeout(results[position]):
+                        results[position] = attempt(Job(program, cpu_s))
+                return results
 
         return run_fit(programs, run)
 
@@ -153,28 +165,31 @@ class WorkerPool:
         """Run what is left of a job on an idle worker, to its end or to a call that fails alone."""
         status = 0
         for _ in range(_TRIES):
-            worker, late = self._ready(idle.pop()), False
+            worker, is_late = self._make_ready(idle.pop()), False
             try:
                 worker.talk(job.begin(), job.left_s + WALL_MORE_S, job.hear, job.call_s)
             except TimeoutError:
-                late = True
-                job.left_s -= worker.deadline.own_s()
-            except (EOFError, ValueError):  # gone or faulty
+                is_late = True
+                job.left_s -= worker.deadline.active_s()
+            except (EOFError, ValueError):
+                # It is gone, or faulty.
                 pass
-            except BaseException:  # interrupted
+            except BaseException:
+                # This process is interrupted.
                 self._drop(worker)
                 raise
             else:
                 idle.append(worker)
                 return
             status = self._drop(worker)
-            idle.append(self._start())  # at once: the next program should not have to wait for it
-            if late or status == -signal.SIGXCPU:
+            # At once: the next program should not have to wait for it.
+            idle.append(self._start())
+            if is_late or status == -signal.SIGXCPU:
                 job.fail(Outcome("timeout"))
                 return
         job.fail(Outcome("exception", error="SystemError", message=f"the worker died (exit status {status})"))
 
-    def _ready(self, worker: "Worker") -> "Worker":
+    def _make_ready(self, worker: "Worker") -> "Worker":
         """Return a worker that has said hello: this one, or if it does not start, another with a rebuilt image."""
         if worker.layers:
             return worker
@@ -191,7 +206,7 @@ class WorkerPool:
             with self._building:
                 if not self._rebuilt:
                     self._image, self._rebuilt = str(prepare(rebuild=True)), True
-            return self._ready(self._start())
+            return self._make_ready(self._start())
         return worker
 
 
@@ -199,7 +214,7 @@ def _has_timeout(outcomes: Iterable[Outcome]) -> bool:
     return any(outcome.kind == "timeout" for outcome in outcomes)
 
 
-def _request(arguments: Iterable[Any]) -> str:
+def _write_request(arguments: Iterable[Any]) -> str:
     return values.write(values.pack(list(arguments)))
 
 
@@ -207,19 +222,23 @@ class Job:
     """One program in progress: the outcomes of its calls so far, and the CPU seconds left for the others."""
 
     def __init__(self, program: Program, cpu_s: float) -> None:
-        is_tested = isinstance(program, ProgramUnderTest)
-        self.call_s = program.call_s if is_tested else 0.0
-        self.fresh = program.fresh if is_tested else ()
-        self.apart = program.apart if is_tested else frozenset[int]()
-        checker = program.checker if is_tested else ""
-        self.checker = values.write([checker, program.function]) if checker else ""
-        self.left_s = (program.cpu_s if is_tested else 0.0) or cpu_s
+        self.call_s = 0.0
+        self.fresh: Sequence[Any] = ()
+        self.apart: Collection[int] = frozenset[int]()
+        self.checker = ""
+        self.left_s = cpu_s
         self.load = values.write([program.source, program.function])
-        self.calls = [_request(arguments) for arguments in program.calls]
+        self.calls = [*map(_write_request, program.calls)]
         self.outcomes: list[Outcome] = []
         self.is_loaded = False
         self._first = 0
         """The first call of this interpreter."""
+        if isinstance(program, ProgramUnderTest):
+            self.left_s = program.cpu_s or cpu_s
+            self.call_s = program.call_s
+            self.fresh, self.apart = program.fresh, program.apart
+            if program.checker:
+                self.checker = values.write([program.checker, program.function])
 
     @property
     def is_done(self) -> bool:
@@ -232,7 +251,7 @@ class Job:
         done = len(self.outcomes)
         calls = self.calls[done:]
         if done and self.fresh:
-            calls[0] = _request(self.fresh[done])
+            calls[0] = _write_request(self.fresh[done])
         call_s = self.call_s or self.left_s
         content = {
             "load": self.load,
@@ -240,7 +259,7 @@ class Job:
             "cpu_s": self.left_s,
             "call_s": call_s,
             "checker": self.checker,
-            "apart": sorted(place - done for place in self.apart if place >= done),
+            "apart": sorted(number - done for number in self.apart if number >= done),
         }
         return values.write(content).encode() + b"\n"
 
@@ -268,8 +287,11 @@ class Job:
             case ["load", 0, reply] if not self.is_loaded and len(self.outcomes) == self._first:
                 self.is_loaded = reply == values.LOADED
                 if not self.is_loaded:
-                    said = replies.outcome(reply)
-                    self.fail(said if said.kind != "value" else Outcome("bad value", message="not a reply"))
+                    outcome = replies.outcome(reply)
+                    # No program has been called yet that could return a value.
+                    if outcome.kind == "value":
+                        outcome = Outcome("bad value", message="not a reply")
+                    self.fail(outcome)
             case ["call", int(k), reply] if self._first + k == len(self.outcomes) and not self.is_done:
                 self.outcomes.append(replies.outcome(reply))
             case ["end", "done", _, _, int()] if self.is_done:
@@ -304,27 +326,31 @@ class Deadline:
         if self._clock:
             self._clock.start()
         self._began = time.monotonic()
-        self._at = self._began + self._most_s()
+        self._at = self._began + self._limit_s()
 
-    def _most_s(self) -> float:
+    def _limit_s(self) -> float:
         left_s = self._whole_s - self._spent_s
-        return min(self._silent_s + WALL_MORE_S, left_s) if self._silent_s else left_s
+        if self._silent_s:
+            return min(self._silent_s + WALL_MORE_S, left_s)
+        return left_s
 
-    def own_s(self) -> float:
+    def active_s(self) -> float:
         """Return the seconds so far."""
-        return self._spent_s + (self._clock.own_s() if self._clock else time.monotonic() - self._began)
+        if self._clock:
+            return self._spent_s + self._clock.active_s()
+        return self._spent_s + (time.monotonic() - self._began)
 
     def wait_s(self) -> float:
         """Return for how long the worker cannot be late; 0: it is."""
         now = time.monotonic()
         if self._at <= now and self._clock:
-            self._at = now + self._clock.left(self._most_s())
+            self._at = now + self._clock.margin_s(self._limit_s())
         return max(self._at - now, 0.0)
 
     def renew(self) -> None:
         """Begin anew after a frame. Between frames that come at once the clock, which takes longer, is not read."""
         if self._silent_s and time.monotonic() - self._began > AT_ONCE_S:
-            self._spent_s = self.own_s()
+            self._spent_s = self.active_s()
             self._begin()
 
 
@@ -338,13 +364,14 @@ class Worker:
         self.clock: Clock | None = None
         self.deadline = Deadline(None, START_S, 0.0)
         self.layers: dict[str, str] = {}
-        self._got = bytearray()
+        self._buffer = bytearray()
         for pipe in (self.reading, self.writing):
             os.set_blocking(pipe.fileno(), False)
-        with contextlib.suppress(AttributeError, OSError):  # Linux only, and limited for each user
+        # Linux only, and limited for each user.
+        with contextlib.suppress(AttributeError, OSError):
             fcntl.fcntl(self.reading, fcntl.F_SETPIPE_SZ, _PIPE)
 
-    def talk(self, said: bytes, most_s: float, take: Callable[[Any], bool], silent_s: float = 0.0) -> None:
+    def talk(self, content: bytes, limit_s: float, take: Callable[[Any], bool], silent_s: float = 0.0) -> None:
         """Send bytes, and pass each frame that comes back to `take` until that returns true.
 
         Raises:
@@ -352,34 +379,37 @@ class Worker:
             TimeoutError: its time is up, not counting waits for a core.
             ValueError: what it sends is no frame, or out of turn.
         """
-        if self.clock and self.hear():  # it has said hello, and nothing since its last job
+        # A worker that has said hello says nothing between two jobs.
+        if self.clock and self.hear():
             raise ValueError("an unexpected frame")
-        self.deadline = Deadline(self.clock, most_s, silent_s)
-        over, late, unsent = False, False, memoryview(said)
+        self.deadline = Deadline(self.clock, limit_s, silent_s)
+        is_over, is_late, unsent = False, False, memoryview(content)
         with selectors.DefaultSelector() as selector:
             selector.register(self.reading, selectors.EVENT_READ)
             selector.register(self.writing, selectors.EVENT_WRITE)
-            while unsent or not over:
-                if late:
+            while unsent or not is_over:
+                if is_late:
                     raise TimeoutError("no reply in time")
                 wait_s = self.deadline.wait_s()
-                late = wait_s == 0  # what has arrived by then is processed below
+                # What has arrived by then is processed below.
+                is_late = wait_s == 0
                 for key, _ in selector.select(wait_s):
                     if key.fileobj is self.reading:
-                        over = self._pass(take, over=over)
+                        is_over = self._pass(take, is_over=is_over)
                         self.deadline.renew()
                     else:
-                        with contextlib.suppress(BlockingIOError, BrokenPipeError):  # noticed where it is read
+                        # A broken pipe is noticed where the worker is read.
+                        with contextlib.suppress(BlockingIOError, BrokenPipeError):
                             unsent = unsent[os.write(self.writing.fileno(), unsent) :]
                         if not unsent:
                             selector.unregister(self.writing)
 
-    def _pass(self, take: Callable[[Any], bool], *, over: bool) -> bool:
+    def _pass(self, take: Callable[[Any], bool], *, is_over: bool) -> bool:
         for frame in self.hear():
-            if over:
+            if is_over:
                 raise ValueError("an unexpected frame")
-            over = take(frame)
-        return over
+            is_over = take(frame)
+        return is_over
 
     def greet(self, frame: Any) -> bool:
         """Process the frame that a worker begins with; return that it is the only one.
@@ -409,9 +439,11 @@ class Worker:
             return []
         if not part:
             raise EOFError
-        self._got += part
-        *whole, rest = self._got.split(b"\n") if b"\n" in part else [self._got]
-        if len(rest) > LARGEST:
+        self._buffer += part
+        frames: list[bytearray] = []
+        # A long frame comes in many parts, and is looked through once.
+        if b"\n" in part:
+            *frames, self._buffer = self._buffer.split(b"\n")
+        if len(self._buffer) > LARGEST:
             raise ValueError(f"a frame of more than {LARGEST} bytes")
-        self._got = rest
-        return list(map(values.read, whole))
+        return list(map(values.read, frames))

@@ -17,7 +17,13 @@ _GUEST_KINDS = frozenset({"exception", "memory", "syntax", "no such function", "
 
 def clean(text: str) -> str:
     """Return a program's message as one short line without control characters, escapes or lone surrogates."""
-    return "".join(c if c.isprintable() else " " for c in text[:MESSAGE])
+    return "".join(map(_make_printable, text[:MESSAGE]))
+
+
+def _make_printable(character: str) -> str:
+    if character.isprintable():
+        return character
+    return " "
 
 
 def outcome(reply: object) -> Outcome:
@@ -27,8 +33,8 @@ def outcome(reply: object) -> Outcome:
             case ["value", packed]:
                 return Outcome("value", values.unpack(packed))
             case ["exception", str(name), str(message), *classes]:
-                line = tuple(clean(each) for each in classes[:CLASSES] if isinstance(each, str))
-                return Outcome("exception", error=clean(name), message=clean(message), classes=line)
+                names = tuple(clean(entry) for entry in classes[:CLASSES] if isinstance(entry, str))
+                return Outcome("exception", error=clean(name), message=clean(message), classes=names)
             case [str(kind)] if kind in _GUEST_KINDS:
                 return Outcome(cast("OutcomeKind", kind))
             case [str(kind), str(message)] if kind in _GUEST_KINDS:

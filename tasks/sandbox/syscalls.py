@@ -32,21 +32,31 @@ _OTHERS = """
 """
 
 
-def _numbers(listed: str, place: int) -> dict[str, int]:
-    rows = (row.split() for row in listed.split(","))
-    return {row[0]: int(row[place]) for row in rows if row[place] != "-"}
+def _read_names(table: str) -> tuple[str, ...]:
+    return tuple(row.split()[0] for row in table.split(","))
 
 
-COMPUTING = tuple(row.split()[0] for row in _COMPUTING.split(","))
+def _read_numbers(table: str, column: int) -> dict[str, int]:
+    """Return the calls' numbers on an architecture; `-` stands for a call that it does not have."""
+    numbers = {}
+    for row in table.split(","):
+        cells = row.split()
+        if cells[column] != "-":
+            numbers[cells[0]] = int(cells[column])
+    return numbers
+
+
+COMPUTING = _read_names(_COMPUTING)
 """Calls that computing needs, the most frequent first, with any arguments."""
 
-MACHINE = (*COMPUTING, *(row.split()[0] for row in _MORE.split(",")), "mmap", "mprotect")
+MACHINE = (*COMPUTING, *_read_names(_MORE), "mmap", "mprotect")
 """In addition, the calls that a Java virtual machine was seen to make (17, 21 and 25), and close relatives."""
 
-X86_64, AARCH64 = (_numbers(f"{_COMPUTING},{_MORE},{_OTHERS}", place) for place in (1, 2))
+_ALL = f"{_COMPUTING},{_MORE},{_OTHERS}"
+X86_64, AARCH64 = _read_numbers(_ALL, 1), _read_numbers(_ALL, 2)
 """The number of each call, by its name."""
 
 
-def here() -> Mapping[str, int]:
+def find_numbers() -> Mapping[str, int]:
     """Return the numbers of this machine's architecture."""
     return X86_64 if platform.machine() == "x86_64" else AARCH64

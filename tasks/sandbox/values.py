@@ -40,8 +40,11 @@ ALIKE = 64
 how integers are hashed: a program could keep its parent busy for minutes."""
 
 _PLAIN = 2**53
+# An integer in hexadecimal: -1f.
 _HEX = re.compile(r"-?[0-9a-f]+")
-_DECIMAL = re.compile(r"-?(?:[0-9]{1,2000}(?:\.[0-9]{1,2000})?(?:E[+-]?[0-9]{1,6})?|Infinity|NaN)")  # -1.50E+3
+# A Decimal: -1.50E+3.
+_DECIMAL = re.compile(r"-?(?:[0-9]{1,2000}(?:\.[0-9]{1,2000})?(?:E[+-]?[0-9]{1,6})?|Infinity|NaN)")
+# A float in hexadecimal: 0x1.8p+1.
 _FLOAT = re.compile(r"-?(?:0x[01]\.[0-9a-f]{1,13}p[+-]?\d{1,4}|inf|nan)")
 _MAPPINGS = frozenset({dict, Counter, OrderedDict, defaultdict})
 """The standard library's dictionaries compare equal to plain ones: honest code returns them."""
@@ -75,8 +78,8 @@ class Packer:
             return [_ITERABLES[kind], *[self.pack(member, depth + 1) for member in members]]
         if kind in _MAPPINGS:
             packed: list[Any] = ["d"]
-            for key, held in dict.items(cast("dict[object, object]", value)):
-                packed += [self.pack(key, depth + 1), self.pack(held, depth + 1)]
+            for key, member in dict.items(cast("dict[object, object]", value)):
+                packed += [self.pack(key, depth + 1), self.pack(member, depth + 1)]
             return packed
         return self.pack_scalar(value, kind)
 
@@ -99,7 +102,7 @@ class Packer:
         self.characters += len(value)
         if self.characters > CHARACTERS:
             raise UnfitError(f"more than {CHARACTERS} characters")
-        return _whole(value) if kind is str else ["b", value.hex()]
+        return _check_text(value) if kind is str else ["b", value.hex()]
 
 
 _name = type.__dict__["__name__"].__get__  # a metaclass may answer for `__name__` itself
@@ -127,14 +130,15 @@ class Unpacker:
         if packed is None or isinstance(packed, bool | int):
             return packed
         if isinstance(packed, str):
-            return _whole(packed)
+            return _check_text(packed)
         if isinstance(packed, list) and packed and isinstance(packed[0], str):
             if packed[0] in _SCALARS:
-                return _scalar(*packed)
-            held = [self.unpack(packed[k], depth + 1) for k in range(1, len(packed))]
+                return _read_scalar(*packed)
+            members = [self.unpack(packed[k], depth + 1) for k in range(1, len(packed))]
             try:
-                return self.build(packed[0], held)
-            except TypeError:  # a list as a key
+                return self.build(packed[0], members)
+            except TypeError:
+                # A list as a key.
                 raise UnfitError("a key or set member that cannot be hashed") from None
         raise UnfitError("not a tagged value")
 
@@ -146,27 +150,27 @@ class Unpacker:
             case "t":
                 return tuple(members)
             case "s" | "z":
-                _scattered(members)
-                return _all(len(members), frozenset(members) if tag == "z" else set(members))
+                _check_hashes(members)
+                return _check_count(len(members), frozenset(members) if tag == "z" else set(members))
             case "d" if len(members) % 2 == 0:
-                _scattered(members[::2])
-                return _all(len(members) // 2, dict(zip(members[::2], members[1::2], strict=True)))
+                _check_hashes(members[::2])
+                return _check_count(len(members) // 2, dict(zip(members[::2], members[1::2], strict=True)))
         raise UnfitError("not a tagged value")
 
 
 _SCALARS = frozenset({"i", "f", "b", "m", "q", "c"})
 
 
-def _scalar(tag: str, *texts: object) -> int | float | bytes | Decimal | Fraction | complex:
+def _read_scalar(tag: str, *texts: object) -> int | float | bytes | Decimal | Fraction | complex:
     match tag, texts:
         case "i", (text,):
-            return _integer(text)
+            return _read_integer(text)
         case "f", (text,):
-            return _float(text)
+            return _read_float(text)
         case "c", (real, imaginary):
-            return complex(_float(real), _float(imaginary))
+            return complex(_read_float(real), _read_float(imaginary))
         case "q", (over, under) if under != "0":
-            return Fraction(_integer(over), _integer(under))
+            return Fraction(_read_integer(over), _read_integer(under))
         case "m", (str(text),) if _DECIMAL.fullmatch(text):
             return Decimal(text)
         case "b", (str(text),) if len(text) % 2 == 0 and (not text or _HEX.fullmatch(text)) and text[:1] != "-":
@@ -174,13 +178,13 @@ def _scalar(tag: str, *texts: object) -> int | float | bytes | Decimal | Fractio
     raise UnfitError("not a tagged value")
 
 
-def _integer(text: object) -> int:
+def _read_integer(text: object) -> int:
     if isinstance(text, str) and len(text) <= BITS // 4 + 1 and _HEX.fullmatch(text):
         return int(text, 16)
     raise UnfitError("not an integer")
 
 
-def _float(text: object) -> float:
+def _read_float(text: object) -> float:
     if not isinstance(text, str) or not _FLOAT.fullmatch(text):
         raise UnfitError("not a float")
     try:
@@ -189,7 +193,7 @@ def _float(text: object) -> float:
         raise UnfitError("not a float") from None
 
 
-def _whole(text: str) -> str:
+def _check_text(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -197,17 +201,17 @@ def _whole(text: str) -> str:
     return text
 
 
-def _scattered(keys: list[Any]) -> None:
+def _check_hashes(keys: list[Any]) -> None:
     """Refuse keys or members of which too many share a hash."""
     if len(keys) > ALIKE and max(Counter(map(hash, keys)).values()) > ALIKE:
         raise UnfitError(f"more than {ALIKE} keys or members with the same hash")
 
 
-def _all(expected: int, found: Any) -> Any:
+def _check_count(expected: int, container: Any) -> Any:
     """Refuse a set or dict in which two members fell together, such as 1 and True."""
-    if len(found) != expected:
+    if len(container) != expected:
         raise UnfitError("two keys or members that are equal")
-    return found
+    return container
 
 
 def unpack(packed: object) -> Any:
@@ -228,7 +232,7 @@ def _refuse(_: object) -> NoReturn:
     raise UnfitError("JSON of a form that is never sent")
 
 
-def _small(digits: str) -> int:
+def _read_small(digits: str) -> int:
     if len(digits) > len(str(-_PLAIN)):
         raise UnfitError("an integer too long to be sent in digits")
     return int(digits)
@@ -242,7 +246,7 @@ def read(text: str | bytes | bytearray) -> Any:
     """
     try:
         return json.loads(
-            text, parse_int=_small, parse_float=_refuse, parse_constant=_refuse, object_pairs_hook=_refuse
+            text, parse_int=_read_small, parse_float=_refuse, parse_constant=_refuse, object_pairs_hook=_refuse
         )
     except UnfitError:
         raise

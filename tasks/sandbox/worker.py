@@ -44,8 +44,8 @@ class _Watch:
     interrupt WebAssembly only; the pool ends a component that sleeps in a host call.
     """
 
-    def __init__(self, held: wasmtime.Engine) -> None:
-        self.engine = held
+    def __init__(self, watched: wasmtime.Engine) -> None:
+        self.engine = watched
         self.parent = os.getppid()
         # readable from any thread; the whole process's if threads have none
         self.clock: Callable[[], float] = time.process_time

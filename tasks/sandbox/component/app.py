@@ -54,7 +54,7 @@ LARGEST, SMALL, ALIGNED, POOL = 1 << 16, 512, 8, 1 << 14
 """Bytes of the largest hole that is filled; of Python's allocator: its largest block, their step, and a pool."""
 
 FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
-_KNOWN = {id(kind): kind.__name__ for kind in vars(builtins).values() if isinstance(kind, type)}
+_BUILTINS = {id(kind): kind.__name__ for kind in vars(builtins).values() if isinstance(kind, type)}
 _name, _line, _module = (type.__dict__[name].__get__ for name in ("__name__", "__mro__", "__module__"))
 """A metaclass may answer for its classes' attributes itself."""
 
@@ -67,8 +67,8 @@ class _Loaded:
     """Kept until the instance ends: letting a deep structure go overflows the stack, and a `__del__` may loop."""
 
 
-def _told(error: BaseException) -> str:
-    """Say an exception. Its `__str__` is the program's own and may do anything, here."""
+def _describe(error: BaseException) -> str:
+    """Return the reply for an exception. Its `__str__` is the program's own and may do anything, here."""
     try:
         message = str.__str__(str(error))[:MESSAGE]
     except BaseException:  # noqa: BLE001 - whatever it raises, the exception itself is what counts
@@ -78,19 +78,23 @@ def _told(error: BaseException) -> str:
 
 
 def _full_name(kind: type) -> str:
-    if id(kind) in _KNOWN:  # its own `__hash__` is not asked
-        return _KNOWN[id(kind)]
+    # Its own `__hash__` is not asked.
+    if id(kind) in _BUILTINS:
+        return _BUILTINS[id(kind)]
     try:
         module = _module(kind)
     except AttributeError:
         module = None
-    return f"{module if type(module) is str else '?'}.{_name(kind)}"[:MESSAGE]
+    if type(module) is not str:
+        module = "?"
+    return f"{module}.{_name(kind)}"[:MESSAGE]
 
 
 def _load(source: str, function: str) -> str:
-    # not __main__: what stands under `if __name__ == "__main__"` is not part of the answer
+    # Not __main__: what stands under `if __name__ == "__main__"` is not part of the answer.
     module = ModuleType("candidate")
-    sys.modules["candidate"] = module  # dataclasses look their module up there
+    # Dataclasses look their module up there.
+    sys.modules["candidate"] = module
     source = source.removeprefix("\ufeff")
     try:
         code = compile(source, "<candidate>", "exec", dont_inherit=True)
@@ -99,15 +103,17 @@ def _load(source: str, function: str) -> str:
     except Exception as error:  # noqa: BLE001 - surrogates, NULs, digits without end, nesting: no program either way
         return values.write(["syntax", type(error).__name__])
     names = module.__dict__
-    sys.argv = [""]  # as in any embedded interpreter: argparse and unittest look at the first
-    random.seed(0)  # the same program draws the same numbers, always
+    # As in any embedded interpreter: argparse and unittest look at the first.
+    sys.argv = [""]
+    # The same program draws the same numbers, always.
+    random.seed(0)
     try:
-        found = _execute(source, code, names, function)
+        candidate = _execute(source, code, names, function)
     except MemoryError:
         return values.write(["memory"])
-    if found is None:
+    if candidate is None:
         return _Loaded.failed or values.write(["no such function"])
-    _Loaded.function = names[function] = found
+    _Loaded.function = names[function] = candidate
     return values.LOADED
 
 
@@ -119,20 +125,20 @@ def _execute(source: str, code: CodeType, names: dict[str, Any], function: str) 
     """
     _Loaded.failed = ""
     done = 0
-    if _only_called(source, function):
+    if _is_only_called(source, function):
         try:
             exec(code, names)  # noqa: S102 - running it is what this interpreter is for
         except MemoryError:
             raise
         except BaseException as error:  # noqa: BLE001 - SystemExit and its like are a program's failure too
-            _Loaded.failed = _told(error)
-            done = _reached(ast.parse(source).body, code, sys.exc_info()[2])
+            _Loaded.failed = _describe(error)
+            done = _count_begun(ast.parse(source).body, code, sys.exc_info()[2])
         else:
-            return bound if callable(bound := names.get(function)) else None
-    return _one_by_one(ast.parse(source).body[done:], code.co_flags & FUTURE, names, function)
+            return _find_callable(names, function)
+    return _execute_singly(ast.parse(source).body[done:], code.co_flags & FUTURE, names, function)
 
 
-def _only_called(source: str, function: str) -> bool:
+def _is_only_called(source: str, function: str) -> bool:
     """Tell whether a name is always followed by a parenthesis: it is defined and called, never bound otherwise."""
     return all(
         _in_word(before[-1:]) or _in_word(after[:1]) or after.lstrip(" ").startswith("(")
@@ -144,22 +150,34 @@ def _in_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def _reached(body: list[ast.stmt], code: CodeType, trace: TracebackType | None) -> int:
+def _find_callable(names: dict[str, Any], function: str) -> Any:
+    value = names.get(function)
+    return value if callable(value) else None
+
+
+def _count_begun(body: list[ast.stmt], code: CodeType, trace: TracebackType | None) -> int:
     """Return how many statements were begun before an error left the module, the one that failed included."""
     while trace and trace.tb_frame.f_code is not code:
         trace = trace.tb_next
-    if not trace:  # not even the first
+    # Not even the first one.
+    if not trace:
         return 1
     line, _, column, _ = next(islice(code.co_positions(), trace.tb_lasti // 2, None))
-    at = (trace.tb_lineno if line is None else line, column or 0)
-    return sum(
-        min((part.lineno, part.col_offset) for part in (each, *getattr(each, "decorator_list", ()))) <= at
-        for each in body
-    )
+    if line is None:
+        line = trace.tb_lineno
+    position = (line, column or 0)
+    return sum(_find_start(statement) <= position for statement in body)
 
 
-def _one_by_one(body: list[ast.stmt], flags: int, names: dict[str, Any], function: str) -> Any:
-    found = bound if callable(bound := names.get(function)) else None
+def _find_start(statement: ast.stmt) -> tuple[int, int]:
+    """Return the line and column where a statement begins, with its decorators."""
+    parts = (statement, *getattr(statement, "decorator_list", ()))
+    return min((part.lineno, part.col_offset) for part in parts)
+
+
+def _execute_singly(body: list[ast.stmt], flags: int, names: dict[str, Any], function: str) -> Any:
+    """Run statements one after the other; return the last callable that the function's name stood for, or None."""
+    candidate = _find_callable(names, function)
     for statement in body:
         module = ast.Module([statement], [])
         try:
@@ -167,10 +185,11 @@ def _one_by_one(body: list[ast.stmt], flags: int, names: dict[str, Any], functio
         except MemoryError:
             raise
         except BaseException as error:  # noqa: BLE001 - as above
-            _Loaded.failed = _Loaded.failed or _told(error)
-        if callable(bound := names.get(function)):
-            found = bound
-    return found if function in names else None
+            _Loaded.failed = _Loaded.failed or _describe(error)
+        value = names.get(function)
+        if callable(value):
+            candidate = value
+    return candidate if function in names else None
 
 
 def _call(arguments: list[Any]) -> str:
@@ -183,7 +202,7 @@ def _call(arguments: list[Any]) -> str:
     except values.UnfitError as error:
         return values.write(["bad value", str(error)[:MESSAGE]])
     except BaseException as error:  # noqa: BLE001 - SystemExit and its like are a program's failure too
-        return _told(error)
+        return _describe(error)
 
 
 class WitWorld:
@@ -207,7 +226,8 @@ def _import() -> None:
     for name in MODULES.split():
         try:
             importlib.import_module(name)
-        except ImportError:  # what WASI lacks
+        except ImportError:
+            # What WASI lacks.
             continue
 
 
@@ -231,22 +251,24 @@ def _rehearse() -> None:
     _Loaded.results.clear()
 
 
-def _fill() -> list[bytes]:
+def _fill_holes() -> list[bytes]:
     """Return what fills the holes that importing left: a program's objects then lie side by side.
 
     Every page that an instance writes to is copied from the image first: a few full ones cost less than many with a
     little on each. Blocks of one size are taken until they follow each other without a gap, for a whole pool.
     """
-    held = [b""]
+    blocks = [b""]
     empty = sys.getsizeof(b"")
     for size in (*(LARGEST * 3**k // 4**k for k in range(18)), *range(SMALL, 32, -ALIGNED)):
-        wanted = POOL // size if size <= SMALL else 4
+        target = POOL // size if size <= SMALL else 4
         step, run = 0, 0
-        while run < wanted:
-            held.append(bytes(size - empty))
-            apart = id(held[-1]) - id(held[-2])
-            step, run = apart, run + 1 if 0 < apart == step else 0
-    return held
+        # Until so many blocks in a row are equally far from each other.
+        while run < target:
+            blocks.append(bytes(size - empty))
+            distance = id(blocks[-1]) - id(blocks[-2])
+            run = run + 1 if 0 < distance == step else 0
+            step = distance
+    return blocks
 
 
 _import()
@@ -254,5 +276,7 @@ if sys.platform == "wasi":
     stand_ins.install()
 _rehearse()
 gc.collect()
-_filled = _fill() if sys.platform == "wasi" else []  # elsewhere blocks lie otherwise, and nothing is kept of them
-gc.freeze()  # the collector need not walk, and so touch, the image's pages
+# Elsewhere blocks lie otherwise, and nothing is kept of them.
+_filled = _fill_holes() if sys.platform == "wasi" else []
+# The collector need not walk, and so touch, the image's pages.
+gc.freeze()

@@ -56,26 +56,32 @@ class _Streams:
     def open(self, file: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
         """Open a file as `open` does, or one of the streams by its number or path."""
         number = _STREAMS.get(str(file), -1) if isinstance(file, str | os.PathLike) else file
+        # True is no number of a file.
         stream = self.by_number.get(number) if type(number) is int else None
         if stream is None:
             return _real_open(file, mode, *args, **options)
-        return stream if "b" in mode else self.text(stream)
+        if "b" in mode:
+            return stream
+        return self.text(stream)
 
     def text(self, stream: _Stream) -> io.TextIOWrapper:
         """Return a text file over a stream, whose lines are written at once."""
-        file: Any = io.TextIOWrapper(
-            stream, "utf-8", "replace", "\n" if stream.number else None, write_through=True
-        )
-        file.mode = "w" if stream.number else "r"
+        newline, mode = ("\n", "w") if stream.number else (None, "r")
+        file: Any = io.TextIOWrapper(stream, "utf-8", "replace", newline, write_through=True)
+        file.mode = mode
         return file
 
     def read(self, number: int, length: int) -> bytes:
         stream = self.by_number.get(number)
-        return _real_read(number, length) if stream is None else stream.read(length)
+        if stream is None:
+            return _real_read(number, length)
+        return stream.read(length)
 
     def write(self, number: int, content: bytes) -> int:
         stream = self.by_number.get(number)
-        return _real_write(number, content) if stream is None else stream.write(content)
+        if stream is None:
+            return _real_write(number, content)
+        return stream.write(content)
 
     def fstat(self, number: int) -> os.stat_result:
         """Return what reads of a whole input look at: its size."""
@@ -106,7 +112,8 @@ def run_whole(source: str, text: str) -> str:
         if ended.code not in {None, 0}:
             raise
     atexit._run_exitfuncs()
-    sys.stdout.flush()  # the program may have put a buffer of its own there
+    # The program may have put a buffer of its own there.
+    sys.stdout.flush()
     return streams.by_number[1].getvalue().decode("utf-8", "replace")
 
 
@@ -149,7 +156,7 @@ def _submit(
     return future
 
 
-def _resource() -> ModuleType:
+def _make_resource() -> ModuleType:
     """Return a module `resource` whose limits can be asked and set, without an effect."""
     module = ModuleType("resource")
     names = ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_DATA", "RLIMIT_NOFILE", "RLIMIT_STACK")
@@ -176,7 +183,7 @@ def install() -> None:
     _replace(concurrent.futures.ThreadPoolExecutor, {"submit": _submit})
     _replace(loop, dict.fromkeys(("_make_self_pipe", "_close_self_pipe", "_write_to_self"), _do_nothing))
     _replace(selectors, {"DefaultSelector": _Waits})
-    sys.modules["resource"] = _resource()
+    sys.modules["resource"] = _make_resource()
 
 
 def _replace(owner: Any, values: Mapping[str, Any]) -> None:

@@ -79,7 +79,7 @@ def test_seccomp_leaves_threads_time_and_memory_only(tmp_path: Path) -> None:
 
 
 def test_the_virtual_machines_filter_leaves_files_and_exec_but_nothing_outside(tmp_path: Path) -> None:
-    found = probe("confinement.seccomp(confinement.only_a_machine)", tmp_path)
+    found = probe("confinement.seccomp(confinement.build_machine_filter)", tmp_path)
     assert (found["thread"], found["read"], found["list"]) == ("done", "done", "done")
     assert {found[name] for name in ("fork", "socket", "kill", "ptrace")} == {"EPERM"}
 
@@ -90,7 +90,8 @@ def pulled(*, confined: bool) -> dict[str, int]:
         "import ctypes, json, os, sys\nsys.path.insert(0, sys.argv[1])\n"
         "from basic_control.tasks.sandbox import confinement\n"
         "libc = ctypes.CDLL(None, use_errno=True)\n"
-        f"if {confined} and not (confinement.no_new_privs() and confinement.seccomp(confinement.only_a_machine)):\n"
+        f"if {confined} and not ("
+        "confinement.no_new_privs() and confinement.seccomp(confinement.build_machine_filter)):\n"
         "    sys.exit(3)\n"
         f"for name, given in {LEVERS!r}.items():\n"
         f"    number = {NUMBERS!r}[name]\n"
@@ -123,8 +124,9 @@ def test_the_virtual_machines_filter_leaves_its_own_limits_and_threads() -> None
         "import ctypes, os, sys\nsys.path.insert(0, sys.argv[1])\n"
         "from basic_control.tasks.sandbox import confinement, syscalls\n"
         "libc = ctypes.CDLL(None, use_errno=True)\n"
-        "if not confinement.no_new_privs() or not confinement.seccomp(confinement.only_a_machine): sys.exit(3)\n"
-        "room, numbers = ctypes.create_string_buffer(16), syscalls.here()\n"
+        "if not confinement.no_new_privs() or not "
+        "confinement.seccomp(confinement.build_machine_filter): sys.exit(3)\n"
+        "room, numbers = ctypes.create_string_buffer(16), syscalls.find_numbers()\n"
         "limits, tgkill = numbers['prlimit64'], numbers['tgkill']\n"
         "me, other = os.getpid(), os.getppid()\n"
         "print(libc.syscall(limits, 0, 0, None, room), libc.syscall(limits, other, 0, None, room))\n"
@@ -209,7 +211,7 @@ def test_a_root_of_its_own_holds_what_is_given_and_nothing_else(tmp_path: Path, 
         (tmp_path / name).write_text("kept")
     (tmp_path / "linked").symlink_to(tmp_path / "given")
     given, own = [str(tmp_path / name) for name in ("given", "linked")], [str(tmp_path / "own")]
-    code = ROOT.replace("{apply}", f"launch.own_root('/given/program', {given!r}, {own!r})")
+    code = ROOT.replace("{apply}", f"launch.enter_root('/given/program', {given!r}, {own!r})")
     command = [sys.executable, "-I", "-c", code, child.command("x")[5], str(tmp_path)]
     command = command if admin else [sys.executable, "-I", "-c", WITHOUT.format([MOUNT]), *command]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
@@ -229,7 +231,7 @@ def test_a_root_of_its_own_holds_what_is_given_and_nothing_else(tmp_path: Path, 
 def test_where_no_root_can_be_made_the_old_one_stays_whole(tmp_path: Path) -> None:
     """Half-way, a user namespace without a map would leave the process no right to its own files."""
     (tmp_path / "own").mkdir(mode=0o700)
-    code = ROOT.replace("{apply}", f"launch.own_root('/program', [], [{str(tmp_path / 'own')!r}])")
+    code = ROOT.replace("{apply}", f"launch.enter_root('/program', [], [{str(tmp_path / 'own')!r}])")
     command = [sys.executable, "-I", "-c", code, child.command("x")[5], str(tmp_path)]
     command = [sys.executable, "-I", "-c", WITHOUT.format([MOUNT, MAP_ROOT]), *command]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
@@ -251,7 +253,8 @@ def test_limits_are_lowered_and_never_raised() -> None:
 
 @pytest.mark.parametrize("audit", [confinement._X86_64, confinement._AARCH64])
 @pytest.mark.parametrize(
-    ("filtered", "last"), [(confinement.only_computing, 0x00050001), (confinement.only_a_machine, 0x00050001)]
+    ("filtered", "last"),
+    [(confinement.build_worker_filter, 0x00050001), (confinement.build_machine_filter, 0x00050001)],
 )
 def test_every_jump_of_the_filter_lands_inside_it(filtered: Callable[[int], bytes], audit: int, last: int) -> None:
     """On both architectures, only one of which this machine can try."""

@@ -75,31 +75,31 @@ def published(tmp_path: Path, content: bytes, key: bytes = KEY) -> Path:
 
 def test_an_image_is_whole_or_not_there(tmp_path: Path) -> None:
     """Cut short, altered, linked, opened to others or without its seal, it is not taken."""
-    assert not image._sound(tmp_path / "runner.cwasm", KEY)
+    assert not image._is_intact(tmp_path / "runner.cwasm", KEY)
     target = published(tmp_path, b"native code")
-    assert image._sound(target, KEY)
+    assert image._is_intact(target, KEY)
     for spoiled in (b"native", b"native c0de"):
         target.write_bytes(spoiled)
-        assert not image._sound(target, KEY)
+        assert not image._is_intact(target, KEY)
     target.write_bytes(b"native code")
-    assert image._sound(target, KEY)
+    assert image._is_intact(target, KEY)
     for file in (target, target.with_suffix(".seal")):
         file.chmod(0o666)
-        assert not image._sound(target, KEY)
+        assert not image._is_intact(target, KEY)
         file.chmod(0o600)
     target.with_suffix(".seal").write_text("ё" * 100_000)
-    assert not image._sound(target, KEY)
+    assert not image._is_intact(target, KEY)
     target = published(tmp_path, b"native code")
     target.rename(tmp_path / "moved")
     target.symlink_to(tmp_path / "moved")
-    assert not image._sound(target, KEY)
+    assert not image._is_intact(target, KEY)
 
 
 def test_an_image_and_its_seal_changed_together_are_not_taken(tmp_path: Path) -> None:
     """Who can write there, but has not the key, cannot seal another image."""
     target = published(tmp_path, b"another's code", b"a" * 32)
-    assert image._sound(target, b"a" * 32)
-    assert not image._sound(target, KEY)
+    assert image._is_intact(target, b"a" * 32)
+    assert not image._is_intact(target, KEY)
 
 
 def test_the_key_lies_apart_and_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +127,7 @@ def test_a_umask_of_zero_opens_nothing(tmp_path: Path) -> None:
     modes = [path.stat().st_mode & 0o777 for path in (folder, folder.parent, folder.parent.parent)]
     assert modes == [0o700] * 3
     assert [path.stat().st_mode & 0o777 for path in (target, target.with_suffix(".seal"))] == [0o600] * 2
-    assert image._sound(target, KEY)
+    assert image._is_intact(target, KEY)
     assert len(key) == 32
 
 

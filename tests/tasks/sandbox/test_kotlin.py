@@ -85,8 +85,8 @@ def test_text_cannot_leave_its_literal() -> None:
 
 def test_calls_import_the_program_from_where_it_lies() -> None:
     program = Program("kotlin", "fun f() = 1", "f", ((), ()), ("int",))
-    assert "import `f` as p123\n" in kotlin_source.calls(program, "p123", ())
-    written = kotlin_source.calls(program, "p123", ("a b", "c"))
+    assert "import `f` as p123\n" in kotlin_source.write_calls(program, "p123", ())
+    written = kotlin_source.write_calls(program, "p123", ("a b", "c"))
     assert written.startswith("package p123\n\nimport `a b`.`c`.`f` as p123\n")
     assert written.count("= p123()") == 2
 
@@ -245,7 +245,7 @@ def native() -> Program:
     """Return the program that pulls every lever of this architecture."""
     calls = [(NUMBERS[name], *given) for name, given in LEVERS.items()]
     pulled = ", ".join(f"lever({', '.join(f'{one}L' for one in call)})" for call in calls)
-    source = NATIVE.replace("@GETPPID@", f"{syscalls.here()['getppid']}L").replace("@LEVERS@", pulled)
+    source = NATIVE.replace("@GETPPID@", f"{syscalls.find_numbers()['getppid']}L").replace("@LEVERS@", pulled)
     return Program("kotlin", source, "f", ((3,),), ("int", "int"))
 
 
@@ -298,7 +298,7 @@ def test_native_code_would_be_refused_every_lever_all_the_same(
     newer: list[Compiled], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a Java between, which has `java.lang.foreign` and does not know how to refuse it."""
-    monkeypatch.setattr(kotlin_tools.Tools, "guarded", property(lambda _: []))
+    monkeypatch.setattr(kotlin_tools.Tools, "native_guards", property(lambda _: []))
     outcome = on_newest(newer[0])
     assert outcome == Outcome("value", [errno.EPERM] * len(LEVERS))
 

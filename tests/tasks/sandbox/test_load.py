@@ -119,7 +119,7 @@ def test_a_program_slept_out_is_told_from_one_that_waits_for_a_core() -> None:
         clock = Clock(process.pid)
         assert process.stdout
         assert process.stdout.readline() == "1\n"
-        own, cpu = clock.own_s(), clock.cpu_s()
+        own, cpu = clock.active_s(), clock.cpu_s()
     process.communicate("")
     assert 0.2 < cpu < 0.6
     assert own < 1.0
