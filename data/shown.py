@@ -49,7 +49,8 @@ class Shown:
 
     `parts` are shown as means, in this order, each with its title; if empty, all that occur are shown. `headline`
     parts are shown next to the metric itself in every table. `bands`: scores are grouped into excellent, good, fair
-    and poor; `meanings` explain the bands. `note` says what the metric can and cannot show.
+    and poor; `meanings` explain the bands. `note` says what the metric can and cannot show. `claims` is the key, in
+    what each judge says, of the reply's claims: sentences of those without support are marked in the reply.
     """
 
     parts: Mapping[str, Text] | Sequence[str] = ()
@@ -59,6 +60,7 @@ class Shown:
     bands: bool = False
     meanings: Mapping[str, Text] = field(default_factory=dict)
     note: Text = field(default_factory=dict)
+    claims: str = ""
 
     @property
     def titles(self) -> Mapping[str, Text]:

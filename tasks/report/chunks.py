@@ -175,7 +175,7 @@ class Chunks:
         judged = _within(self.found.judged, start, end)
         return {
             **{n: rows[n].to_list() for n in ("request_id", "finish_reason", "tokens_in", "tokens_out", "cached")},
-            **_texts(rows, ("reason", "text", "reasoning", "error", "error_kind")),
+            **_texts(rows, ("reason", "text", "reasoning", "error", "error_kind", "marks")),
             "metrics": metrics,
             "judged": {
                 "row": judged["row"].to_list(),

@@ -1,11 +1,37 @@
 // ---- one sample ----
-function block(title, text, whole, folded) {
+function block(title, text, whole, folded, marks) {
   if (text === null || text === undefined) return [];
-  const body = turns(title, text) ?? show(make("pre", { tabindex: "0", dir: "auto", "aria-label": title }), text, S.pattern);
+  const body = (marks ? marked(title, text, marks) : turns(title, text)) ?? show(make("pre", { tabindex: "0", dir: "auto", "aria-label": title }), text, S.pattern);
   if (!text) body.append(make("span", { class: "faint" }, `(${words.empty})`));
   const rest = whole ? make("p", { class: "facts-line" }, fill(words.cut, { k: number(text.length), n: number(whole) })) : null;
   if (folded) return [make("details", {}, make("summary", {}, title), body, rest)];
   return [make("div", { class: "titled" }, make("h4", {}, title), ...copies(title, text)), body, rest].filter(Boolean);
+}
+
+// A reply whose sentences without support are marked; what they claim is said on the mark, and below for readers of text.
+function marked(title, text, marks) {
+  const body = make("pre", { tabindex: "0", dir: "auto", "aria-label": title });
+  let end = 0;
+  for (const [start, stop, claims] of marks.spans) {
+    if (start < end || stop > text.length) continue;
+    show(body, text.slice(end, start), S.pattern);
+    body.append(show(make("mark", { class: "unsupported", title: plain(claims.join("\n")) }), text.slice(start, stop), S.pattern));
+    end = stop;
+  }
+  return show(body, text.slice(end), S.pattern);
+}
+
+// What nothing supports: the claims, first those that stand in the marked sentences.
+function unsupported(marks) {
+  if (!marks) return [];
+  const list = (name, claims) => (claims.length ? [make("p", { class: "facts-line" }, name), make("ul", { class: "said" }, ...claims.map((claim) => show(make("li", { dir: "auto" }), claim, S.pattern)))] : []);
+  return [make("details", { open: marks.elsewhere.length > 0 }, make("summary", {}, words.unsupported_claims),
+    ...list(words.claims_marked, [...new Set(marks.spans.flatMap((one) => one[2]))]), ...list(words.claims_elsewhere, marks.elsewhere))];
+}
+
+function marksOf(i) {
+  const marks = S.marks(i) ? parsed(S.marks(i)) : null;
+  return marks && Array.isArray(marks.spans) ? marks : null;
 }
 
 // A conversation as turns, each with its role; what a turn calls is folded. Null if the text is none.
@@ -184,7 +210,8 @@ async function describe(i) {
       make("div", {}, ...block(words.prompt, at === null ? null : S.prompt(i), whole("items", "prompt", at))),
       make("div", {},
         ...(S.error(i) ? block(words.error, [S.kind(i), S.error(i)].filter(Boolean).join(": "), whole("rows", "error", i)) : []),
-        ...block(words.response, S.reply(i), whole("rows", "text", i)),
+        ...block(words.response, S.reply(i), whole("rows", "text", i), false, marksOf(i)),
+        ...unsupported(marksOf(i)),
         ...(S.reasoning(i) ? block(words.reasoning, S.reasoning(i), whole("rows", "reasoning", i), true) : []),
         ...block(words.expected, at === null ? null : S.answer(i), whole("items", "answer", at)))),
     ...scoresOf(i), ...judgesOf(i), ...facts, ...siblings(i), ...call(i));

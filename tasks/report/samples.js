@@ -33,7 +33,7 @@ function prepare(d) {
     number: (i) => (rows.item[i] === null ? null : d.items.number[rows.item[i]]),
     prompt: (i) => { const at = rows.item[i]; return at === null ? null : cell("items", promptOf(column(rows.model)(i)))(at) ?? cell("items", "prompt")(at); },
     model: column(rows.model), ...judgedBy(d, ""), finish: cell("rows", "finish_reason"),
-    reply: cell("rows", "text"), reasoning: cell("rows", "reasoning"), error: cell("rows", "error"), kind: cell("rows", "error_kind"),
+    reply: cell("rows", "text"), reasoning: cell("rows", "reasoning"), marks: cell("rows", "marks"), error: cell("rows", "error"), kind: cell("rows", "error_kind"),
     latency: (i) => rows.latency_s[i],
     title: (key) => d.titles[key] || key.split("/").pop() || key,
     list: Int32Array.from({ length: n }, (_, i) => i), chosen: -1, sort: null, pattern: null, ticket: 0,

@@ -8,12 +8,14 @@ import polars as pl
 
 from basic_control.data.deciding import headlines
 from basic_control.data.messages import write_transcript
+from basic_control.data.plugins import metric
 from basic_control.data.records import Message
 from basic_control.data.suites import Suite
 from basic_control.data.tools import TOOL_CALLS
 from basic_control.tasks.report.language import say_reason
 from basic_control.tasks.report.questions import write_questions
 from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.report.spans import mark_replies
 
 KEY = ["item_id", "model", "repeat"]
 _WORST = (
@@ -121,9 +123,17 @@ def frames(data: ReportData) -> Frames:
         .with_columns(pl.col("outcome").fill_null("unscored"))
     )
     scores = _in_words(data.scores).join(rows.select(KEY).with_row_index("row"), on=KEY).sort("row", "metric")
+    rows = rows.with_columns(mark_replies(rows, scores, _list_claim_keys(data.plan.declared)))
     judged = _askings(data.judged).join(rows.select(KEY).with_row_index("row"), on=KEY).sort("row")
     items = data.items.join(rows.select("item_id").unique(), on="item_id", how="semi")
     return Frames(rows, write_questions(items, data.plan), scores, judged)
+
+
+def _list_claim_keys(suites: Iterable[Suite]) -> dict[str, str]:
+    """Return, for each metric that says which claims of a reply have support, the key of these claims."""
+    names = {name for suite in suites for name in suite.metric_names}
+    keys = {name: metric(name).shown.claims for name in names}
+    return {name: key for name, key in keys.items() if key}
 
 
 def _with_calls(replies: pl.DataFrame) -> pl.DataFrame:
