@@ -11,7 +11,7 @@ from basic_control.data.plugins import metric
 from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS, SCORES
 from basic_control.metrics.analysis.judged import collect_left_out, exam_table, judge_statuses
-from basic_control.metrics.analysis.stopping import ConfidenceSequence, confidence_sequences, undecided_models
+from basic_control.metrics.analysis.stopping import ConfidenceSequence, confidence_sequences, list_undecided
 from basic_control.metrics.stats.calibration import ExamTable
 from basic_control.prompts import languages
 from basic_control.tasks.judges.passports import PassportFinder
@@ -93,7 +93,7 @@ def monitor(
 @stage(version=2, part="aggregate", takes="score")
 def decide(store: StoreSettings, items: list[Ref], scores: list[Ref], *, one: MonitoredSuite) -> list[str]:
     """Return the targets whose verdict or rank is still open; `items` are the rounds that were asked."""
-    return undecided_models(monitor(open_store(store), items, scores, [one]), one.suite, one.targets)
+    return list_undecided(monitor(open_store(store), items, scores, [one]), one.suite, one.targets)
 
 
 def open_targets(plan: SuitePlan, tables: Tables, identities: Identities, targets: Sequence[str]) -> Sequence[str]:

@@ -27,8 +27,15 @@ VAGUE = re.compile(
     "one|own|found|told|said|given|there|known|shown|others?|each|these|whose|made|wanted|kept|here|named|listed|asked|"
     "heard|both|same|rest|more|most|put|taken|seen|held|left|beside|came|alike|place"
 )
-# Keys of the configuration, and fields of what plug-ins declare, which keep their names.
-KEYS = frozenset({("data/suites.py", "most"), ("data/records.py", "shown")})
+# Keys of the configuration and of results.json, and fields of what plug-ins declare, which keep their names.
+KEYS = frozenset(
+    {
+        ("data/suites.py", "most"),
+        ("data/records.py", "shown"),
+        ("metrics/analysis/stopping.py", "most"),
+        ("metrics/analysis/stopping.py", "asked"),
+    }
+)
 # The first word of a function's name may not be a participle (`scored`, `drawn`, `missing`) …
 PARTICIPLE = re.compile(
     "[a-z]+(?:ed|ing)|told|said|given|shown|written|known|found|held|kept|made|taken|seen|left|drawn|chosen|begun|sent|"

@@ -7,10 +7,13 @@ observation is a template (`rounds`).
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations, pairwise
+from operator import attrgetter
 from statistics import fmean
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -34,6 +37,7 @@ from basic_control.metrics.stats.intervals import Codes, Floats
 from basic_control.metrics.stats.sequential import Look, Side, decided, follow, side
 
 _STRATUM = ("family", "level", "language")
+_COLUMNS = attrgetter("n", "mean", "low", "high")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +100,14 @@ def cut_into_rounds(items: pl.DataFrame, suite: Suite, stop: Stop) -> list[pl.Da
     return [drawn[start:end] for start, end in pairwise((0, *ends(stop, strata, drawn.height)))]
 
 
-def ends(stop: Stop, strata: int, there: int) -> list[int]:
+def ends(stop: Stop, strata: int, n_items: int) -> list[int]:
     """Return the numbers of questions after which a look is taken: whole rounds of one item of each stratum."""
-    most = min(stop.most, there) // strata * strata
-    found = [min(most, math.ceil(stop.first / strata) * strata)]
-    while found[-1] < most:
-        step = max(1, math.ceil(GROWTH * found[-1] / strata)) * strata
-        found.append(min(most, found[-1] + step))
-    return found
+    limit = min(stop.most, n_items) // strata * strata
+    counts = [min(limit, math.ceil(stop.first / strata) * strata)]
+    while counts[-1] < limit:
+        step = max(1, math.ceil(GROWTH * counts[-1] / strata)) * strata
+        counts.append(min(limit, counts[-1] + step))
+    return counts
 
 
 def confidence_sequences(
@@ -124,18 +128,27 @@ def confidence_sequences(
     value and 1, a failed call or an unreadable judge reply between 0 and 1. `exams` are those of a headline's
     judges. Nothing is followed where fewer than `MIN_TEMPLATES` templates are shared.
     """
-    put = pl.concat(rounds)
-    if not suite.strata and 0 < count_shared(put) < MIN_TEMPLATES:
+    items = pl.concat(rounds)
+    if not suite.strata and 0 < count_shared(items) < MIN_TEMPLATES:
         return ()
-    once = observations(scores.join(put, on="item_id", how="semi"), put)
-    found: list[ConfidenceSequence] = []
+    once = observations(scores.join(items, on="item_id", how="semi"), items)
+    followed: list[ConfidenceSequence] = []
     for score in headlines(suite):
         exam = (exams or {}).get(score.headline)
-        found += _of_headline(rounds, scores, score, models, alpha, once=once, exam=exam)
-    return tuple(found)
+        followed += _follow_headline(rounds, scores, score, models, alpha, once=once, exam=exam)
+    return tuple(followed)
 
 
-def _of_headline(
+class _Followed(NamedTuple):
+    """What a sequence follows: a model's values, or its differences from another (`against`); low and high."""
+
+    model: str
+    against: str
+    values: pl.DataFrame
+    exam: ExamTable | None
+
+
+def _follow_headline(
     rounds: Sequence[pl.DataFrame],
     scores: pl.DataFrame,
     suite: Suite,
@@ -146,80 +159,84 @@ def _of_headline(
     exam: ExamTable | None,
 ) -> list[ConfidenceSequence]:
     """Follow the models by one headline: the only score of `suite`."""
-    put = pl.concat(rounds)
-    asked = put.select("item_id", *_STRATUM, unit_of()).with_row_index("at", 1)
-    reached: dict[str, int] = dict(
-        asked.join(scores, on="item_id").group_by("model").agg(pl.col("at").max()).iter_rows()
-    )
+    ordered_items = pl.concat(rounds).select("item_id", *_STRATUM, unit_of()).with_row_index("at", 1)
+    by_model = ordered_items.join(scores, on="item_id").group_by("model").agg(pl.col("at").max())
+    reached: dict[str, int] = dict(by_model.iter_rows())
     values = question_values(once.scores.filter(pl.col("metric").is_in(suite.value_metrics)), once.items)
-    sides = {str(model): own for (model,), own in values.group_by("model") if own["value"].count()}
-    there = [model for model in models if model in sides]
+    numbers = np.cumsum([*map(len, rounds)])
+    sequences_followed = []
+    for model, against, own_values, table in _pair_models(values, suite, models, exam):
+        # A model that is decided is asked no further: of two the one that was asked less says how far they go.
+        n_asked = min(reached[model], reached[against or model])
+        rows = ordered_items.join(own_values, on="item_id").sort("at", "metric")
+        looks = numbers[: np.searchsorted(numbers, n_asked) + 1]
+        sequences_followed.append(_confidence_sequence(rows, looks, suite, model, against, alpha=alpha, exam=table))
+    return sequences_followed
+
+
+def _pair_models(
+    values: pl.DataFrame, suite: Suite, models: Sequence[str], exam: ExamTable | None
+) -> Iterator[_Followed]:
+    """Yield what is followed: each model that has a value, and each pair of them where models are ranked."""
+    by_model = {str(model): rows for (model,), rows in values.group_by("model")}
+    present = [model for model in models if model in by_model and by_model[model]["value"].count()]
     key = ["item_id", "metric"]
-    followed = [(model, "", sides[model].select(*key, low="lower", high="upper"), exam) for model in there]
-    for one, other in combinations(there, 2) if _ranked(suite) else ():
-        paired = sides[one].join(sides[other], on=key, suffix="_other")
-        differences = paired.select(
-            *key, low=pl.col("lower") - pl.col("upper_other"), high=pl.col("upper") - pl.col("lower_other")
-        )
-        followed.append((one, other, differences, None))
-    numbers = np.cumsum([frame.height for frame in rounds])
-    return [
-        _confidence_sequence(
-            asked.join(values, on="item_id").sort("at", "metric"),
-            numbers[: np.searchsorted(numbers, min(reached[model], reached[against or model])) + 1],
-            suite,
-            model,
-            against,
-            alpha=alpha,
-            exam=known,
-        )
-        for model, against, values, known in followed
-    ]
+    for model in present:
+        yield _Followed(model, "", by_model[model].select(*key, low="lower", high="upper"), exam)
+    if not _is_ranked(suite):
+        return
+    for model, rival in combinations(present, 2):
+        paired = by_model[model].join(by_model[rival], on=key, suffix="_rival")
+        low, high = pl.col("lower") - pl.col("upper_rival"), pl.col("upper") - pl.col("lower_rival")
+        yield _Followed(model, rival, paired.select(*key, low=low, high=high), None)
 
 
-def undecided_models(found: Sequence[ConfidenceSequence], suite: Suite, models: Sequence[str]) -> list[str]:
+def list_undecided(followed: Sequence[ConfidenceSequence], suite: Suite, models: Sequence[str]) -> list[str]:
     """Return the models that need more questions; a model without any value so far does not."""
-    found = [one for one in found if one.looks]
-    if _ranked(suite) and len(models) > 1:
-        due = {name for one in found if one.against and one.decided is None for name in (one.model, one.against)}
-    else:
-        due = {one.model for one in found if not one.against and one.decided is None}
+    is_pairwise = _is_ranked(suite) and len(models) > 1
+    due: set[str] = set()
+    for sequence in followed:
+        is_open = bool(sequence.looks) and sequence.decided is None
+        if is_open and bool(sequence.against) == is_pairwise:
+            due |= {sequence.model, sequence.against}
     return [name for name in models if name in due]
 
 
 def sequences(suite: Suite, models: int) -> int:
     """Return the number of sequences of a suite, for dividing `alpha`."""
-    of_one_headline = models + (math.comb(models, 2) if _ranked(suite) else 0)
+    of_one_headline = models
+    if _is_ranked(suite):
+        of_one_headline += math.comb(models, 2)
     return len(headlines(suite)) * of_one_headline
 
 
-def _ranked(suite: Suite) -> bool:
+def _is_ranked(suite: Suite) -> bool:
     return suite.stop is not None and suite.stop.when == "ranked"
 
 
 def with_sequence_intervals(
-    summary: pl.DataFrame, found: Sequence[ConfidenceSequence], suites: Sequence[Suite]
+    summary: pl.DataFrame, followed: Sequence[ConfidenceSequence], suites: Sequence[Suite]
 ) -> pl.DataFrame:
     """Return a summary in which suites with interim looks have only their sequence's interval.
 
     The interval is that of a headline, so it is set on the suite-wide row only if that row is the headline: of a
     single metric, without strata.
     """
-    followed = {one.suite for one in found}
-    monitored = {suite.name: suite.strata for suite in suites if suite.name in followed}
-    kept = summary.with_columns(
-        pl.when(~pl.col("suite").is_in(list(monitored))).then(name).alias(name) for name in ("ci_low", "ci_high")
-    )
-    ends_of = [
-        (one.suite, one.model, one.metric, "", "", "", one.looks[-1].low, one.looks[-1].high)
-        for one in found
-        if one.looks and not one.against and one.metric and not monitored[one.suite]
-    ]
+    names = {sequence.suite for sequence in followed}
+    strata = {suite.name: suite.strata for suite in suites}
+    is_monitored = pl.col("suite").is_in([*names.intersection(strata)])
+    blank = [pl.when(~is_monitored).then(name).alias(name) for name in ("ci_low", "ci_high")]
+    limits = []
+    for sequence in followed:
+        is_headline = sequence.metric and not sequence.against and not strata[sequence.suite]
+        if sequence.looks and is_headline:
+            last = sequence.looks[-1]
+            key = (sequence.suite, sequence.model, sequence.metric, "", "", "")
+            limits.append((*key, last.low, last.high))
     columns = ("suite", "model", "metric", "family", "level", "language")
     schema = dict.fromkeys(columns, pl.String) | dict.fromkeys(("low", "high"), pl.Float64)
-    joined = kept.join(
-        pl.DataFrame(ends_of, schema, orient="row"), on=SUMMARY.key, how="left", maintain_order="left"
-    )
+    frame = pl.DataFrame(limits, schema, orient="row")
+    joined = summary.with_columns(blank).join(frame, on=SUMMARY.key, how="left", maintain_order="left")
     whole = joined.with_columns(ci_low=pl.coalesce("ci_low", "low"), ci_high=pl.coalesce("ci_high", "high"))
     return whole.drop("low", "high")
 
@@ -239,14 +256,21 @@ def _observations(rows: pl.DataFrame, suite: Suite) -> tuple[Floats, Floats, Cod
     if not suite.strata or rows.is_empty():
         rows = rows.group_by(COLUMN).agg(pl.col("low", "high").mean(), pl.col("at").max()).sort("at")
         return rows["low"].to_numpy(), rows["high"].to_numpy(), rows["at"].to_numpy().astype(np.int64)
-    parts = rows.partition_by(*_STRATUM, maintain_order=True)
-    whole = min(part.height for part in parts)
-    families = [part["family"][0] for part in parts]
-    weights = np.array([1 / len({*families}) / families.count(family) for family in families])
-    low, high = (weights @ np.stack([part[name].to_numpy()[:whole] for part in parts]) for name in ("low", "high"))
-    came = np.max(np.stack([part["at"].to_numpy()[:whole] for part in parts]).astype(np.int64), axis=0)
+    strata = rows.partition_by(*_STRATUM, maintain_order=True)
+    n_rounds = min(map(len, strata))
+    families = [stratum["family"][0] for stratum in strata]
+    sizes = np.array([*map(families.count, families)])
+    weights = 1 / len({*families}) / sizes
+    # A row a stratum, a column a round: each round has one item of every stratum.
+    heads = [stratum.head(n_rounds) for stratum in strata]
+    low, high, position = (_stack_columns(heads, name) for name in ("low", "high", "at"))
+    ends_at = np.max(position.astype(np.int64), axis=0)
     # Rounding may bring a weighted sum of ones above 1
-    return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0), came
+    return np.clip(weights @ low, -1.0, 1.0), np.clip(weights @ high, -1.0, 1.0), ends_at
+
+
+def _stack_columns(frames: Sequence[pl.DataFrame], name: str) -> Floats:
+    return np.stack([frame[name].to_numpy() for frame in frames])
 
 
 def _confidence_sequence(
@@ -263,37 +287,36 @@ def _confidence_sequence(
 
     `rows` are the values in the items' order (`at`), `numbers` the questions asked at each look.
     """
-    of_metrics = _by_metric(rows, suite.shares)
-    weights = [suite.shares[part["metric"][0]] if len(of_metrics) > 1 else 1.0 for part in of_metrics]
-    parts = [_observations(part, suite) for part in of_metrics]
-    seen = np.stack([np.searchsorted(came, numbers, side="right") for *_, came in parts])
-    counts, first = np.unique(seen, axis=1, return_index=True)
-    whole = counts.min(axis=0) > 0
-    questions = numbers[first[whole]].tolist()
-
-    def looks_at(alpha: float) -> tuple[Look, ...]:
-        each = [
-            follow(
-                low,
-                alpha=alpha / len(parts),
-                looks=own[whole].tolist(),
-                bounds=(-1.0, 1.0) if against else (0.0, 1.0),
-                ceiling=high,
-            )
-            for (low, high, _), own in zip(parts, counts, strict=True)
-        ]
-        return tuple(_mean(looks, weights) for looks in zip(*each, strict=True))
-
+    frames = _by_metric(rows, suite.shares)
+    parts, weights = [], []
+    for frame in frames:
+        parts.append(_observations(frame, suite))
+        # The mean of several metrics has none of their names, and is all that is followed.
+        weights.append(suite.shares[frame["metric"][0]] if "metric" in frame.columns else 1.0)
+    # A look after which no metric has another observation is none.
+    reached = np.stack([np.searchsorted(ends_at, numbers, side="right") for *_, ends_at in parts])
+    counts, first = np.unique(reached, axis=1, return_index=True)
+    is_usable = counts.min(axis=0) > 0
+    questions = numbers[first[is_usable]].tolist()
+    values = [(low, high) for low, high, _ in parts]
+    looks_at = partial(
+        _follow_parts, values, counts[:, is_usable].tolist(), weights, least=-1.0 if against else 0.0
+    )
     looks = looks_at(alpha)
     threshold = 0.0 if against else suite.threshold
-    deciding, corrected = None if threshold is None else decided(looks, threshold), None
+    deciding, corrected = None, None
+    if threshold is not None:
+        deciding = decided(looks, threshold)
     if exam and looks and threshold is not None:
         # Half of alpha is for the run, half for the judge's exam.
-        true = [Look(one.n, one.mean, *bounds((one.low, one.high), exam, alpha / 2)) for one in looks_at(alpha / 2)]
-        corrected = true[-1].low, true[-1].high
-        sides = [[side(look, threshold) for look in each] for each in (looks, true)]
-        agreed = zip(looks, *sides, strict=True)
-        deciding = next((look for look, seen_on, true_on in agreed if seen_on == true_on != ""), None)
+        halves = looks_at(alpha / 2)
+        true_looks = [_allow_for_errors(look, exam, alpha / 2) for look in halves]
+        corrected = true_looks[-1].low, true_looks[-1].high
+        deciding = _find_agreed(looks, true_looks, threshold)
+    decided_after: int | None = None
+    decided_side: Side = ""
+    if deciding and threshold is not None:
+        decided_after, decided_side = questions[looks.index(deciding)], side(deciding, threshold)
     return ConfidenceSequence(
         suite=suite.name,
         model=model,
@@ -302,8 +325,8 @@ def _confidence_sequence(
         threshold=threshold,
         most=suite.stop.most if suite.stop else 0,
         asked=int(numbers[-1]),
-        decided=questions[looks.index(deciding)] if deciding else None,
-        side=side(deciding, threshold) if deciding and threshold is not None else "",
+        decided=decided_after,
+        side=decided_side,
         looks=looks,
         questions=tuple(questions),
         corrected=corrected,
@@ -311,7 +334,37 @@ def _confidence_sequence(
     )
 
 
+def _follow_parts(
+    parts: Sequence[tuple[Floats, Floats]],
+    counts: Sequence[Sequence[int]],
+    weights: Sequence[float],
+    alpha: float,
+    *,
+    least: float,
+) -> tuple[Look, ...]:
+    """Follow the mean of several metrics' means, each at an equal share of `alpha`, after so many observations."""
+    by_part = []
+    for (low, high), looks in zip(parts, counts, strict=True):
+        bounds_of_values = (least, 1.0)
+        by_part.append(follow(low, alpha=alpha / len(parts), looks=looks, bounds=bounds_of_values, ceiling=high))
+    return tuple(_mean(looks, weights) for looks in zip(*by_part, strict=True))
+
+
+def _allow_for_errors(look: Look, exam: ExamTable, alpha: float) -> Look:
+    """Return a look at the true mean, allowing for a judge's errors in its exam."""
+    return Look(look.n, look.mean, *bounds((look.low, look.high), exam, alpha))
+
+
+def _find_agreed(looks: Sequence[Look], true_looks: Sequence[Look], threshold: float) -> Look | None:
+    """Return the first look at which both means lie on one side of the threshold; None without one."""
+    for look, true_look in zip(looks, true_looks, strict=True):
+        if side(look, threshold) == side(true_look, threshold) != "":
+            return look
+    return None
+
+
 def _mean(looks: Sequence[Look], weights: Sequence[float]) -> Look:
     """Return the look at the mean of several means that were looked at after the same questions."""
-    ends = (fmean([getattr(look, name) for look in looks], weights) for name in ("mean", "low", "high"))
-    return Look(max(look.n for look in looks), *ends)
+    counts, *columns = zip(*map(_COLUMNS, looks), strict=True)
+    mean, low, high = (fmean(column, weights) for column in columns)
+    return Look(max(counts), mean, low, high)

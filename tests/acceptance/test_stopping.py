@@ -16,8 +16,8 @@ from basic_control.metrics.analysis.stopping import (
     confidence_sequences,
     cut_into_rounds,
     ends,
+    list_undecided,
     sequences,
-    undecided_models,
 )
 from basic_control.metrics.analysis.summary import summarise
 from basic_control.metrics.stats import sequential
@@ -204,7 +204,7 @@ def test_a_gate_is_decided_on_the_side_where_all_that_is_left_lies(right: int, t
     summary = summarise(tables.scores({"a": rows}), items)
     model = finalise(summary, models=["a"], suites=[suite], threshold=threshold, stopping=found).models[0]
     assert model.headlines[0].decided.outcome == {"above": "pass", "below": "fail", "": "undecided"}[side]
-    assert undecided_models(found, suite, ["a"]) == ([] if side else ["a"])
+    assert list_undecided(found, suite, ["a"]) == ([] if side else ["a"])
 
 
 def test_cut_replies_keep_a_sequence_from_deciding_between_their_bounds() -> None:

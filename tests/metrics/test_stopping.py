@@ -16,8 +16,8 @@ from basic_control.metrics.analysis.stopping import (
     confidence_sequences,
     cut_into_rounds,
     ends,
+    list_undecided,
     sequences,
-    undecided_models,
     with_sequence_intervals,
 )
 from basic_control.metrics.analysis.summary import summarise
@@ -121,7 +121,7 @@ def test_a_model_is_settled_once_its_sequence_excludes_the_threshold() -> None:
     assert by_name["good"].decided == next(look.n for look in looks if look.low > 0.8)
     assert [by_name[name].side for name in answers] == ["above", "", "below"]
     assert by_name["bad"].decided == 30
-    assert undecided_models(found, suite, list(answers)) == ["near"]
+    assert list_undecided(found, suite, list(answers)) == ["near"]
     assert sequences(suite, 3) == 3
     assert all(against(one, 0.8) == one for one in found)
     low, high = by_name["near"].looks[-1].low, by_name["near"].looks[-1].high
@@ -170,7 +170,7 @@ def test_a_model_without_any_value_is_not_asked_on() -> None:
     rounds = cut_into_rounds(items_of({STRATA[0]: 60}), suite, Stop(first=30, most=60))[:1]
     dead = [(item_id, None, "model_error") for item_id in rounds[0]["item_id"]]
     found = confidence_sequences(rounds, scores_of({"dead": dead}), suite, ["dead", "missing"], 0.05)
-    assert undecided_models(found, suite, ["dead", "missing"]) == []
+    assert list_undecided(found, suite, ["dead", "missing"]) == []
 
 
 def test_cut_replies_are_followed_between_their_bounds() -> None:
@@ -248,7 +248,7 @@ def test_a_race_asks_on_the_models_that_are_not_told_apart() -> None:
     assert set(pairs) == {("best", "twin"), ("best", "worst"), ("twin", "worst")}
     assert pairs["best", "worst"].side == "above"
     assert pairs["best", "twin"].decided is None
-    assert undecided_models(found, suite, list(answers)) == ["best", "twin"]
+    assert list_undecided(found, suite, list(answers)) == ["best", "twin"]
     assert sequences(suite, 3) == 6
 
 
@@ -329,7 +329,7 @@ def test_a_judged_suite_stops_only_where_the_judges_errors_leave_the_verdict() -
     assert found["none"].decided <= found["good"].decided
     assert (found["lenient"].side, found["lenient"].decided) == ("", None)
     assert all(against(one, 0.8) == one for one in found.values())
-    assert undecided_models([found["lenient"]], suite, ["m"]) == ["m"]
+    assert list_undecided([found["lenient"]], suite, ["m"]) == ["m"]
     final = finalise(
         summarise(scores, pl.concat(rounds)), models=["m"], suites=[suite], stopping=[found["lenient"]]
     )
