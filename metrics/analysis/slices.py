@@ -16,7 +16,7 @@ import polars as pl
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.means import k_answers, of_suite, suite_mean
 from basic_control.metrics.analysis.values import question_values
-from basic_control.metrics.stats.intervals import MeanEstimate, units_of
+from basic_control.metrics.stats.intervals import Interval, MeanEstimate, units_of
 from basic_control.metrics.stats.power import ALPHA, HolmStep, holm
 
 MOST = 200
@@ -32,7 +32,7 @@ class Slice:
     """A model's score in the rows of a suite with one value of a column, and in the other rows (`elsewhere`).
 
     `p` is that of the difference, None where there is nothing to compare; `significant`: it holds at Holm's level
-    over all slices of the suite and model.
+    over all slices of the suite and model, and `elsewhere` lies outside the score's interval.
     """
 
     suite: str
@@ -71,14 +71,22 @@ def _slice_suite(suite: Suite, scores: pl.DataFrame, items: pl.DataFrame) -> Ite
     for _, family in groupby(slices, attrgetter("model", "metric")):
         entries = [*family]
         steps = holm([entry.p for entry in entries])
-        tested = [
-            replace(entry, significant=_is_rejected(step)) for entry, step in zip(entries, steps, strict=True)
-        ]
+        tested = list[Slice]()
+        for entry, step in zip(entries, steps, strict=True):
+            # The test never says more than the interval that is shown.
+            is_significant = _is_rejected(step) and not _is_within(entry.elsewhere, entry.score.interval)
+            tested.append(replace(entry, significant=is_significant))
         yield from sorted(tested, key=lambda entry: (entry.score.mean or 0.0, entry.column, entry.text))
 
 
 def _is_rejected(step: HolmStep) -> bool:
     return step.adjusted is not None and step.adjusted < ALPHA
+
+
+def _is_within(value: float | None, interval: Interval) -> bool:
+    if value is None or interval.low is None or interval.high is None:
+        return False
+    return interval.low <= value <= interval.high
 
 
 def _read_columns(items: pl.DataFrame, columns: Sequence[str]) -> Mapping[str, pl.DataFrame]:

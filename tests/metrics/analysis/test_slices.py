@@ -68,3 +68,18 @@ def test_shared_templates_are_the_observations() -> None:
     assert first.p is not None
     assert first.p > 0.05
     assert not first.significant
+
+
+def test_a_slice_differs_only_where_its_interval_excludes_the_other_rows() -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(40):
+        shares = {"a": rng.random(), "b": rng.random(), "c": rng.random()}
+        rows = [
+            (topic, float(rng.random() < share))
+            for topic, share in shares.items()
+            for _ in range(int(rng.integers(3, 40)))
+        ]
+        for part in slice_suites([suite("topic")], *tables(rows)):
+            low, high, elsewhere = part.score.interval.low or 0.0, part.score.interval.high or 1.0, part.elsewhere
+            assert elsewhere is not None
+            assert not part.significant or not low <= elsewhere <= high
