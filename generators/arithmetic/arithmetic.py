@@ -28,6 +28,7 @@ TOLERANCE = Fraction(1, 1_000_000)  # relative, if the expected value is not a w
 _OPERATIONS = {"+": add, "-": sub, "*": mul}
 _RANK = {"+": 1, "-": 1, "*": 2}
 _NUMBER_RANK = 3
+# A number or a sign: "12", "*", "("
 _TOKEN = pattern(r"\d+|[-+*()]")
 
 
@@ -39,20 +40,23 @@ class Expression(NamedTuple):
     rank: int
 
 
-def join(left: Expression, operator: str, right: Expression) -> Expression:
+def join_parts(first: Expression, operator: str, second: Expression) -> Expression:
     """Join two parts with an operator, adding parentheses only where the value would change without them."""
     rank = _RANK[operator]
-    first = f"({left.text})" if left.rank < rank else left.text
+    first_text, second_text = first.text, second.text
+    if first.rank < rank:
+        first_text = f"({first_text})"
     # a - (b + c) needs them; a + (b - c) and a * (b * c) do not.
-    bare = right.rank > rank or (right.rank == rank and operator != "-")
-    second = right.text if bare else f"({right.text})"
-    return Expression(f"{first} {operator} {second}", _OPERATIONS[operator](left.value, right.value), rank)
+    if second.rank < rank or (second.rank == rank and operator == "-"):
+        second_text = f"({second_text})"
+    value = _OPERATIONS[operator](first.value, second.value)
+    return Expression(f"{first_text} {operator} {second_text}", value, rank)
 
 
 def verify(item: Item, reply: str, *, cut: bool = False) -> Verdict:
     """Accept the reply if the number that it gives as its answer is the expression's value.
 
-    `cut`: the reply ended at its token limit, so that only a number that it states counts.
+    `cut`: the reply ended at its symbol limit, so that only a number that it states counts.
     """
     text = reply_text(reply, prompt=item.prompt, expected=item.answer)
     answer = read_number(text, language=item.language, cut=cut, prompt=item.prompt, exact=True).answer
@@ -63,38 +67,42 @@ def verify(item: Item, reply: str, *, cut: bool = False) -> Verdict:
         return Verdict(correct=False, reason="no single number", details=details)
     # Nearly always a whole number; int arithmetic is much faster.
     expected = int(item.answer) if item.answer.removeprefix("-").isdecimal() else Fraction(item.answer)
-    near = 0 if isinstance(expected, int) else abs(expected) * TOLERANCE
-    if abs(answer.value - expected) <= near:
+    tolerance = 0 if isinstance(expected, int) else abs(expected) * TOLERANCE
+    if abs(answer.value - expected) <= tolerance:
         return Verdict(correct=True, reason="right", details=details)
-    mistake = _mistake(item.facts["expression"], answer.value, expected)
+    mistake = _name_mistake(item.facts["expression"], answer.value, expected)
     return Verdict(correct=False, reason=mistake, details=details)
 
 
-def _mistake(expression: str, given: Fraction | int, expected: Fraction | int) -> str:
-    if given == -expected:
+def _name_mistake(expression: str, value: Fraction | int, expected: Fraction | int) -> str:
+    if value == -expected:
         return "wrong sign"
-    off = given - expected
-    kind = slips(expression).get(given)  # a Fraction matches the equal int
-    return kind or ("off by one" if abs(off) == 1 else "other number" if off % 10 else "off by tens")
+    slip = slips(expression).get(value)  # a Fraction matches the equal int
+    if slip:
+        return slip
+    difference = value - expected
+    if abs(difference) == 1:
+        return "off by one"
+    return "other number" if difference % 10 else "off by tens"
 
 
 @lru_cache(maxsize=4096)
 def slips(expression: str) -> Mapping[Fraction | int, str]:
     """Map the values that typical slips produce to the slip's name; the most specific name wins."""
     tokens = _TOKEN.findall(expression)
-    flat = _flat(tokens)
+    flat = _drop_parentheses(tokens)
     values: dict[Fraction | int, str] = dict.fromkeys(steps(tokens), "stopped at an intermediate result")
     if "(" in tokens:
         values[value(flat)] = "ignored parentheses"
-    values[left_to_right(flat)] = "ignored precedence"
+    values[evaluate_from_left(flat)] = "ignored precedence"
     return values
 
 
-def _flat(tokens: Sequence[str]) -> list[str]:
-    return [each for each in tokens if each not in "()"]
+def _drop_parentheses(tokens: Sequence[str]) -> list[str]:
+    return [symbol for symbol in tokens if symbol not in "()"]
 
 
-def left_to_right(flat: Sequence[str]) -> int:
+def evaluate_from_left(flat: Sequence[str]) -> int:
     """Evaluate numbers and operators from left to right, ignoring precedence."""
     total = int(flat[0])
     for operator, number in zip(flat[1::2], flat[2::2], strict=True):
@@ -104,8 +112,10 @@ def left_to_right(flat: Sequence[str]) -> int:
 
 def value(tokens: Sequence[str]) -> int:
     """Evaluate an expression's tokens with the usual precedence."""
-    *_, last = [int(tokens[0]) if len(tokens) == 1 else 0, *steps(tokens)]
-    return last
+    result = int(tokens[0]) if len(tokens) == 1 else 0
+    for result in steps(tokens):  # noqa: B007 - the last one counts
+        pass
+    return result
 
 
 def steps(tokens: Sequence[str]) -> Iterator[int]:
@@ -115,21 +125,22 @@ def steps(tokens: Sequence[str]) -> Iterator[int]:
 
     def settle(rank: int) -> Iterator[int]:
         while waiting and waiting[-1] != "(" and _RANK[waiting[-1]] >= rank:
-            right, left = numbers.pop(), numbers.pop()
-            numbers.append(_OPERATIONS[waiting.pop()](left, right))
+            second, first = numbers.pop(), numbers.pop()
+            numbers.append(_OPERATIONS[waiting.pop()](first, second))
             yield numbers[-1]
 
-    for each in tokens:
-        if each == "(":
-            waiting.append(each)
-        elif each == ")":
+    # Operators wait until one of lower rank, or a closing parenthesis, follows.
+    for symbol in tokens:
+        if symbol == "(":
+            waiting.append(symbol)
+        elif symbol == ")":
             yield from settle(0)
             waiting.pop()
-        elif each in _RANK:
-            yield from settle(_RANK[each])
-            waiting.append(each)
+        elif symbol in _RANK:
+            yield from settle(_RANK[symbol])
+            waiting.append(symbol)
         else:
-            numbers.append(int(each))
+            numbers.append(int(symbol))
     yield from settle(0)
 
 
@@ -138,13 +149,13 @@ def reference(item: Item) -> str:
     return f"{MARKERS[item.language]}: {item.answer}"
 
 
-def near_misses(item: Item) -> Sequence[str]:
+def list_near_misses(item: Item) -> Sequence[str]:
     """Return replies with an almost right number, or with the expression instead of its value."""
     marker, right = MARKERS[item.language], int(item.answer)
     tokens = _TOKEN.findall(item.facts["expression"])
-    flat = _flat(tokens)
+    flat = _drop_parentheses(tokens)
     wrong = {
-        right + 1, right - 1, right + 10, right * 10, -right, left_to_right(flat), value(flat), *steps(tokens),
+        right + 1, right - 1, right + 10, right * 10, -right, evaluate_from_left(flat), value(flat), *steps(tokens),
         *map(int, flat[::2]),
     } - {right}  # fmt: skip
     return (
@@ -168,7 +179,7 @@ def near_misses(item: Item) -> Sequence[str]:
     seed_id="t06_mathematics",
     titles={"en": "Arithmetic", "ru": "Арифметика"},
     reference=reference,
-    near_misses=near_misses,
+    near_misses=list_near_misses,
     verifier_version=8,
 )
 def arithmetic(rng: Random, *, numbers: tuple[int, int], largest: int, limit: int, language: str) -> Item:
@@ -177,18 +188,20 @@ def arithmetic(rng: Random, *, numbers: tuple[int, int], largest: int, limit: in
         leaves = [rng.randint(2, largest) for _ in range(rng.randint(*numbers))]
         parts = [Expression(str(number), number, _NUMBER_RANK) for number in leaves]
         while len(parts) > 1:
-            at = rng.randrange(len(parts) - 1)
-            joined = join(parts[at], rng.choice("+-*"), parts[at + 1])
-            if abs(joined.value) > limit:
-                joined = join(parts[at], "-", parts[at + 1])
-            parts[at : at + 2] = [joined]
-        (whole,) = parts
-        if abs(whole.value) not in leaves:
+            index = rng.randrange(len(parts) - 1)
+            part = join_parts(parts[index], rng.choice("+-*"), parts[index + 1])
+            if abs(part.value) > limit:
+                part = join_parts(parts[index], "-", parts[index + 1])
+            parts[index : index + 2] = [part]
+        (expression,) = parts
+        if abs(expression.value) not in leaves:
             break
-    operators = "".join(symbol for symbol in whole.text if symbol in "+-*")
+    operators = "".join(symbol for symbol in expression.text if symbol in "+-*")
+    if "(" in expression.text:
+        operators += "()"
     return Item(
-        prompt=render("arithmetic/task", language, expression=whole.text),
-        answer=str(whole.value),
-        facts={"expression": whole.text},
-        template=f"{operators}{'()' if '(' in whole.text else ''}",
+        prompt=render("arithmetic/task", language, expression=expression.text),
+        answer=str(expression.value),
+        facts={"expression": expression.text},
+        template=operators,
     )

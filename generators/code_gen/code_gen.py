@@ -6,6 +6,7 @@ two example calls; the tests use others, chosen so that each of the template's n
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from random import Random
 from typing import Any, Literal
 
@@ -68,7 +69,7 @@ def functions() -> Mapping[str, tuple[FunctionTemplate, ...]]:
 @cache
 def by_name() -> Mapping[str, FunctionTemplate]:
     """Return the function templates of all levels."""
-    return {function.name: function for listed in functions().values() for function in listed}
+    return {function.name: function for function in chain.from_iterable(functions().values())}
 
 
 def _draw_tests(
@@ -83,41 +84,42 @@ def _draw_tests(
     return calls, [outcome(solve, call) for call in calls]
 
 
-def _caught(mutant: Callable[..., Any], calls: Sequence[Arguments], expected: Sequence[Any]) -> bool:
+def _is_caught(mutant: Callable[..., Any], calls: Sequence[Arguments], expected: Sequence[Any]) -> bool:
     for call, value in zip(calls, expected, strict=True):
-        found = outcome(mutant, call)
+        result = outcome(mutant, call)
         # `equal` alone would do; this is faster for the many calls where a mutant returns the expected value
-        if (found != value or type(found) is not type(value)) and not is_equal(value, found):
+        if (result != value or type(result) is not type(value)) and not is_equal(value, result):
             return True
     return False
 
 
 def _draw_examples(rng: Random, shape: Shape, constants: Constants, hidden: Sequence[Arguments]) -> list[Arguments]:
     """Return one or two calls that are not among the hidden ones."""
-    found: list[Arguments] = []
-    wanted = 1 + (rng.random() < 0.5)  # noqa: PLR2004 - a coin's toss
+    examples: list[Arguments] = []
+    count = 1 + (rng.random() < 0.5)  # noqa: PLR2004 - a coin's toss
     for _ in range(DRAWS):
         call = shape.example(rng, **constants)
-        if call not in hidden and call not in found:
-            found.append(call)
-        if len(found) == wanted:
+        if call not in hidden and call not in examples:
+            examples.append(call)
+        if len(examples) == count:
             break
-    return found
+    return examples
 
 
-def _lines(shape: Shape, code: str, name: str, calls: Sequence[Arguments], values: Sequence[Any]) -> list[str]:
+def _write_calls(
+    shape: Shape, code: str, name: str, calls: Sequence[Arguments], values: Sequence[Any]
+) -> list[str]:
     """Return `call -> result` for each call, in the programming language's syntax."""
-    pairs = zip(calls, values, strict=True)
-    if code != "kotlin":
-        return [
-            f"{name}({', '.join(map(format_literal, call))}) -> {format_literal(value)}" for call, value in pairs
-        ]
-    error, result = WORDS[code]["error"], shape.types[-1]
-    return [
-        f"{name}({', '.join(map(kotlin_literal, call, shape.types))}) -> "
-        f"{error if type(value) is ExpectedException else kotlin_literal(value, result)}"
-        for call, value in pairs
-    ]
+    lines = []
+    for call, value in zip(calls, values, strict=True):
+        if code != "kotlin":
+            arguments, result = map(format_literal, call), format_literal(value)
+        else:
+            arguments, result = map(kotlin_literal, call, shape.types), WORDS[code]["error"]
+            if type(value) is not ExpectedException:
+                result = kotlin_literal(value, shape.types[-1])
+        lines.append(f"{name}({', '.join(arguments)}) -> {result}")
+    return lines
 
 
 def program(item: Item, reply: str) -> Program | None:
@@ -126,7 +128,7 @@ def program(item: Item, reply: str) -> Program | None:
     source = FINDERS[facts["language"]](reply, facts["function"])
     if source is None:
         return None
-    calls = tuple(tuple(decode(value) for value in call) for call in facts["calls"])
+    calls = tuple(tuple(map(decode, call)) for call in facts["calls"])
     return Program(facts["language"], source, facts["function"], calls, tuple(facts["types"]))
 
 
@@ -139,68 +141,69 @@ def verify(item: Item, reply: str, outcomes: Sequence[Outcome] | None = None) ->
     """
     if outcomes is None:
         return Verdict(None, "no code in the reply")
-    for each in outcomes:
-        if each.kind == "unavailable":
-            return Verdict(None, each.message or "no runner for the language", {"status": "not_applicable"})
-    facts = item.facts
-    expected = [decode(value) for value in facts["expected"]]
+    for call_outcome in outcomes:
+        if call_outcome.kind == "unavailable":
+            return Verdict(None, call_outcome.message or "no runner for the language", {"status": "not_applicable"})
+    expected = [*map(decode, item.facts["expected"])]
     if len(outcomes) != len(expected):
-        return Verdict(
-            correct=False, reason="no outcome", details={"expected": len(expected), "got": len(outcomes)}
-        )
-    reasons = [_wrong(value, found) for value, found in zip(expected, outcomes, strict=True)]
-    failed = [reason for reason in reasons if reason]
-    details: dict[str, Any] = {"tests": len(reasons), "passed": len(reasons) - len(failed)}
-    if not failed:
+        details = {"expected": len(expected), "got": len(outcomes)}
+        return Verdict(correct=False, reason="no outcome", details=details)
+    reasons = [*map(_name_mistake, expected, outcomes)]
+    mistakes = [*filter(None, reasons)]
+    details: dict[str, Any] = {"tests": len(reasons), "passed": len(reasons) - len(mistakes)}
+    if not mistakes:
         return Verdict(correct=True, reason="all tests pass", details=details)
-    details["calls"] = [
-        {
-            "args": format_value(decode({"tuple": call})),
-            "expected": format_value(value),
-            "got": describe(found),
-            "correct": not reason,
-        }
-        for call, value, found, reason in zip(facts["calls"], expected, outcomes, reasons, strict=True)
-    ]
-    return Verdict(correct=False, reason=failed[0], details=details)
+    # What people see of each call.
+    calls = []
+    for call, value, call_outcome, reason in zip(item.facts["calls"], expected, outcomes, reasons, strict=True):
+        arguments = format_value(decode({"tuple": call}))
+        result = describe(call_outcome)
+        calls.append({"args": arguments, "expected": format_value(value), "got": result, "correct": not reason})
+    return Verdict(correct=False, reason=mistakes[0], details={**details, "calls": calls})
 
 
-def _wrong(expected: Any, found: Outcome) -> str:
+def _name_mistake(expected: Any, result: Outcome) -> str:
     """Return an outcome's class of mistake; empty if it is right."""
-    if found.kind == "exception":
+    if result.kind == "exception":
         if isinstance(expected, ExpectedException):
             accepted = {expected.error, _KOTLIN_CLASSES.get(expected.error)}
-            if not accepted.isdisjoint(found.classes):
+            if not accepted.isdisjoint(result.classes):
                 return ""
-        return f"exception {read_simple_name(found.error)}"
-    if found.kind != "value":
-        return "syntax error" if found.kind == "syntax" else found.kind
+        return f"exception {read_simple_name(result.error)}"
+    if result.kind != "value":
+        return "syntax error" if result.kind == "syntax" else result.kind
     if isinstance(expected, ExpectedException):
         return f"no {expected.error} raised"
-    wrong = "wrong value" if has_same_type(expected, found.value) else "wrong type"
-    return "" if is_equal(expected, found.value) else wrong
+    if is_equal(expected, result.value):
+        return ""
+    return "wrong value" if has_same_type(expected, result.value) else "wrong type"
 
 
 def reference(item: Item) -> str:
     """Return a reply with the reference solution in the item's programming language."""
-    code, name, constants = (item.facts[key] for key in ("language", "function", "constants"))
-    return _fence(code, _shape_of(item).sources(code, name, constants)[0])
+    code, name, constants = _read_facts(item)
+    return _fence(code, _find_shape(item).sources(code, name, constants)[0])
 
 
-def near_misses(item: Item) -> list[str]:
+def _read_facts(item: Item) -> tuple[str, str, Constants]:
+    """Return an item's programming language, the function's name and the drawn constants."""
+    return item.facts["language"], item.facts["function"], item.facts["constants"]
+
+
+def list_near_misses(item: Item) -> list[str]:
     """Return replies with the template's mutants, and with the right function under a wrong name.
 
     Mutants exist only in Python; a Kotlin item gets the reference with a corrupted result instead.
     """
-    code, name, constants = (item.facts[key] for key in ("language", "function", "constants"))
-    shape = _shape_of(item)
-    renamed = shape.sources(code, f"{name}2", constants)[0]
+    code, name, constants = _read_facts(item)
+    shape = _find_shape(item)
+    misnamed = shape.sources(code, f"{name}2", constants)[0]
     if code == "kotlin":
-        return [_fence(code, renamed), _fence(code, _spoilt(shape, name, constants))]
-    return [_fence(code, source) for source in (*shape.sources(code, name, constants)[1:], renamed)]
+        return [_fence(code, misnamed), _fence(code, _corrupt(shape, name, constants))]
+    return [_fence(code, source) for source in (*shape.sources(code, name, constants)[1:], misnamed)]
 
 
-def _shape_of(item: Item) -> Shape:
+def _find_shape(item: Item) -> Shape:
     form: int = item.facts["form"]
     return shapes(by_name()[item.template])[form]
 
@@ -209,17 +212,17 @@ def _fence(code: str, source: str) -> str:
     return f"```{code}\n{source}\n```"
 
 
-def _spoilt(shape: Shape, name: str, constants: Constants) -> str:
+def _corrupt(shape: Shape, name: str, constants: Constants) -> str:
     """Return a Kotlin program whose function calls the reference and changes its result."""
     change = {
         "int": "right + 1", "float": "right * 1.01 + 0.01", "str": 'right + "x"', "bool": "!right",
         "int | None": "right?.plus(1) ?: 0", "list": "right + right", "set": "right + 1000003",
         "dict": "right.filterKeys { false }", "tuple": "Pair(right.first + 1, right.second)",
     }  # fmt: skip
-    spoilt = change.get(shape.types[-1]) or change[shape.types[-1].partition("[")[0]]
+    changed = change.get(shape.types[-1]) or change[shape.types[-1].partition("[")[0]]
     return (
         f"{shape.sources('kotlin', f'{name}Right', constants)[0]}\n\n{shape.signature('kotlin', name)} {{\n"
-        f"    val right = {name}Right({', '.join(shape.parameters)})\n    return {spoilt}\n}}"
+        f"    val right = {name}Right({', '.join(shape.parameters)})\n    return {changed}\n}}"
     )
 
 
@@ -232,7 +235,7 @@ def _spoilt(shape: Shape, name: str, constants: Constants) -> str:
     options=Options,
     program=program,
     reference=reference,
-    near_misses=near_misses,
+    near_misses=list_near_misses,
     verifier_version=4,
 )
 def code_gen(rng: Random, *, level: str, language: str, languages: Sequence[str]) -> Item:
@@ -246,17 +249,19 @@ def code_gen(rng: Random, *, level: str, language: str, languages: Sequence[str]
     code = languages[0] if len(languages) == 1 else pick(rng, languages)
     if code == "kotlin":
         name = camel(name)
+    # Tests that let a mutant pass would let a wrong reply pass.
     solve, *mutants = shape.make(**constants)
     for _ in range(DRAWS):
         calls, expected = _draw_tests(rng, shape, constants, solve)
-        if len(calls) >= LEAST and all(_caught(mutant, calls, expected) for mutant in mutants):
+        if len(calls) >= LEAST and all(_is_caught(mutant, calls, expected) for mutant in mutants):
             break
     else:
         raise RuntimeError(f"function template {function.name}: {DRAWS} draws with {constants} left a mutant alive")
     examples = _draw_examples(rng, shape, constants, calls)
+    # The prompt shows the examples, the answer the tests.
     values = [*expected, *[outcome(solve, call) for call in examples]]
-    lines = _lines(shape, code, name, [*calls, *examples], values)
-    slots = {key: ", ".join(map(str, v)) if type(v) is list else v for key, v in constants.items()}
+    lines = _write_calls(shape, code, name, [*calls, *examples], values)
+    slots = {key: _write_constant(value) for key, value in constants.items()}
     slots["function"], slots["examples"] = name, "\n".join([f"- `{line}`" for line in lines[len(calls) :]])
     return Item(
         prompt=skeleton(function, form, language, code) % slots,
@@ -265,10 +270,15 @@ def code_gen(rng: Random, *, level: str, language: str, languages: Sequence[str]
             "language": code,
             "function": name,
             "types": shape.types,
-            "calls": [[encode(value) for value in call] for call in calls],
-            "expected": [encode(value) for value in expected],
+            "calls": [[*map(encode, call)] for call in calls],
+            "expected": [*map(encode, expected)],
             "form": form,
             "constants": constants,
         },
         template=function.name,
     )
+
+
+def _write_constant(value: Any) -> Any:
+    """Return a constant as a prompt has it: a list without brackets."""
+    return ", ".join(map(str, value)) if type(value) is list else value

@@ -1,6 +1,7 @@
 """Draw constants and arguments for the levels' files; faster than Random.randint and choice."""
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from random import Random
 from typing import TypeVar
 
@@ -13,9 +14,8 @@ WORDS, SEPARATORS = _TABLES["words"], _TABLES["separators"]
 OPENINGS, CLOSINGS = _TABLES["openings"], _TABLES["closings"]
 COSTS = tuple(
     (insert, delete, replace)
-    for insert in range(2, 7)
-    for delete in range(2, 7)
-    for replace in range(2, 9)
+    for insert, delete, replace in product(range(2, 7), range(2, 7), range(2, 9))
+    # All three differ from an edit distance without costs.
     if insert != delete and replace < insert + delete
 )
 """Of inserting, deleting and replacing a letter."""
@@ -40,12 +40,12 @@ def integers(rng: Random, count: int, low: int, high: int) -> list[int]:
 
 def distinct(rng: Random, count: int, low: int, high: int) -> list[int]:
     """Return `count` distinct integers from low to high, in random order."""
-    found: list[int] = []
-    while len(found) < count:
+    numbers: list[int] = []
+    while len(numbers) < count:
         number = between(rng, low, high)
-        if number not in found:
-            found.append(number)
-    return found
+        if number not in numbers:
+            numbers.append(number)
+    return numbers
 
 
 def word(rng: Random) -> str:
@@ -73,7 +73,7 @@ def counts(rng: Random, key: str, least: int) -> dict[str, int]:
     return {key: between(rng, 1, least), word(rng): between(rng, 1, 2 * least)}
 
 
-def near(rng: Random, limit: int, count: int) -> list[int]:
+def integers_near(rng: Random, limit: int, count: int) -> list[int]:
     """Return integers around a limit, including the limit."""
     numbers = [limit, *integers(rng, count - 1, limit - 9, limit + 9)]
     rng.shuffle(numbers)
@@ -88,11 +88,12 @@ def ends(rng: Random, limit: int) -> list[tuple[list[int]]]:
 
 def letter_set(rng: Random) -> str:
     """Return four distinct letters, enough for a custom rule."""
-    found = ""
-    while len(found) < 4:  # noqa: PLR2004 - as above
+    chosen = ""
+    while len(chosen) < 4:  # noqa: PLR2004 - as above
         letter = pick(rng, LETTERS)
-        found += letter if letter not in found else ""
-    return found
+        if letter not in chosen:
+            chosen += letter
+    return chosen
 
 
 def entries(rng: Random, sep: str, link: str, count: int) -> str:
@@ -109,8 +110,8 @@ def cases(rng: Random, length: int) -> str:
 def misspelt(rng: Random) -> tuple[str, str]:
     """Return a word, and a copy with one letter left out, changed or added."""
     text = word(rng)
-    place = between(rng, 0, len(text) - 2)
-    return text, pick(rng, (text[:place] + text[place + 1 :], text[:place] + "q" + text[place + 1 :], text + "s"))
+    index = between(rng, 0, len(text) - 2)
+    return text, pick(rng, (text[:index] + text[index + 1 :], text[:index] + "q" + text[index + 1 :], text + "s"))
 
 
 def brackets(rng: Random) -> dict[str, str]:
@@ -120,14 +121,16 @@ def brackets(rng: Random) -> dict[str, str]:
     return {"ONE": first, "TWO": pick(rng, [pair for pair in kinds if pair != first])}
 
 
-def bracketed(rng: Random, one: str, two: str) -> str:
+def draw_bracketed(rng: Random, first: str, second: str) -> str:
     """Return letters in two kinds of brackets, balanced or not."""
+    outer, inner = first, second
     if rng.random() >= 0.5:  # noqa: PLR2004 - a coin's toss
-        one, two = two, one
+        outer, inner = second, first
     a, b = letters(rng, 1), letters(rng, 2)
     shapes = (
-        f"{one[0]}{a}{two[0]}{b}{two[1]}{one[1]}", f"{one[0]}{a}{one[1]}{b}{two[0]}", f"{a}{one[1]}{b}{one[0]}",
-        f"{two[0]}{two[0]}{a}{two[1]}{b}{two[1]}", f"{one[0]}{two[0]}{a}{one[1]}{two[1]}{b}",
+        f"{outer[0]}{a}{inner[0]}{b}{inner[1]}{outer[1]}", f"{outer[0]}{a}{outer[1]}{b}{inner[0]}",
+        f"{a}{outer[1]}{b}{outer[0]}", f"{inner[0]}{inner[0]}{a}{inner[1]}{b}{inner[1]}",
+        f"{outer[0]}{inner[0]}{a}{outer[1]}{inner[1]}{b}",
     )  # fmt: skip
     return pick(rng, shapes)
 
@@ -145,13 +148,13 @@ def table(rng: Random, rows: int, columns: int) -> list[list[int]]:
 
 def intervals(rng: Random, gap: int) -> list[tuple[int, int]]:
     """Return intervals about a gap apart, in random order."""
-    found, at = [], between(rng, 0, 9)
+    drawn, start = [], between(rng, 0, 9)
     for _ in range(between(rng, 3, 4)):
-        end = at + between(rng, 1, 6)
-        found.append((at, end))
-        at = end + gap + between(rng, -2, 2)
-    rng.shuffle(found)
-    return found
+        end = start + between(rng, 1, 6)
+        drawn.append((start, end))
+        start = end + gap + between(rng, -2, 2)
+    rng.shuffle(drawn)
+    return drawn
 
 
 def text(rng: Random) -> str:

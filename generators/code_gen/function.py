@@ -10,7 +10,8 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,9 @@ from basic_control.prompts import template
 Constants = dict[str, Any]
 Arguments = tuple[Any, ...]
 
+# The name of a constant: "LIMIT"
 _CONSTANT = pattern(r"\b[A-Z][A-Z0-9]*\b")
+# A slot of a rendered template, between two control characters
 _SLOT = pattern("\x02([A-Za-z0-9]+)\x03")
 WORDS: Mapping[str, Mapping[str, str]] = {
     "python": {"title": "Python", "null": "None", "error": "ValueError", "yes": "True", "no": "False"},
@@ -60,7 +63,8 @@ class FunctionTemplate:
 def read_functions(file: str) -> tuple[FunctionTemplate, ...]:
     """Return the function templates of a file beside this module."""
     text = Path(__file__).with_name(file).read_text(encoding="utf-8")
-    return tuple(FunctionTemplate(name, **one) for name, one in yaml.load(text, yaml.CSafeLoader).items())
+    by_name = yaml.load(text, yaml.CSafeLoader)
+    return tuple(FunctionTemplate(name, **fields) for name, fields in by_name.items())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,65 +88,71 @@ class Shape:
 
     def signature(self, language: str, name: str) -> str:
         """Return the signature in the programming language's syntax."""
-        kotlin = language == "kotlin"
-        *types, result = map(kotlin_type, self.types) if kotlin else self.types
-        listed = ", ".join(f"{label}: {kind}" for label, kind in zip(self.parameters, types, strict=True))
-        return f"fun {name}({listed}): {result}" if kotlin else f"def {name}({listed}) -> {result}"
+        if language == "kotlin":
+            *types, result = map(kotlin_type, self.types)
+            return f"fun {name}({', '.join(map('{}: {}'.format, self.parameters, types))}): {result}"
+        *types, result = self.types
+        return f"def {name}({', '.join(map('{}: {}'.format, self.parameters, types))}) -> {result}"
 
     def sources(self, language: str, name: str, constants: Constants) -> list[str]:
         """Return the reference solution in a programming language and, in Python, its mutants."""
+        sources: Sequence[str] = self.python
+        values = {key: format_literal(value) for key, value in constants.items()}
         if language == "kotlin":
-            notation = {key: "list[int]" if type(v) is list else type(v).__name__ for key, v in constants.items()}
-            values = {key: kotlin_literal(value, notation[key]) for key, value in constants.items()}
-            sources: Sequence[str] = (f"{self.signature(language, name)} {self.kotlin}",)
-        else:
-            values, sources = {key: format_literal(value) for key, value in constants.items()}, self.python
+            sources = (f"{self.signature(language, name)} {self.kotlin}",)
+            values = {key: kotlin_literal(value, _write_type(value)) for key, value in constants.items()}
         values["NAME"] = name
-        return [_CONSTANT.sub(lambda found: values.get(found[0], found[0]), source) for source in sources]
+        return [_CONSTANT.sub(lambda match: values.get(match[0], match[0]), source) for source in sources]
 
 
 @cache
 def shapes(function: FunctionTemplate) -> tuple[Shape, ...]:
     """Return one shape for each of a function's forms."""
-    return tuple(_shape(function, form) for form in function.forms)
+    return tuple(_build_shape(function, form) for form in function.forms)
 
 
-def _shape(function: FunctionTemplate, form: Mapping[str, str]) -> Shape:
-    def formed(text: str) -> str:
+def _write_type(constant: Any) -> str:
+    """Return a constant's type in Python notation; all lists are of whole numbers."""
+    return "list[int]" if type(constant) is list else type(constant).__name__
+
+
+def _build_shape(function: FunctionTemplate, form: Mapping[str, str]) -> Shape:
+    def fill(text: str) -> str:
         for key, value in form.items():
             text = text.replace(f"«{key}»", value)
         return text
 
-    python = formed(function.python.strip())
+    python = fill(function.python.strip())
     sources = [python]
-    for old, new in ((formed(old), formed(new)) for old, new in function.mutants):
+    for old, new in map(partial(map, fill), function.mutants):
         if python.count(old) != 1 or old == new:
             raise ValueError(f"function template {function.name}: {old!r} must stand once, and be changed")
         sources.append(python.replace(old, new))
     definition = ast.parse(python).body[0]
     if not isinstance(definition, ast.FunctionDef) or definition.returns is None:
         raise TypeError(f"function template {function.name}: expected one typed function")
-    typed = [(each.arg, each.annotation) for each in definition.args.args if each.annotation]
+    parameters = [parameter for parameter in definition.args.args if parameter.annotation]
+    annotations = [*filter(None, map(attrgetter("annotation"), parameters)), definition.returns]
     # Python 3.11 unparses `tuple[int, int]` without parentheses, other versions with them
-    types = [re.sub("[()]", "", ast.unparse(one)) for one in (*(one for _, one in typed), definition.returns)]
+    types = [re.sub("[()]", "", ast.unparse(annotation)) for annotation in annotations]
     return Shape(
         form=form,
-        names=tuple(map(formed, function.names)),
+        names=tuple(map(fill, function.names)),
         python=tuple(sources),
-        kotlin=formed(function.kotlin.strip()),
-        parameters=tuple(label for label, _ in typed),
+        kotlin=fill(function.kotlin.strip()),
+        parameters=tuple(map(attrgetter("arg"), parameters)),
         types=tuple(types),
-        **_compiled(function, sources),
+        **_compile(function, sources),
     )
 
 
-def _constants(python: str) -> list[str]:
-    return [name for name in dict.fromkeys(_CONSTANT.findall(python)) if name != "NAME"]
+def _find_constants(python: str) -> list[str]:
+    return [*filter("NAME".__ne__, dict.fromkeys(_CONSTANT.findall(python)))]
 
 
-def _compiled(function: FunctionTemplate, sources: Sequence[str]) -> dict[str, Any]:
+def _compile(function: FunctionTemplate, sources: Sequence[str]) -> dict[str, Any]:
     """Compile the draws, and our own sources into one function of the constants that returns them all."""
-    names = ", ".join(_constants(sources[0]))
+    names = ", ".join(_find_constants(sources[0]))
     edges = function.edges if isinstance(function.edges, str) else f"[({',), ('.join(function.edges)},)]"
     lines = [
         f"def constants(rng): return {function.constants}",
@@ -150,12 +160,14 @@ def _compiled(function: FunctionTemplate, sources: Sequence[str]) -> dict[str, A
         f"def example(rng, {names}): return ({function.example},)",
         f"def make({names}):",
     ]
+    solutions = ""
     for number, source in enumerate(sources):
         lines.append(textwrap.indent(re.sub(r"\bNAME\b", f"solve{number}", source), " "))
-    lines.append(f" return {''.join(f'solve{number}, ' for number in range(len(sources)))}")
-    made: dict[str, Any] = {}
-    exec("\n".join(lines), {**vars(draws)}, made)  # noqa: S102 - of this package, so that prompt, solution and tests have one source
-    return made
+        solutions += f"solve{number}, "
+    lines.append(f" return {solutions}")
+    namespace: dict[str, Any] = {}
+    exec("\n".join(lines), {**vars(draws)}, namespace)  # noqa: S102 - of this package, so that prompt, solution and tests have one source
+    return namespace
 
 
 def outcome(solve: Callable[..., Any], arguments: Arguments) -> Any:
@@ -174,7 +186,7 @@ def skeleton(shape_function: FunctionTemplate, form: int, language: str, code: s
     drawn.
     """
     shape = shapes(shape_function)[form]
-    slots = {key: f"\x02{key}\x03" for key in _constants(shape.python[0])}
+    slots = {key: f"\x02{key}\x03" for key in _find_constants(shape.python[0])}
     words = WORDS[code]
     task = template(f"code_gen/{shape_function.name}", language).render(**words, **shape.form, **slots)
     prompt = template("code_gen/frame", language).render(
@@ -189,5 +201,5 @@ def skeleton(shape_function: FunctionTemplate, form: int, language: str, code: s
 
 def camel(name: str) -> str:
     """Return a snake_case name in Kotlin's camelCase."""
-    first, *rest = name.split("_")
-    return first + "".join(part.title() for part in rest)
+    first, *parts = name.split("_")
+    return first + "".join(map(str.title, parts))

@@ -1,6 +1,7 @@
 """Values of calls and results: tagged JSON for facts, and Kotlin literals for prompts."""
 
 from collections.abc import Mapping
+from itertools import repeat
 from typing import Any
 
 from basic_control.data.values import ExpectedException
@@ -14,13 +15,14 @@ def encode(value: Any) -> Any:
     if kind in _PLAIN:
         return value
     if kind is list:
-        return [encode(item) for item in value]
+        return [*map(encode, value)]
     if kind is tuple:
-        return {"tuple": [encode(item) for item in value]}
+        return {"tuple": [*map(encode, value)]}
+    # A set's order is not that of its hashes, which differ from process to process.
     if kind is set:
-        return {"set": [encode(item) for item in sorted(value)]}
+        return {"set": [*map(encode, sorted(value))]}
     if kind is dict:
-        return {"dict": [[encode(key), encode(item)] for key, item in value.items()]}
+        return {"dict": [[*map(encode, pair)] for pair in value.items()]}
     if kind is ExpectedException:
         return {"raises": value.error}
     raise TypeError(f"a value of type {kind.__name__} cannot stand in facts")
@@ -29,16 +31,16 @@ def encode(value: Any) -> Any:
 def decode(value: Any) -> Any:
     """Return the value that `encode` encoded."""
     if isinstance(value, list):
-        return [decode(item) for item in value]
+        return [*map(decode, value)]
     if not isinstance(value, Mapping):
         return value
     ((tag, inner),) = value.items()
     if tag == "tuple":
-        return tuple(decode(item) for item in inner)
+        return tuple(map(decode, inner))
     if tag == "set":
-        return {decode(item) for item in inner}
+        return {*map(decode, inner)}
     if tag == "dict":
-        return {decode(key): decode(item) for key, item in inner}
+        return {decode(key): decode(entry) for key, entry in inner}
     if tag == "raises":
         return ExpectedException(inner)
     raise ValueError(f"unknown tag {tag!r} in facts; expected tuple, set, dict or raises")
@@ -52,42 +54,46 @@ def kotlin_literal(value: Any, notation: str) -> str:
         return _KOTLIN_WORDS.get(repr(value), repr(value))
     head, inner = split_type(notation)
     if isinstance(value, tuple):
-        parts = ", ".join(map(kotlin_literal, value, inner))
-        return f"{'Pair' if len(value) == PAIR else 'Triple'}({parts})"
+        return f"{_TUPLES[len(value)]}({', '.join(map(kotlin_literal, value, inner))})"
     if not value:
-        return f"empty{'Map' if head == 'dict' else head.title()}<{', '.join(map(kotlin_type, inner))}>()"
+        return f"empty{_KOTLIN_COLLECTIONS[head]}<{', '.join(map(kotlin_type, inner))}>()"
     if isinstance(value, dict):
-        pairs = [f"{kotlin_literal(k, inner[0])} to {kotlin_literal(v, inner[1])}" for k, v in value.items()]
+        pairs = [" to ".join(map(kotlin_literal, pair, inner)) for pair in value.items()]
         return f"mapOf({', '.join(pairs)})"
-    items = sorted(value) if isinstance(value, set) else value
-    return f"{head}Of({', '.join([kotlin_literal(item, inner[0]) for item in items])})"
+    entries = sorted(value) if isinstance(value, set) else value
+    return f"{head}Of({', '.join(map(kotlin_literal, entries, repeat(inner[0])))})"
 
 
-PAIR = 2
+_TUPLES = {2: "Pair", 3: "Triple"}
 _KOTLIN_ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "$": "\\$", "\n": "\\n", "\t": "\\t"})
 _KOTLIN_WORDS = {"None": "null", "True": "true", "False": "false"}
+_KOTLIN_COLLECTIONS = {"list": "List", "set": "Set", "dict": "Map"}
 _KOTLIN = {"int": "Int", "float": "Double", "str": "String", "bool": "Boolean"}
 
 
 def split_type(notation: str) -> tuple[str, list[str]]:
     """Split `dict[str, list[int]]` into `dict` and [`str`, `list[int]`]; `| None` is left out."""
     notation = notation.removesuffix(" | None")
-    head, _, rest = notation.partition("[")
+    head, _, inner = notation.partition("[")
+    if not inner:
+        return head, []
     parts, depth, start = [], 0, 0
-    rest = rest.removesuffix("]")
-    for place, character in enumerate(rest):
+    inner = inner.removesuffix("]")
+    # Commas inside brackets belong to a part.
+    for index, character in enumerate(inner):
         depth += (character == "[") - (character == "]")
         if character == "," and not depth:
-            parts.append(rest[start:place].strip())
-            start = place + 1
-    return head, [*parts, rest[start:].strip()] if rest else []
+            parts.append(inner[start:index].strip())
+            start = index + 1
+    return head, [*parts, inner[start:].strip()]
 
 
 def kotlin_type(notation: str) -> str:
     """Return the Kotlin type for one in Python notation (`list[int] | None` → `List<Int>?`)."""
     head, inner = split_type(notation)
-    optional = "?" if notation.endswith(" | None") else ""
     if head in _KOTLIN:
-        return _KOTLIN[head] + optional
-    names = {"list": "List", "set": "Set", "dict": "Map", "tuple": "Pair" if len(inner) == PAIR else "Triple"}
-    return f"{names[head]}<{', '.join(map(kotlin_type, inner))}>{optional}"
+        kind = _KOTLIN[head]
+    else:
+        name = _KOTLIN_COLLECTIONS.get(head) or _TUPLES[len(inner)]
+        kind = f"{name}<{', '.join(map(kotlin_type, inner))}>"
+    return f"{kind}?" if notation.endswith(" | None") else kind

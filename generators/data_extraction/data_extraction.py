@@ -248,7 +248,7 @@ def reference(item: Item) -> str:
     return f"```json\n{item.answer}\n```"
 
 
-def near_misses(item: Item) -> list[str]:
+def list_near_misses(item: Item) -> list[str]:
     """Return replies with one entity missing, changed, invented or misplaced, and echoes of the source."""
     sets: dict[str, list[str]] = {kind: list(item.facts[kind]) for kind in KINDS}
     kind = next(kind for kind in KINDS if sets[kind])
@@ -286,7 +286,7 @@ LEVELS = {
     seed_id="t04_data_extraction",
     titles={"en": "Extraction", "ru": "Извлечение"},
     reference=reference,
-    near_misses=near_misses,
+    near_misses=list_near_misses,
     verifier_version=5,
 )
 def data_extraction(

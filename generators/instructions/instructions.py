@@ -22,34 +22,41 @@ BASIC = ("reverse", "count_vowels", "wrap", "upper")
 WIDER = (*BASIC, "remove_digits", "swap_ends", "hyphens")
 ALL = (*WIDER, "double_vowels", "reverse_words", "swap_case")
 LEVELS = {
-    "easy": {"commands": (2, 4), "pool": BASIC, "code": False, "place": False},
-    "medium": {"commands": (3, 4), "pool": WIDER, "code": True, "place": False},
-    "hard": {"commands": (4, 6), "pool": ALL, "code": True, "place": True},
+    "easy": {"commands": (2, 4), "pool": BASIC, "code": False, "with_place": False},
+    "medium": {"commands": (3, 4), "pool": WIDER, "code": True, "with_place": False},
+    "hard": {"commands": (4, 6), "pool": ALL, "code": True, "with_place": True},
 }
 _CODE_LETTERS = {"en": "BCDFGHKLMNPRTVXZ", "ru": "БВГДЖЗКЛМНПРСТФЦ"}
 VOWELS: Mapping[str, str] = {"en": "aeiou", "ru": "аеёиоуыэюя"}
 
+# A digit, which `remove_digits` removes: "7"
 _DIGIT = pattern(r"[0-9]")
+# What commands add, remove or double: "-", "7", "a"
 _LOOSE = {language: re.compile(rf"[-0-9\s{vowels}]+") for language, vowels in VOWELS.items()}
+# The same where no vowel is doubled: "-", "7"
 _LOOSE_NUMBERS = pattern(r"[-0-9\s]+")
-_DOUBLED = {
-    language: {ord(letter): letter * 2 for letter in vowels + vowels.upper()} for language, vowels in VOWELS.items()
-}
+_DOUBLED: dict[str, dict[int, str]] = {}
+for _language, _vowels in VOWELS.items():
+    _DOUBLED[_language] = {ord(letter): letter * 2 for letter in _vowels + _vowels.upper()}
 _TABLES: Mapping[str, str] = read_beside(__file__)
 _WORDS, _NOUNS = _TABLES["words"].replace(" ", "|"), _TABLES["nouns"].replace(" ", "|")
 _INNER = r"(?P<inner>.+)"
-# Result: … | **Final text:** … | ### Результат, and the text on the next line
+# A label: Result: … | **Final text:** … | ### Результат, and the text on the next line
 _LABEL = (
     rf"[#>*_ ]{{0,6}}(?={_WORDS})(?=[^:：\n]{{0,80}}(?<![^\W_])(?:{_NOUNS})(?![^\W_]))"
     rf"(?:{_WORDS})(?: (?:{_WORDS})){{0,3}}[*_]{{0,3}} ?(?:[:：][*_]{{0,3}}|[—–=]|(?=\n)){_INNER}"
 )
 _WRAPPINGS = tuple(
-    pattern(each, re.DOTALL | re.IGNORECASE)
-    for each in (
+    pattern(wrapping, re.DOTALL | re.IGNORECASE)
+    for wrapping in (
         _LABEL,
+        # A code fence, as in ```text\nA red cat.\n```
         rf"(?P<fence>```|~~~)(?:[a-z]{{0,12}}\n)?{_INNER}(?P=fence)",
+        # Marks of quotation, as in «A red cat.»
         rf"(?=\".*\"$|'.*'$|«.*»$|“.*”$|„.*[“”]$|‘.*’$).{_INNER}.",
+        # Marks of emphasis, as in **A red cat.**
         rf"(?P<bold>\*\*\*|\*\*|\*|___|__|_){_INNER}(?P=bold)",
+        # Marks of code in a line, as in `A red cat.`
         rf"`(?!`){_INNER}`",
     )
 )
@@ -80,38 +87,39 @@ def words(language: str) -> SentenceWords:
     """Join adjectives and nouns, and make verbs agree."""
     part = parts(language)
     did = part["did"]
+    # Russian adjectives and verbs agree in gender.
     if language == "ru":
-        near, women = "возле", [f"{verb}а" for verb in did]
+        near, for_whom, women = "возле", "для", [f"{verb}а" for verb in did]
         who = [(f"{mood}ый {man}".capitalize(), did) for mood, man in product(part["mood"], part["who_m"])]
-        who += [(f"{mood}ая {one}".capitalize(), women) for mood, one in product(part["mood"], part["who_f"])]
+        who += [(f"{mood}ая {woman}".capitalize(), women) for mood, woman in product(part["mood"], part["who_f"])]
         what = [f"{look}ый {thing}" for look, thing in product(part["look"], part["what_m"])]
         what += [f"{look}ую {thing}" for look, thing in product(part["look"], part["what_f"])]
     else:
-        near = "near the"
+        near, for_whom = "near the", "for"
         who = [(f"The {mood} {person}", did) for mood, person in product(part["mood"], part["who"])]
         what = [f"the {look} {thing}" for look, thing in product(part["look"], part["what"])]
-    for_whom = "для" if language == "ru" else "for"
-    where, mark = [f"{near} {one}" for one in part["where"]], [f"{for_whom} {one}" for one in part["mark"]]
+    where = [*map(f"{near} ".__add__, part["where"])]
+    mark = [*map(f"{for_whom} ".__add__, part["mark"])]
     return SentenceWords(who, what, where, mark)
 
 
-def sentence(rng: Random, language: str, *, code: bool, place: bool, drawn: str = "") -> str:
+def sentence(rng: Random, language: str, *, code: bool, with_place: bool, drawn: str = "") -> str:
     """Draw a sentence; digits only occur in a code such as K27, never as a separate word.
 
     `drawn`: the language whose lists the words are drawn from; this one's are taken at about the same positions.
     """
-    known, there = words(language), words(drawn or language)
+    lists, drawn_lists = words(language), words(drawn or language)
 
-    def one(of: Sequence[Word], own: Sequence[Word]) -> Word:
-        return own[rng.randrange(len(of)) * len(own) // len(of)]
+    def draw_word(drawn_list: Sequence[Word], word_list: Sequence[Word]) -> Word:
+        return word_list[rng.randrange(len(drawn_list)) * len(word_list) // len(drawn_list)]
 
-    who, verbs = one(there.who, known.who)
-    parts = [who, one(there.who[0][1], verbs), one(there.what, known.what)]
+    who, verbs = draw_word(drawn_lists.who, lists.who)
+    parts = [who, draw_word(drawn_lists.who[0][1], verbs), draw_word(drawn_lists.what, lists.what)]
     if code:
         letters = _CODE_LETTERS[language]
-        parts += [one(there.mark, known.mark), f"{rng.choice(letters)}{rng.randint(10, 99)}"]
-    if place:
-        parts.append(one(there.where, known.where))
+        parts += [draw_word(drawn_lists.mark, lists.mark), f"{rng.choice(letters)}{rng.randint(10, 99)}"]
+    if with_place:
+        parts.append(draw_word(drawn_lists.where, lists.where))
     return f"{' '.join(parts)}."
 
 
@@ -156,7 +164,7 @@ def _wordings(language: str) -> Mapping[str, str]:
     return dict(line.split(": ", 1) for line in lines)
 
 
-def _tells(text: str, commands: Sequence[str], language: str) -> bool:
+def _has_effect(text: str, commands: Sequence[str], language: str) -> bool:
     """Return whether every command changes its text and none undoes an earlier one."""
     if "count_vowels" in commands and "remove_digits" in commands[commands.index("count_vowels") :]:
         return False
@@ -176,12 +184,13 @@ def normalise(text: str) -> str:
     return " ".join(text.split())
 
 
-def unwrapped(text: str, wrappings: Sequence[re.Pattern[str]] = _WRAPPINGS) -> Iterator[str]:
+def unwrap(text: str, wrappings: Sequence[re.Pattern[str]] = _WRAPPINGS) -> Iterator[str]:
     """Yield a text, normalised, and the remainder as wrappings are removed, at most one of each kind."""
     yield normalise(text)
-    for wrapping in wrappings:
-        if found := wrapping.fullmatch(text):
-            yield from unwrapped(found["inner"].strip(), [each for each in wrappings if each is not wrapping])
+    for index, wrapping in enumerate(wrappings):
+        match = wrapping.fullmatch(text)
+        if match:
+            yield from unwrap(match["inner"].strip(), (*wrappings[:index], *wrappings[index + 1 :]))
 
 
 def verify(item: Item, reply: str) -> Verdict:
@@ -191,76 +200,80 @@ def verify(item: Item, reply: str) -> Verdict:
     ignored.
     """
     reply = reply_text(reply.lstrip(_MARK), prompt=item.prompt, expected=item.answer)
-    given, expected = normalise(reply), normalise(item.answer)
-    if given == expected:
+    text, expected = normalise(reply), normalise(item.answer)
+    if text == expected:
         return Verdict(correct=True, reason="right")
-    if not given:
+    if not text:
         return Verdict(correct=None, reason="empty reply")
-    if len(given) <= len(expected) + _WRAPPED:
-        texts = [*unwrapped("\n".join(line for each in reply.splitlines() if (line := normalise(each))))]
+    # A longer one cannot be the expected text in wrappings.
+    if len(text) <= len(expected) + _WRAPPED:
+        lines = filter(None, map(normalise, reply.splitlines()))
+        texts = [*unwrap("\n".join(lines))]
         if expected in texts:
             return Verdict(correct=True, reason="right")
-        given = min(texts, key=len)
-    return Verdict(correct=False, reason=_mistake(item, given, expected))
+        text = min(texts, key=len)
+    return Verdict(correct=False, reason=_name_mistake(item, text, expected))
 
 
-def _mistake(item: Item, given: str, expected: str) -> str:
+def _name_mistake(item: Item, reply: str, expected: str) -> str:
     """Return the kind of mistake in a wrong reply, checking the most specific first."""
     text, commands = item.facts["text"], tuple(item.facts["commands"])
-    if expected in given:
+    if expected in reply:
         return "right text with something around it"
-    if len(given) > _LONGEST:  # no sequence of commands makes a sentence this long
+    if len(reply) > _LONGEST:  # no sequence of commands makes a sentence this long
         return "differs"
-    if given == normalise(text):
+    if reply == normalise(text):
         return "no command was carried out"
-    if name := skips(text, commands, item.language).get(given):
-        return f"a command was skipped: {name}"
+    skipped = skips(text, commands, item.language).get(reply)
+    if skipped:
+        return f"a command was skipped: {skipped}"
     loose = _LOOSE[item.language] if "double_vowels" in commands else _LOOSE_NUMBERS
-    if _may_be_reordered(given, expected, loose) and given in reorders(text, commands, item.language):
+    if _may_be_reordered(reply, expected, loose) and reply in reorders(text, commands, item.language):
         return "commands in another order"
-    return _slip_of_the_pen(given, expected, commands)
+    return _name_typo(reply, expected, commands)
 
 
-def _slip_of_the_pen(given: str, expected: str, commands: Sequence[str]) -> str:
-    if given.lower() == expected.lower():
+def _name_typo(reply: str, expected: str, commands: Sequence[str]) -> str:
+    if reply.lower() == expected.lower():
         return "letter case differs"
-    if "count_vowels" in commands and _DIGIT.sub("", given) == _DIGIT.sub("", expected):
+    if "count_vowels" in commands and _DIGIT.sub("", reply) == _DIGIT.sub("", expected):
         return "another number of vowels"
     from rapidfuzz.distance import Levenshtein
 
-    slight = Levenshtein.distance(given, expected, score_cutoff=_SLIGHT) <= _SLIGHT
-    return "differs in a character or two" if slight else "differs"
+    if Levenshtein.distance(reply, expected, score_cutoff=_SLIGHT) <= _SLIGHT:
+        return "differs in a character or two"
+    return "differs"
 
 
-def _may_be_reordered(given: str, expected: str, loose: re.Pattern[str]) -> bool:
+def _may_be_reordered(reply: str, expected: str, loose: re.Pattern[str]) -> bool:
     """Return whether two texts have the same characters in any order and case, except the loose ones.
 
     All orders of the commands give the same characters, except digits, spaces, hyphens, and vowels where they may
     be doubled once or twice, in tags. Trying the orders takes twenty times as long.
     """
-    one, other = loose.sub("", given.lower()), loose.sub("", expected.lower())
-    return len(one) == len(other) and sorted(one) == sorted(other)
+    firm, expected_firm = loose.sub("", reply.lower()), loose.sub("", expected.lower())
+    return len(firm) == len(expected_firm) and sorted(firm) == sorted(expected_firm)
 
 
 def skips(text: str, commands: tuple[str, ...], language: str) -> Mapping[str, str]:
     """Map each text that results from leaving out one command to that command's name."""
-    found = {}
-    for at, skipped in enumerate(commands):
-        found[normalise(carry_out(text, commands[at + 1 :], language))] = skipped
-        text = COMMANDS[skipped](text, language)
-    return found
+    skipped_by_text = {}
+    for index, command in enumerate(commands):
+        skipped_by_text[normalise(carry_out(text, commands[index + 1 :], language))] = command
+        text = COMMANDS[command](text, language)
+    return skipped_by_text
 
 
 @lru_cache(maxsize=1024)
 def reorders(text: str, commands: tuple[str, ...], language: str) -> frozenset[str]:
     """Return the texts that result from other orders of the commands."""
-    return frozenset(normalise(carry_out(text, order, language)) for order in _orders(commands))
+    return frozenset(normalise(carry_out(text, order, language)) for order in _reorder(commands))
 
 
-def _orders(commands: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _reorder(commands: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Yield other orders: all permutations of a few commands, swaps of two of many."""
     if len(commands) <= _EVERY_ORDER:
-        yield from (order for order in permutations(commands) if order != commands)
+        yield from filter(commands.__ne__, permutations(commands))
         return
     yield commands[::-1]
     for first, second in combinations(range(len(commands)), 2):
@@ -274,31 +287,35 @@ def reference(item: Item) -> str:
     return item.answer
 
 
-def _miscounted(item: Item, off: int) -> str:
+def _miscount(item: Item, difference: int) -> str:
+    """Return the text with the vowels counted wrongly by so many."""
     text: str = item.facts["text"]
     for command in item.facts["commands"]:
-        counted = f"{text} {count_vowels(text, item.language) + off}"
-        text = counted if command == "count_vowels" else COMMANDS[command](text, item.language)
+        if command == "count_vowels":
+            text = f"{text} {count_vowels(text, item.language) + difference}"
+        else:
+            text = COMMANDS[command](text, item.language)
     return text
 
 
-def near_misses(item: Item) -> Sequence[str]:
+def list_near_misses(item: Item) -> Sequence[str]:
     """Return replies with a command skipped, reordered or miscounted, and with typos."""
     right, vowels = item.answer, VOWELS[item.language]
     text, commands = item.facts["text"], tuple(item.facts["commands"])
-    at = next((at for at, letter in enumerate(right) if letter.lower() in vowels), 0)
-    other = next(letter for letter in vowels if letter != right[at].lower())
+    # A typo in the first vowel.
+    index = next((index for index, letter in enumerate(right) if letter.lower() in vowels), 0)
+    vowel = next(filter(right[index].lower().__ne__, vowels))
     replies = (
         text,
         *skips(text, commands, item.language),
         *sorted(reorders(text, commands, item.language)),
-        _miscounted(item, 1),
-        _miscounted(item, -1),
+        _miscount(item, 1),
+        _miscount(item, -1),
         right.lower(),
         right.swapcase(),
-        right[:at] + other + right[at + 1 :],
-        right[:at] + right[at + 1 :],
-        right[:at] + right[at] + right[at:],
+        right[:index] + vowel + right[index + 1 :],
+        right[:index] + right[index + 1 :],
+        right[:index] + right[index] + right[index:],
         right[:-1],
         right[1:],
         right.replace(" ", ""),
@@ -312,8 +329,8 @@ def near_misses(item: Item) -> Sequence[str]:
         f"Here is the text that comes out: {right}",
         f"{right}\n\nI carried out every command.",
     )
-    wanted = normalise(right)
-    return [reply for reply in dict.fromkeys(replies) if normalise(reply) != wanted]
+    expected = normalise(right)
+    return [reply for reply in dict.fromkeys(replies) if normalise(reply) != expected]
 
 
 @family(
@@ -323,7 +340,7 @@ def near_misses(item: Item) -> Sequence[str]:
     seed_id="t02_instructions",
     titles={"en": "Instructions", "ru": "Инструкции"},
     reference=reference,
-    near_misses=near_misses,
+    near_misses=list_near_misses,
     verifier_version=4,
 )
 def instructions(
@@ -332,20 +349,21 @@ def instructions(
     commands: tuple[int, int],
     pool: tuple[str, ...],
     code: bool,
-    place: bool,
+    with_place: bool,
     language: str,
     drawn: str = "",
 ) -> Item:
     """Draw a sentence, from the words of the language `drawn`, and commands that each change something."""
-    text = sentence(rng, language, code=code, place=place, drawn=drawn)
+    text = sentence(rng, language, code=code, with_place=with_place, drawn=drawn)
     while True:
         chosen = rng.sample(pool, rng.randint(*commands))
-        if pool is BASIC or _tells(text, chosen, language):  # the four basic ones always change something
+        # The four basic ones always change something.
+        if pool is BASIC or _has_effect(text, chosen, language):
             break
     wordings = _wordings(language)
-    listed = "\n".join([f"{number}. {wordings[command]}" for number, command in enumerate(chosen, 1)])
+    numbered = "\n".join([f"{number}. {wordings[command]}" for number, command in enumerate(chosen, 1)])
     return Item(
-        prompt=render("instructions/task", language, text=text, commands=listed),
+        prompt=render("instructions/task", language, text=text, commands=numbered),
         answer=carry_out(text, chosen, language),
         facts={"text": text, "commands": chosen},
         template=">".join(chosen),

@@ -1,6 +1,6 @@
 """The wording of facts about an order: properties, sentences and questions in English and Russian."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -9,10 +9,10 @@ from basic_control.generators.simple_logic.people import Gender, cases, genders
 
 
 class QuestionWordings(NamedTuple):
-    """The wordings of a question: about two people, the top, the bottom, and a place in between."""
+    """The wordings of a question: about two people, the top, the bottom, and a position in between."""
 
-    more: str
-    less: str
+    higher: str
+    lower: str
     top: str
     bottom: str
     between: str
@@ -55,38 +55,50 @@ def adjective(masculine: str) -> tuple[str, str, str, str, str, str]:
 
     They are: masculine, feminine, genitive and dative masculine, genitive feminine, genitive plural.
     """
-    stem = masculine[:-2]
-    vowel, plural = "е" if stem.endswith("ш") else "о", "их" if stem[-1] in "гкхш" else "ых"
+    stem, vowel, plural = masculine[:-2], "о", "ых"
+    # After ш an unstressed о becomes е, after к, г, х and ш an ы becomes и: "старшего", "высоких".
+    if stem.endswith("ш"):
+        vowel = "е"
+    if stem[-1] in "гкхш":
+        plural = "их"
     return masculine, f"{stem}ая", f"{stem}{vowel}го", f"{stem}{vowel}му", f"{stem}{vowel}й", stem + plural
 
 
-def _worded(words: Mapping[Gender, Mapping[str, str]], distinct: str, language: str) -> Property:
+def _word_property(words: Mapping[Gender, Mapping[str, str]], distinct: str, language: str) -> Property:
     """Fill a property's words into all sentences and questions."""
-
-    def filled(listed: Sequence[str], gender: Gender) -> tuple[str, ...]:
-        for slot, word in words[gender].items():
-            listed = [text.replace(f"{{{slot}}}", word) for text in listed]
-        return tuple(listed)
-
-    known = texts(language)
-    return Property(
-        {sex: {kind: filled(listed, sex) for kind, listed in known.sentences.items()} for sex in words},
-        {sex: QuestionWordings(*filled(known.questions, sex)) for sex in words},
-        distinct,
-    )
+    templates = texts(language)
+    sentences: dict[Gender, dict[str, tuple[str, ...]]] = {}
+    questions: dict[Gender, QuestionWordings] = {}
+    for gender, words_by_slot in words.items():
+        sentences[gender] = {kind: _fill(wording, words_by_slot) for kind, wording in templates.sentences.items()}
+        questions[gender] = QuestionWordings(*_fill(templates.questions, words_by_slot))
+    return Property(sentences, questions, distinct)
 
 
-def _english(given: Sequence[str]) -> Property:
-    base, *rest = given
-    more, less, most, least = rest or [f"{word} {base}" for word in ("more", "less", "most", "least")]
-    words = {"more": more, "less": less, "most": most, "least": least, "ends": f"from the {most} to the {least}"}
-    return _worded({"f": words, "m": words}, f"No two of them are equally {base}.", "en")
+def _fill(templates: Iterable[str], words_by_slot: Mapping[str, str]) -> tuple[str, ...]:
+    """Fill words into texts, and leave the slots of people."""
+    filled = []
+    for template in templates:
+        text = template
+        for slot, word in words_by_slot.items():
+            text = text.replace(f"{{{slot}}}", word)
+        filled.append(text)
+    return tuple(filled)
 
 
-def _russian(given: Sequence[str]) -> Property:
-    more, less, high, low = given
+def _build_english(forms: Sequence[str]) -> Property:
+    base, *comparisons = forms
+    # "patient" has no forms of its own: "more patient".
+    comparatives = comparisons or [f"{word} {base}" for word in ("more", "less", "most", "least")]
+    words = dict(zip(("more", "less", "most", "least"), comparatives, strict=True))
+    words["ends"] = "from the {most} to the {least}".format_map(words)
+    return _word_property({"f": words, "m": words}, f"No two of them are equally {base}.", "en")
+
+
+def _build_russian(forms: Sequence[str]) -> Property:
+    higher, lower, high, low = forms
     up, down = adjective(high), adjective(low)
-    same = {"more": more, "less": less}
+    comparatives = {"more": higher, "less": lower}
     feminine = {
         "most": f"самая {up[1]}",
         "least": f"самая {down[1]}",
@@ -95,16 +107,20 @@ def _russian(given: Sequence[str]) -> Property:
     masculine = {
         "most": f"самый {up[0]}", "least": f"самый {down[0]}", "ends": f"от самого {up[2]} к самому {down[3]}",
     }  # fmt: skip
-    distinct = "ровесников" if high == "старший" else f"одинаково {up[5]}"
-    return _worded({"f": same | feminine, "m": same | masculine}, f"Двух {distinct} среди них нет.", "ru")
+    equals = f"одинаково {up[5]}"
+    if high == "старший":
+        equals = "ровесников"
+    words: Mapping[Gender, Mapping[str, str]] = {"f": comparatives | feminine, "m": comparatives | masculine}
+    return _word_property(words, f"Двух {equals} среди них нет.", "ru")
 
 
 @cache
 def properties(language: str, order: str) -> tuple[Property, ...]:
     """Return a language's properties, in the order of another language."""
-    listed, places = texts(language).properties, texts(language).in_english
-    given = [listed[places.index(place)] for place in texts(order).in_english]
-    return tuple(map(_russian if language == "ru" else _english, given))
+    words = texts(language)
+    indices = map(words.in_english.index, texts(order).in_english)
+    build = {"ru": _build_russian, "en": _build_english}[language]
+    return tuple(build(words.properties[index]) for index in indices)
 
 
 def wordings(by: Property, kind: str, first: str, language: str) -> tuple[str, ...]:
@@ -114,23 +130,33 @@ def wordings(by: Property, kind: str, first: str, language: str) -> tuple[str, .
 
 def state(sentence: str, people: Sequence[str], language: str, count: int = 0) -> str:
     """Fill the people, and the count if any, into a wording."""
-    slots = [*people, *(cases(name)[1] for name in people)] if language == "ru" else [*people]
+    slots = [*people]
+    if language == "ru":
+        slots += map(_genitive, people)
     if count:
         slots.append(texts(language).counts[count])
     return sentence.format(*slots)
 
 
-def ask(by: Property, place: int, people: Sequence[str], language: str) -> str:
-    """Return the question who is at a place (0: the top); feminine only if all are women."""
-    known, last = genders(language), len(people) - 1
-    questions = by.questions["f" if all(known[name] == "f" for name in people) else "m"]
+def _genitive(name: str) -> str:
+    return cases(name)[1]
+
+
+def ask(by: Property, position: int, people: Sequence[str], language: str) -> str:
+    """Return the question who is at a position (0: the top); feminine only if all are women."""
+    last = len(people) - 1
+    has_men = "m" in map(genders(language).__getitem__, people)
+    questions = by.questions["m" if has_men else "f"]
     if last == 1:
-        return questions.less if place else questions.more
-    if place in (0, last):
-        return questions.bottom if place else questions.top
-    return questions.between.format(ordinal=texts(language).ordinals[place])
+        return (questions.higher, questions.lower)[position]
+    if position == 0:
+        return questions.top
+    if position == last:
+        return questions.bottom
+    return questions.between.format(ordinal=texts(language).ordinals[position])
 
 
-def listed(people: Sequence[str], language: str) -> str:
+def join_names(people: Sequence[str], language: str) -> str:
     """Join names: 'Anna, Boris and Vera'."""
-    return f"{', '.join(people[:-1])} {'и' if language == 'ru' else 'and'} {people[-1]}"
+    conjunction = {"ru": "и", "en": "and"}[language]
+    return f"{', '.join(people[:-1])} {conjunction} {people[-1]}"

@@ -23,13 +23,16 @@ _ENDINGS = (
 _STEMS = {"Павел": "Павл", "Пётр": "Петр"}
 
 
-_by_gender = by_language(dict[Gender, list[str]], "names")
+_load_names = by_language(dict[Gender, list[str]], "names")
 
 
 @cache
 def genders(language: str) -> Mapping[str, Gender]:
     """Return the names of a language, each with its gender."""
-    return {name: gender for gender, listed in _by_gender(language).items() for name in listed}
+    by_name: dict[str, Gender] = {}
+    for gender, gender_names in _load_names(language).items():
+        by_name |= dict.fromkeys(gender_names, gender)
+    return by_name
 
 
 @cache
@@ -38,17 +41,24 @@ def names(language: str) -> tuple[str, ...]:
     return tuple(genders(language))
 
 
-def renamed(people: Sequence[str], drawn: str, language: str) -> list[str]:
+def translate_names(people: Sequence[str], drawn: str, language: str) -> list[str]:
     """Map each name to one of the same gender in another language, distinct names to distinct names."""
     if drawn == language:
         return [*people]
-    there, here, new = genders(drawn), genders(language), list[str]()
+    translated = list[str]()
     for name in people:
-        known = [one for one in here if here[one] == there[name]]
-        first = [one for one in there if there[one] == there[name]].index(name)
-        ring = [known[(first + step) % len(known)] for step in range(len(known))]
-        new.append(next(one for one in ring if one not in new))
-    return new
+        gender = genders(drawn)[name]
+        candidates, originals = _list_names(language, gender), _list_names(drawn, gender)
+        # The name at the same index, or the next one that is free.
+        start = originals.index(name) % len(candidates)
+        ring = [*candidates[start:], *candidates[:start]]
+        translated.append(next(candidate for candidate in ring if candidate not in translated))
+    return translated
+
+
+@cache
+def _list_names(language: str, gender: Gender) -> tuple[str, ...]:
+    return tuple(_load_names(language)[gender])
 
 
 @cache
@@ -59,8 +69,8 @@ def cases(name: str) -> tuple[str, ...]:
     """
     if name not in genders("ru"):
         return (name,)
-    for ending, others in _ENDINGS:
+    for ending, case_endings in _ENDINGS:
         if name.endswith(ending):
             stem = _STEMS.get(name, name.removesuffix(ending))
-            return (name, *(stem + other for other in others))
+            return (name, *map(stem.__add__, case_endings))
     raise AssertionError(name)  # the last ending matches every name

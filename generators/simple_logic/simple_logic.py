@@ -5,6 +5,7 @@ Source: seed 001, category 1; the wording, the proof of a single answer and the 
 
 from collections.abc import Sequence
 from functools import cache
+from operator import itemgetter
 from random import Random
 
 from basic_control.data.decorators import family
@@ -16,14 +17,14 @@ from basic_control.data.records import Item, Verdict
 from basic_control.generators.simple_logic.comparisons import (
     Property,
     ask,
-    listed,
+    join_names,
     properties,
     state,
     texts,
     wordings,
 )
 from basic_control.generators.simple_logic.orderings import DIRECT, INDIRECT, Fact, Puzzle, puzzles
-from basic_control.generators.simple_logic.people import cases, names, renamed
+from basic_control.generators.simple_logic.people import cases, names, translate_names
 from basic_control.prompts import render
 
 LEVELS = {
@@ -37,18 +38,18 @@ _PAIR = 2
 _EVEN = 0.5
 
 
-def _told(
-    rng: Random, by: Property, fact: Fact, order: Sequence[str], language: str, *, most: int | None = None
+def _word_fact(
+    rng: Random, by: Property, fact: Fact, order: Sequence[str], language: str, *, n_wordings: int | None = None
 ) -> str:
-    """Word a fact about a property, in one of the first `most` wordings."""
-    kind, who = fact
-    sentence = rng.choice(wordings(by, kind, order[who[0]], language)[:most])
+    """Word a fact about a property, in one of the first `n_wordings`."""
+    kind, people = fact
+    sentence = rng.choice(wordings(by, kind, order[people[0]], language)[:n_wordings])
     if kind == "count_above":
-        return state(sentence, (order[who[0]],), language, count=who[1])
-    return state(sentence, [order[person] for person in who], language)
+        return state(sentence, (order[people[0]],), language, count=people[1])
+    return state(sentence, [*map(order.__getitem__, people)], language)
 
 
-MOST_READ = 100_000
+LONGEST_READ = 100_000
 """Characters at a reply's end that are read."""
 
 
@@ -59,8 +60,10 @@ def verify(item: Item, reply: str, *, cut: bool = False) -> Verdict:
     only a statement counts.
     """
     # A statement stands at the end: of megabytes only that is read, in bounded time.
-    text = unify(reply_text(reply, prompt=item.prompt, expected=item.answer)[-MOST_READ:])
-    forms = {form: name for name in item.facts["names"] for form in _forms(name)}
+    text = unify(reply_text(reply, prompt=item.prompt, expected=item.answer)[-LONGEST_READ:])
+    forms: dict[str, str] = {}
+    for name in item.facts["names"]:
+        forms |= dict.fromkeys(_forms(name), name)
     question = item.prompt.rpartition("?")[0].rpartition("\n")[2]
     reading = read(text, Names(forms, unify(question)), cut=cut, prompt=item.prompt)
     if reading.values is None:
@@ -70,8 +73,9 @@ def verify(item: Item, reply: str, *, cut: bool = False) -> Verdict:
         return Verdict(correct=False, reason="states none of those it names", details=details)
     if len(reading.values) > 1:
         return Verdict(correct=False, reason="names several of them", details=details)
-    right = item.answer in reading.values
-    return Verdict(correct=right, reason="right" if right else "names another one", details=details)
+    if item.answer not in reading.values:
+        return Verdict(correct=False, reason="names another one", details=details)
+    return Verdict(correct=True, reason="right", details=details)
 
 
 @cache
@@ -84,30 +88,33 @@ def reference(item: Item) -> str:
     return f"{MARKERS[item.language]}: {item.answer}"
 
 
-def near_misses(item: Item) -> Sequence[str]:
+def list_near_misses(item: Item) -> Sequence[str]:
     """Return replies that name somebody else, too many people, or the right one only to deny it."""
     marker, right = MARKERS[item.language], item.answer
     everyone = item.facts["names"]
-    others = [name for name in everyone if name != right]
-    denials = (
-        (f"не {right}", f"Это не {right}.", f"Все, кроме {cases(right)[1]}.", f"Неверно, что это {right}.")
-        if item.language == "ru"
-        else (f"not {right}", f"It isn't {right}.", f"Anyone but {right}.", f"It is false that it is {right}.")
-    )
-    return (
-        *(f"{marker}: {name}" for name in others),
-        *(f"It is clear: {name}." for name in others),
-        *denials,
-        *(f"{marker}: {denial}" for denial in denials),
-        *(f"{marker}: {right}\n{marker}: {name}" for name in others),
-        *(f"{marker}: {right} / {name}" for name in others),
+    wrong_names = [name for name in everyone if name != right]
+    denials = [f"not {right}", f"It isn't {right}.", f"Anyone but {right}.", f"It is false that it is {right}."]
+    if item.language == "ru":
+        genitive = cases(right)[1]
+        denials = [f"не {right}", f"Это не {right}.", f"Все, кроме {genitive}.", f"Неверно, что это {right}."]
+    replies = [*denials, *map(f"{marker}: ".__add__, denials)]
+    # Somebody else, alone and beside the right one.
+    for name in wrong_names:
+        replies += [
+            f"{marker}: {name}",
+            f"It is clear: {name}.",
+            f"{marker}: {right}\n{marker}: {name}",
+            f"{marker}: {right} / {name}",
+        ]
+    return [
+        *replies,
         f"{marker}: {', '.join(everyone)}",
         ", ".join(everyone),
-        "\n".join(f"{marker}: {name}" for name in (*others, right, others[0])),
+        "\n".join(map(f"{marker}: ".__add__, (*wrong_names, right, wrong_names[0]))),
         f"{marker}: {right}xx",
         f"{marker}: {right[:2]}",
         f"{marker}:",
-    )
+    ]
 
 
 @family(
@@ -117,7 +124,7 @@ def near_misses(item: Item) -> Sequence[str]:
     seed_id="t01_simple_logic",
     titles={"en": "Logic", "ru": "Логика"},
     reference=reference,
-    near_misses=near_misses,
+    near_misses=list_near_misses,
     verifier_version=5,
 )
 def simple_logic(
@@ -137,37 +144,44 @@ def simple_logic(
     """
     drawn = drawn or language
     size, count = rng.randint(*people), rng.randint(*statements)
-    known = properties(language, drawn)
-    asked, *aside = rng.sample(known, count) if size == _PAIR else (rng.choice(known),)
+    candidates = properties(language, drawn)
+    asked_by, *aside = rng.sample(candidates, count) if size == _PAIR else (rng.choice(candidates),)
     if aside:
         puzzle = Puzzle(_PAIR, (("above", (0, 1)),), rng.randrange(2))
     else:
-        places = tuple(range(size)) if inner_places else (0, size - 1)
-        puzzle = rng.choice(puzzles(size, count, kinds, places))
-    order = renamed(rng.sample(names(drawn), size), drawn, language)
-    told = [_told(rng, asked, fact, order, language) for fact in puzzle.facts]
-    for by in aside:  # never 'not taller', the third wording: nothing rules out equality there
+        positions = range(size) if inner_places else (0, size - 1)
+        puzzle = rng.choice(puzzles(size, count, kinds, tuple(positions)))
+    order = translate_names(rng.sample(names(drawn), size), drawn, language)
+    sentences = [_word_fact(rng, asked_by, fact, order, language) for fact in puzzle.facts]
+    # Never 'not taller', the third wording: nothing rules out equality by these properties.
+    for by in aside:
         pair = order if rng.random() < _EVEN else order[::-1]
-        told.append(_told(rng, by, ("above", (0, 1)), pair, language, most=2))
-    rng.shuffle(told)
-    shown = order.copy()
-    rng.shuffle(shown)
+        sentences.append(_word_fact(rng, by, ("above", (0, 1)), pair, language, n_wordings=2))
+    rng.shuffle(sentences)
+    # People are introduced in an order that says nothing about theirs.
+    introduced = order.copy()
+    rng.shuffle(introduced)
     prompt = render(
         "simple_logic/task",
         language,
-        scene=rng.choice(texts(language).scenes).format(listed(shown, language)),
-        distinct=asked.distinct,
-        statements=" ".join(told),
-        question=ask(asked, puzzle.place, shown, language),
+        scene=rng.choice(texts(language).scenes).format(join_names(introduced, language)),
+        distinct=asked_by.distinct,
+        statements=" ".join(sentences),
+        question=ask(asked_by, puzzle.position, introduced, language),
     )
     facts = {
-        "names": shown,
-        # the number of `count_above` is kept
-        "relations": [
-            [kind, order[who[0]], *(who[1:] if kind == "count_above" else [order[one] for one in who[1:]])]
-            for kind, who in puzzle.facts
-        ],
-        "place": puzzle.place,
+        "names": introduced,
+        "relations": [_name_people(fact, order) for fact in puzzle.facts],
+        "place": puzzle.position,
     }
-    template = f"{puzzle.size}:{'+'.join(sorted(kind for kind, _ in puzzle.facts))}:{puzzle.place}"
-    return Item(prompt=prompt, answer=order[puzzle.place], facts=facts, template=template)
+    fact_kinds = "+".join(sorted(map(itemgetter(0), puzzle.facts)))
+    template = f"{puzzle.size}:{fact_kinds}:{puzzle.position}"
+    return Item(prompt=prompt, answer=order[puzzle.position], facts=facts, template=template)
+
+
+def _name_people(fact: Fact, order: Sequence[str]) -> list[str | int]:
+    """Return a fact with its people's names; the number of `count_above` is kept."""
+    kind, people = fact
+    if kind == "count_above":
+        return [kind, order[people[0]], people[1]]
+    return [kind, *map(order.__getitem__, people)]

@@ -7,8 +7,8 @@ from basic_control.data.records import Item
 from basic_control.generators.arithmetic.arithmetic import (
     Expression,
     arithmetic,
-    join,
-    left_to_right,
+    join_parts,
+    evaluate_from_left,
     steps,
     value,
     verify,
@@ -93,14 +93,14 @@ ONE, TWO, THREE = (Expression(str(n), n, 3) for n in (1, 2, 3))
 @pytest.mark.parametrize(
     ("tree", "text", "expected"),
     [
-        (join(join(ONE, "+", TWO), "*", THREE), "(1 + 2) * 3", 9),
-        (join(ONE, "+", join(TWO, "*", THREE)), "1 + 2 * 3", 7),
-        (join(ONE, "-", join(TWO, "-", THREE)), "1 - (2 - 3)", 2),
-        (join(ONE, "-", join(TWO, "+", THREE)), "1 - (2 + 3)", -4),
-        (join(join(ONE, "-", TWO), "-", THREE), "1 - 2 - 3", -4),
-        (join(ONE, "+", join(TWO, "-", THREE)), "1 + 2 - 3", 0),
-        (join(ONE, "*", join(TWO, "*", THREE)), "1 * 2 * 3", 6),
-        (join(ONE, "*", join(TWO, "-", THREE)), "1 * (2 - 3)", -1),
+        (join_parts(join_parts(ONE, "+", TWO), "*", THREE), "(1 + 2) * 3", 9),
+        (join_parts(ONE, "+", join_parts(TWO, "*", THREE)), "1 + 2 * 3", 7),
+        (join_parts(ONE, "-", join_parts(TWO, "-", THREE)), "1 - (2 - 3)", 2),
+        (join_parts(ONE, "-", join_parts(TWO, "+", THREE)), "1 - (2 + 3)", -4),
+        (join_parts(join_parts(ONE, "-", TWO), "-", THREE), "1 - 2 - 3", -4),
+        (join_parts(ONE, "+", join_parts(TWO, "-", THREE)), "1 + 2 - 3", 0),
+        (join_parts(ONE, "*", join_parts(TWO, "*", THREE)), "1 * 2 * 3", 6),
+        (join_parts(ONE, "*", join_parts(TWO, "-", THREE)), "1 * (2 - 3)", -1),
     ],
 )
 def test_parentheses_stand_where_the_value_needs_them_and_nowhere_else(
@@ -110,7 +110,7 @@ def test_parentheses_stand_where_the_value_needs_them_and_nowhere_else(
 
 
 def test_values_of_tokens() -> None:
-    assert left_to_right(["2", "+", "3", "*", "4"]) == 20
+    assert evaluate_from_left(["2", "+", "3", "*", "4"]) == 20
     assert value(["2", "+", "3", "*", "4"]) == 14
     assert value(["7"]) == 7
     assert list(steps("( 2 + 3 ) * ( 4 - 9 )".split())) == [5, -5, -25]  # noqa: SIM905 - reads as it is written

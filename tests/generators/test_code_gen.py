@@ -21,7 +21,7 @@ from basic_control.generators.code_gen.code_gen import (
     by_name,
     code_gen,
     functions,
-    near_misses,
+    list_near_misses,
     program,
     reference,
     verify,
@@ -182,7 +182,7 @@ def test_in_the_sandbox_every_reference_passes_and_every_near_miss_fails() -> No
     cases = [
         (item, reply, right)
         for item in each_form()
-        for reply, right in [(reference(item), True), *((wrong, False) for wrong in near_misses(item))]
+        for reply, right in [(reference(item), True), *((wrong, False) for wrong in list_near_misses(item))]
     ]
     outcomes = run([asked(item, reply) for item, reply, _ in cases])
     for (item, reply, right), came in zip(cases, outcomes, strict=True):
@@ -274,7 +274,7 @@ def test_every_kotlin_reference_compiles_and_passes_and_its_spoilt_twin_fails(tm
     cases = [
         (item, reply, right)
         for item in each_form("kotlin")
-        for reply, right in ((reference(item), True), (near_misses(item)[-1], False))
+        for reply, right in ((reference(item), True), (list_near_misses(item)[-1], False))
     ]
     for number, (item, reply, _) in enumerate(cases):
         (tmp_path / f"P{number}.kt").write_text(kotlin_check(item, reply, f"p{number}"), encoding="utf-8")

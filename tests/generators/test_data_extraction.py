@@ -17,7 +17,7 @@ from basic_control.generators.data_extraction.data_extraction import (
     LEVELS,
     RUN,
     data_extraction,
-    near_misses,
+    list_near_misses,
     reference,
     verify,
 )
@@ -331,7 +331,7 @@ def test_written_forms_as_copied_from_the_text_pass(language: str, level: str) -
 @every_cell
 def test_near_misses_are_refused(language: str, level: str) -> None:
     for item in drawn(language, level)[:60]:
-        for reply in near_misses(item):
+        for reply in list_near_misses(item):
             assert verify(item, reply).correct is False, reply
 
 

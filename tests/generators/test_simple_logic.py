@@ -117,14 +117,14 @@ def test_hand_made_puzzle_is_among_those_of_three_people() -> None:
         for puzzle in puzzles(3, 2, DIRECT, (0, 2))
         if puzzle.facts == (("not_bottom", (1,)), ("above", (0, 1)))
     ]
-    assert [puzzle.place for puzzle in found] == [0, 2]
+    assert [puzzle.position for puzzle in found] == [0, 2]
 
 
 def test_no_single_fact_of_a_puzzle_settles_it() -> None:
     for puzzle in puzzles(4, 3, INDIRECT, (0, 1, 2, 3)):
         for kind, who in puzzle.facts:
             left = [at for at in permutations(range(4)) if HOLDS[kind](at, who)]
-            assert len({at.index(puzzle.place) for at in left}) > 1
+            assert len({at.index(puzzle.position) for at in left}) > 1
 
 
 def test_no_form_of_a_name_is_a_form_of_another() -> None:

@@ -17,7 +17,7 @@ from basic_control.data.records import Item
 from basic_control.generators.summarization.summarization import (
     LEVELS,
     Topic,
-    near_misses,
+    list_near_misses,
     normalise,
     summarization,
     texts,
@@ -218,7 +218,7 @@ def test_near_misses_are_refused_and_the_reference_is_not(language: str, level: 
     for item in drawn(language, level)[:150]:
         assert verify(item, item.answer).correct is True
         assert verify(item, normalise(item.answer).rstrip(".")).correct is True
-        for reply in near_misses(item):
+        for reply in list_near_misses(item):
             assert verify(item, reply).correct is False, reply
 
 
