@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice, permutations
 from random import Random
 from typing import Any
 
@@ -20,18 +20,18 @@ from basic_control.generators.data_extraction.entities import (
     KINDS,
     LONGEST,
     PHONE,
-    clean,
-    date_of,
+    normalise,
     read_date,
+    read_date_match,
     read_email,
     read_phone,
 )
 from basic_control.generators.data_extraction.letters import LetterDraft
-from basic_control.generators.data_extraction.objects import find, last_first, named_object, strings
+from basic_control.generators.data_extraction.objects import find, find_entities, reverse_objects, strings
 
 NOUNS = {"emails": "an e-mail", "phones": "a phone", "dates": "a date"}
 RUN = 8  # consecutive source words, with no entity between them, that count as an echo
-MOST = 64  # values read from a reply, per kind and for list lines; any further ones still count as wrong
+LIMIT = 64  # values read from a reply, per kind and for list lines; any further ones still count as wrong
 ATTEMPTS = 12  # objects tried, from the reply's end
 SLOW_READS = 3  # values of a reply passed to dateparser
 _LONGEST_LINE = 300
@@ -43,14 +43,17 @@ _NOTHING = frozenset(
     {"", "none", "n/a", "null", "-", "—", "[]", "none found", "not found", "нет", "отсутствует", "отсутствуют"}
     | {"не найдено", "не найдены", "не указано", "не указаны"}
 )
+# A link in Markdown: "[ann@example.com](mailto:…)"
 _LINK = pattern(r"\[([^\]]+)\]\([^)]*\)")
+# What stands between listed values: "; ", "and", ", "
 _JOINTS = (re.compile(r"[;\n]|\band\b|\bи\b"), re.compile(r"[,;\n]|\band\b|\bи\b"))
 
 
+# A word: "email"
 _WORD = pattern(r"\w+")
 
 
-def _echoes(facts: Mapping[str, Any], reply: str) -> bool:
+def _has_echo(facts: Mapping[str, Any], reply: str) -> bool:
     """Return whether the reply has eight consecutive words of the source text with no entity among them."""
     words = _WORD.findall(reply.lower())
     if len(words) < RUN:
@@ -59,10 +62,12 @@ def _echoes(facts: Mapping[str, Any], reply: str) -> bool:
     for written in facts["written"]:
         text = text.replace(written, SLOT)
     source = "\n".join(f" {' '.join(_WORD.findall(piece))} " for piece in text.lower().split(SLOT))
-    known = frozenset(source.split())
+    source_words = frozenset(source.split())
     length = 0  # of the current run of consecutive words from the source
     for end, word in enumerate(words, 1):
-        length = length + 1 if word in known else 0
+        length += 1
+        if word not in source_words:
+            length = 0
         if length >= RUN and f" {' '.join(words[end - RUN : end])} " in source:
             return True
     return False
@@ -78,8 +83,9 @@ class _Reading:
         self.values: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
         self.slow_reads = SLOW_READS
 
-    def normal(self, kind: str, written: str) -> str | None:
-        text = clean(written) if len(written) <= LONGEST else ""
+    def normalise(self, kind: str, written: str) -> str | None:
+        """Return a value's normal form; None if it is no value of the kind."""
+        text = normalise(written) if len(written) <= LONGEST else ""
         if "](" in text:
             text = _LINK.sub(r"\1", text)
         if kind == "emails":
@@ -87,6 +93,7 @@ class _Reading:
         if kind == "phones":
             return read_phone(text, self.region)
         value = read_date(text, self.region, self.language)
+        # What no form of ours fits is read by a library, which takes long.
         if value is None and text and self.slow_reads > 0:
             self.slow_reads -= 1
             value = read_date(text, self.region, self.language, slowly=True)
@@ -96,105 +103,146 @@ class _Reading:
         """Add a value, or the values that it lists; the parts count only if each of them is a value."""
         if written.strip().lower() in _NOTHING:
             return
-        if normal := self.normal(kind, written):
+        normal = self.normalise(kind, written)
+        if normal:
             self.values[kind].setdefault(normal, written)
             return
-        for joint in _JOINTS if len(written) <= _LONGEST_LINE else ():
-            parts = joint.split(written)
-            normals = {self.normal(kind, part): part for part in parts} if 1 < len(parts) <= MOST else {}
-            if normals and all(normals):
-                self.values[kind] |= {normal: part for normal, part in normals.items() if normal}
-                return
+        if len(written) <= _LONGEST_LINE:
+            for joint in _JOINTS:
+                if self._add_parts(kind, joint.split(written)):
+                    return
         self.values[kind][written] = written
+
+    def _add_parts(self, kind: str, parts: Sequence[str]) -> bool:
+        """Add the parts of a list if each of them is a value; return whether they are."""
+        if not 1 < len(parts) <= LIMIT:
+            return False
+        part_by_value = {self.normalise(kind, part): part for part in parts}
+        if not all(part_by_value):
+            return False
+        self.values[kind] |= {str(value): part for value, part in part_by_value.items()}
+        return True
 
 
 def _read_object(reply: str, reading: _Reading) -> str:
     """Read the last object: 'object', 'wrong key' for one without our keys, 'cut off', or '' for none."""
     if "{" not in reply and "[" not in reply:
         return ""
-    found = find(reply)
-    if found.cut:
+    parsed = find(reply)
+    if parsed.cut:
         return "cut off"
-    values = [*islice(last_first(found.values), ATTEMPTS)]
-    named = next((named for value in values if (named := named_object(value)) is not None), None)
-    if named is None:
-        return "wrong key" if values else "cut off" if found.broken else ""
+    values = [*islice(reverse_objects(parsed.values), ATTEMPTS)]
+    entities = next(filter(_is_object, map(find_entities, values)), None)
+    if entities is None and values:
+        return "wrong key"
+    if entities is None:
+        return "cut off" if parsed.broken else ""
     for kind in KINDS:
-        for written in islice(strings(named.get(kind)), MOST):
+        for written in islice(strings(entities.get(kind)), LIMIT):
             reading.add(kind, written)
     # Values under other keys count too: they are part of what was extracted.
-    others = (part for key, parts in named.items() if key not in KINDS for part in islice(strings(parts), MOST))
-    for written in islice(others, MOST):
-        for kind in KINDS[:2]:
-            if (normal := reading.normal(kind, written)) and (kind == "emails" or PHONE.fullmatch(written.strip())):
-                reading.values[kind].setdefault(normal, written)
+    other_values = [islice(strings(value), LIMIT) for key, value in entities.items() if key not in KINDS]
+    for written in islice(chain.from_iterable(other_values), LIMIT):
+        _read_unnamed(written, reading)
     return "object"
 
 
+def _is_object(entities: Mapping[str, Any] | None) -> bool:
+    return entities is not None
+
+
+def _read_unnamed(written: str, reading: _Reading) -> None:
+    """Read a value whose key names no kind: an address, or a number that is written as a phone's."""
+    for kind in KINDS[:2]:
+        normal = reading.normalise(kind, written)
+        if normal and (kind == "emails" or PHONE.fullmatch(written.strip())):
+            reading.values[kind].setdefault(normal, written)
+
+
+# How a list line begins: "- ", "2. "
 _BULLET = pattern(r"\s*(?:[-*•–|+→▪◦‣]|\d{1,2}[.)])\s+")
+# A label: "Phone 1: "
 _LABEL = pattern(r"[^\d@:]{1,40}(?:\d{1,2}[^\w@:]{0,3})?:(?:\s+|$)")
+# A word that may stand beside entities: "and", "none"
 _JOINT = pattern(r"\b(?:and|or|и|или|none|нет|mailto|tel)\b")
+# A number alone: "(3)"
 _COUNT = pattern(r"[\s(]*\d{1,2}[\s).,;]*")
+# A letter, and what an entity cannot do without: "a", "@", "7"
 _LETTER = pattern(r"[^\W\d_]")
 _SIGN = pattern(r"[@\d]")
 
 
 def _read_lines(reply: str, reading: _Reading) -> bool:
     """Read list lines: those with a bullet or a number, and those with only entities and a label."""
-    there = 0
+    count = 0
     for line in reply.splitlines():
-        if there > MOST:
+        if count > LIMIT:
             break
         if len(line) <= _LONGEST_LINE and _SIGN.search(line):
-            there += _read_line(line, reading)
-    return there > 0
+            count += _read_line(line, reading)
+    return count > 0
 
 
 def _read_line(line: str, reading: _Reading) -> bool:
     bullet = _BULLET.match(line)
-    rest = clean(line[bullet.end() :] if bullet else line).replace("**", "").replace("`", "")
-    label = _LABEL.match(rest)
-    rest = rest[label.end() :] if label else rest
-    found: list[tuple[str, str, str]] = []
+    if bullet:
+        line = line[bullet.end() :]
+    text = normalise(line).replace("**", "").replace("`", "")
+    label = _LABEL.match(text)
+    if label:
+        text = text[label.end() :]
+    text, entities = _take_entities(text, reading)
+    if not bullet and _LETTER.search(_JOINT.sub(" ", text)):
+        return False  # prose
+    if not entities and _COUNT.fullmatch(text):
+        return False  # the number of entities
+    for kind, normal, written in entities:
+        reading.values[kind].setdefault(normal, written)
+    # A number, a handle, half a date: listed, but no entity.
+    has_sign = _SIGN.search(text) is not None
+    if has_sign:
+        reading.values["emails" if "@" in text else "dates"].setdefault(text.strip(), text.strip())
+    return bool(entities) or has_sign
 
-    def take(kind: str, match: re.Match[str]) -> str:
+
+def _take_entities(text: str, reading: _Reading) -> tuple[str, list[tuple[str, str, str]]]:
+    """Return a line without its entities, and these: kind, normal form, as written."""
+    entities: list[tuple[str, str, str]] = []
+
+    def take_match(kind: str, match: re.Match[str]) -> str:
         written = match.group()
-        dated = kind == "dates"
-        normal = date_of(match, reading.region, reading.language) if dated else reading.normal(kind, written)
+        if kind == "dates":
+            normal = read_date_match(match, reading.region, reading.language)
+        else:
+            normal = reading.normalise(kind, written)
         if normal is None:
             return written
-        found.append((kind, normal, written))
+        entities.append((kind, normal, written))
         return " "
 
+    # Each kind in turn, so that no digits of a date are taken for a phone's.
     for kind, form in (("emails", EMAIL), ("dates", DATE), ("dates", COMPACT), ("phones", PHONE)):
-        rest = form.sub(partial(take, kind), rest)
-    if not bullet and _LETTER.search(_JOINT.sub(" ", rest)):
-        return False  # prose
-    if not found and _COUNT.fullmatch(rest):
-        return False  # the number of entities
-    for kind, normal, written in found:
-        reading.values[kind].setdefault(normal, written)
-    if _SIGN.search(rest):  # a number, a handle, half a date: listed, but no entity
-        reading.values["emails" if "@" in rest else "dates"].setdefault(rest.strip(), rest.strip())
-    return bool(found) or bool(_SIGN.search(rest))
+        text = form.sub(partial(take_match, kind), text)
+    return text, entities
 
 
 def _stands_in(part: str, text: str) -> bool:
     """Return whether `part` is in the text and not cut out of a longer number or word."""
-    at = text.find(part)
-    return at >= 0 and not text[at - 1 : at].isalnum() and not text[at + len(part) : at + len(part) + 1].isalnum()
+    start = text.find(part)
+    end = start + len(part)
+    return start >= 0 and not text[start - 1 : start].isalnum() and not text[end : end + 1].isalnum()
 
 
-def _reason(
+def _name_mistake(
     facts: Mapping[str, Any], missing: Mapping[str, Collection[str]], extra: Mapping[str, Mapping[str, str]]
 ) -> str:
     """Name the first mistake: a distractor extracted, a value under the wrong key, then by kind."""
-    for written in (value for kind in KINDS for value in extra[kind].values()):
-        for distractor, what in facts["distractors"].items():
+    for written in chain.from_iterable(extra[kind].values() for kind in KINDS):
+        for distractor, noun in facts["distractors"].items():
             if _stands_in(distractor.lower(), written.lower()):
-                return f"extracted {what}"
-    for kind in KINDS:
-        if any(not extra[kind].keys().isdisjoint(facts[other]) for other in KINDS if other != kind):
+                return f"extracted {noun}"
+    for kind, expected_kind in permutations(KINDS, 2):
+        if not extra[kind].keys().isdisjoint(facts[expected_kind]):
             return "wrong key"
     for kind in KINDS:
         if missing[kind] and extra[kind]:
@@ -214,33 +262,42 @@ def verify(item: Item, reply: str) -> Verdict:
     facts = item.facts
     reply = reply_text(reply, prompt=item.prompt)
     reading = _Reading(facts)
-    where = _read_object(reply, reading) or ("lines" if _read_lines(reply, reading) else "")
-    missing = {kind: reading.expected[kind] - reading.values[kind].keys() for kind in KINDS}
-    extra = {
-        kind: {value: raw for value, raw in reading.values[kind].items() if value not in reading.expected[kind]}
-        for kind in KINDS
-    }
-    given = sum(map(len, reading.values.values()))
-    listed = sorted(raw for kind in KINDS for raw in extra[kind].values())[:10]
-    hits = given - sum(map(len, extra.values()))
-    details = {
-        "precision": round(hits / given, 4) if given else 0.0,
-        "recall": round(hits / sum(map(len, reading.expected.values())), 4),
-        "missing": sorted(value for kind in KINDS for value in missing[kind]),
-        # UTF-8 cannot encode a lone surrogate from a JSON escape
-        "extra": [value[:LONGEST].encode("utf-8", "replace").decode() for value in listed],
-        "read": where,
-    }
-    if _echoes(facts, reply):
+    source = _read_object(reply, reading)
+    if not source and _read_lines(reply, reading):
+        source = "lines"
+    missing: dict[str, frozenset[str]] = {}
+    extra: dict[str, dict[str, str]] = {}
+    for kind, values in reading.values.items():
+        expected = reading.expected[kind]
+        missing[kind] = expected - values.keys()
+        extra[kind] = {value: written for value, written in values.items() if value not in expected}
+    details = _measure(reading, missing, extra) | {"read": source}
+    if _has_echo(facts, reply):
         return Verdict(correct=False, reason="echoed the source", details=details)
-    if not where:
+    if not source:
         return Verdict(correct=None, reason="no JSON object and no list", details=details)
-    if where == "cut off":
+    if source == "cut off":
         return Verdict(correct=None, reason="the JSON object is cut off", details=details)
-    if where == "wrong key":
+    if source == "wrong key":
         return Verdict(correct=False, reason="wrong key", details=details)
-    right = not any(missing.values()) and not any(extra.values())
-    return Verdict(correct=right, reason=_reason(facts, missing, extra), details=details)
+    is_right = not any(missing.values()) and not any(extra.values())
+    return Verdict(correct=is_right, reason=_name_mistake(facts, missing, extra), details=details)
+
+
+def _measure(
+    reading: _Reading, missing: Mapping[str, Collection[str]], extra: Mapping[str, Mapping[str, str]]
+) -> dict[str, Any]:
+    """Return precision and recall, and what is missing and extra."""
+    count = sum(map(len, reading.values.values()))
+    hits = count - sum(map(len, extra.values()))
+    extra_texts = sorted(chain.from_iterable(values.values() for values in extra.values()))[:10]
+    return {
+        "precision": round(hits / count, 4) if count else 0.0,
+        "recall": round(hits / sum(map(len, reading.expected.values())), 4),
+        "missing": sorted(chain.from_iterable(missing.values())),
+        # UTF-8 cannot encode a lone surrogate from a JSON escape
+        "extra": [text[:LONGEST].encode("utf-8", "replace").decode() for text in extra_texts],
+    }
 
 
 def reference(item: Item) -> str:
@@ -251,31 +308,30 @@ def reference(item: Item) -> str:
 def list_near_misses(item: Item) -> list[str]:
     """Return replies with one entity missing, changed, invented or misplaced, and echoes of the source."""
     sets: dict[str, list[str]] = {kind: list(item.facts[kind]) for kind in KINDS}
-    kind = next(kind for kind in KINDS if sets[kind])
-    last = sets[kind][-1]
-    changed = last[:-1] + ("1" if last[-1] != "1" else "2") if kind != "emails" else f"x{last}"
-    other = KINDS[(KINDS.index(kind) + 1) % 3]
-    replies = [
-        {**sets, kind: sets[kind][:-1]},
-        {**sets, kind: [*sets[kind][:-1], changed]},
-        {**sets, kind: sets[kind][:-1], other: [*sets[other], last]},
+    kind = next(filter(sets.get, KINDS))
+    *before, last = sets[kind]
+    changed = f"x{last}"
+    if kind != "emails":
+        changed = last[:-1] + ("2" if last[-1] == "1" else "1")
+    next_kind = KINDS[(KINDS.index(kind) + 1) % 3]
+    dates = ["1999-12-31", *item.facts["distractors"]]
+    objects = [
+        {**sets, kind: before},
+        {**sets, kind: [*before, changed]},
+        {**sets, kind: before, next_kind: [*sets[next_kind], last]},
         {**sets, "emails": [*sets["emails"], "nobody@invented.example.com"]},
         {**sets, "phones": [*sets["phones"], "+49 30 901820"]},
-        {**sets, "dates": [*sets["dates"], "1999-12-31"]},
         {"contacts": sets["emails"], "numbers": sets["phones"], "days": sets["dates"]},
-        *({**sets, "dates": [*sets["dates"], written]} for written in item.facts["distractors"]),
+        *({**sets, "dates": [*sets["dates"], written]} for written in dates),
     ]
-    return [
-        *(json.dumps(reply, ensure_ascii=False) for reply in replies),
-        item.prompt,
-        f"{item.facts['text']}\n\n{item.answer}",
-    ]
+    replies = [json.dumps(value, ensure_ascii=False) for value in objects]
+    return [*replies, item.prompt, f"{item.facts['text']}\n\n{item.answer}"]
 
 
 LEVELS = {
-    "easy": {"least": 2, "most": 5, "distractors": 0, "twists": False},
-    "medium": {"least": 3, "most": 5, "distractors": 2, "twists": False},
-    "hard": {"least": 4, "most": 5, "distractors": 4, "twists": True},
+    "easy": {"minimum": 2, "maximum": 5, "distractors": 0, "twists": False},
+    "medium": {"minimum": 3, "maximum": 5, "distractors": 2, "twists": False},
+    "hard": {"minimum": 4, "maximum": 5, "distractors": 4, "twists": True},
 }
 
 
@@ -290,16 +346,16 @@ LEVELS = {
     verifier_version=5,
 )
 def data_extraction(
-    rng: Random, *, language: str, least: int, most: int, distractors: int, twists: bool, drawn: str = ""
+    rng: Random, *, language: str, minimum: int, maximum: int, distractors: int, twists: bool, drawn: str = ""
 ) -> Item:
-    """Draw a text with `least` to `most` entities of at least two kinds.
+    """Draw a text with `minimum` to `maximum` entities of at least two kinds.
 
     `distractors` are order numbers, prices, times, handles, dates without a year and room numbers; `twists` are
     capitals in addresses, foreign numbers, and one entity repeated in another notation. The entities are those of
     the same draw in the language `drawn`.
     """
     draft = LetterDraft(rng, language, drawn or language, twists=twists)
-    count = least + int(rng.random() * (most - least + 1))
+    count = minimum + int(rng.random() * (maximum - minimum + 1))
     first = int(rng.random() * 3)
     second = (first + 1 + int(rng.random() * 2)) % 3
     draft.add(first)
@@ -308,10 +364,11 @@ def data_extraction(
         draft.add(int(rng.random() * 3))
     if twists:
         draft.repeat()
+    # Distractors are none where the level has none: nothing is drawn for them.
     traps = draft.distract(distractors) if distractors else {}
-    text = draft.text()
+    text = draft.lay_out()
     before, after = frame("data_extraction/task", language, country=_COUNTRIES[language][draft.region])
-    entities = {kind: sorted(found) for kind, found in zip(KINDS, draft.found, strict=True)}
+    entities = dict(zip(KINDS, map(sorted, draft.entities), strict=True))
     return Item(
         prompt=f"{before}{text}{after}",
         answer=json.dumps(entities),

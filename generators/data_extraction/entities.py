@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -34,24 +35,24 @@ class Region:
 
 
 _TABLES = read_beside(__file__)
-REGIONS = {name: Region(**one) for name, one in _TABLES["regions"].items()}
+REGIONS = {name: Region(**fields) for name, fields in _TABLES["regions"].items()}
 MONTHS: Mapping[str, Sequence[str]] = _TABLES["months"]
 _SHORT: Mapping[str, Sequence[str]] = _TABLES["short"]
 _MONTH_LISTS = (*MONTHS.values(), *_SHORT.values(), _TABLES["alone"])
-_MONTH_NUMBERS: Mapping[str, int] = _TABLES["also_short"] | {
-    name.lower().rstrip("."): number for names in _MONTH_LISTS for number, name in enumerate(names, 1)
-}
+_MONTH_NUMBERS: dict[str, int] = {**_TABLES["also_short"]}
+for _names in _MONTH_LISTS:
+    _MONTH_NUMBERS |= {name.lower().rstrip("."): number for number, name in enumerate(_names, 1)}
 _ENDINGS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd"}
 _ORDINALS = [f"{day}{_ENDINGS.get(day, 'th')}" for day in range(29)]
 DATE_FORMS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
-    **{name: (one.dates, [*one.dates, *one.late]) for name, one in REGIONS.items()},
+    **{name: (region.dates, [*region.dates, *region.late]) for name, region in REGIONS.items()},
     **{language: (forms, forms) for language, forms in _TABLES["anywhere"].items()},
 }
 """Region, or language for texts from anywhere -> (forms for a day up to 12, forms for a later day)."""
 _SURE_DAY = 12
 _FIRST_YEAR, _YEARS = 2019, 13
 
-DOMAINS = tuple(f"{host}.example.{end}" for host in _TABLES["hosts"] for end in ("com", "org", "net"))
+DOMAINS = tuple(map(".example.".join, product(_TABLES["hosts"], ("com", "org", "net"))))
 MAILBOXES: Sequence[str] = _TABLES["mailboxes"]
 
 _LOCAL = ("{first}.{last}", "{f}.{last}", "{last}_{first}", "{last}{n}")
@@ -100,12 +101,14 @@ def draw_email(rng: Random, latin: tuple[str, str]) -> str:
 
 
 _EMAIL = r"[a-z0-9][a-z0-9._%+\-]{0,63}@[a-z0-9\-]{1,63}(?:\.[a-z0-9\-]{1,63}){1,8}"
+# An address: "ann@mail.example.com"
 EMAIL = pattern(rf"(?<![\w.@%+\-]){_EMAIL}(?![\w@])")
 _WEEKDAY = (
     r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|"
     r"понедельник|вторник|сред[ау]|четверг|пятниц[ау]|суббот[ау]|воскресенье"
 )
 _TIME = r"\d{1,2}:\d{2}(?::\d{2})?(?:\.\d{1,9})?(?: ?[ap]\.?m\b\.?)?(?:z|[+\-]\d{2}:?\d{2})?"
+# A date: "2024-05-03", "3.5.2024", "Fri, 3rd of May 2024", "May 3, 2024"
 DATE = pattern(
     rf"(?<![\w.@+\-])(?:(?:{_WEEKDAY})\.?,? )?(?:the )?(?:"
     r"(?P<y1>\d{4})[\-./](?P<m1>\d{1,2})[\-./](?P<d1>\d{1,2})|"
@@ -115,7 +118,9 @@ DATE = pattern(
     r"(?P<m4>[a-z]{3,9})\.? (?:the )?(?P<d4>\d{1,2})(?:st|nd|rd|th)?,? (?P<y4>\d{4})"
     rf")(?:(?:t|,? (?:at |в )?){_TIME})?(?![\w@])"
 )
+# What a phone number is written with: "+1 (212) 555-0123"
 PHONE = pattern(r"(?<![\w+])\+?\(?\d[\d ().\-–]{5,20}\d(?![\w@])")
+# "20240503T1430"
 COMPACT = pattern(r"(?<![\w.@+\-])(?P<y1>(?:19|20)\d\d)(?P<m1>\d\d)(?P<d1>\d\d)(?:t\d{4,6}z?)?(?![\w@])")
 """A compact ISO date, with the groups of `DATE`'s first form."""
 _NUMBER = pattern(r"\d+")
@@ -128,7 +133,7 @@ _E164_DIGITS = 15
 _CENTURY = 2000
 
 
-def clean(text: str) -> str:
+def normalise(text: str) -> str:
     """Fold compatibility forms, case, white space and the marks that replies wrap values in."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).replace("\u2011", "-").replace("−", "-")
@@ -141,7 +146,9 @@ def read_email(text: str) -> str | None:
     if text.endswith(">") and "<" in text:
         text = text[text.rindex("<") + 1 : -1]
     text = text.removeprefix("mailto:").rstrip(".")
-    return text if EMAIL.fullmatch(text) else None
+    if EMAIL.fullmatch(text):
+        return text
+    return None
 
 
 def _calendar(year: int, month: int, day: int) -> str | None:
@@ -151,28 +158,32 @@ def _calendar(year: int, month: int, day: int) -> str | None:
         return None
 
 
-def date_of(match: re.Match[str], region: str, language: str = "") -> str | None:
+def read_date_match(match: re.Match[str], region: str, language: str = "") -> str | None:
     """Return the ISO date of a match of `DATE` or `COMPACT`, or None if the calendar has no such date."""
-    part = match.group
-    if part("y1"):
-        return _calendar(int(part("y1")), int(part("m1")), int(part("d1")))
-    if part("y2"):
-        year = int(part("y2")) if len(part("y2")) > 2 else _CENTURY + int(part("y2"))  # noqa: PLR2004 - two digits
-        a, b = int(part("a2")), int(part("b2"))
-        month_first = REGIONS[region].order == "MDY" and language != "ru"
-        first, second = ((a, b), (b, a)) if month_first else ((b, a), (a, b))
-        return _calendar(year, *first) or _calendar(year, *second)
-    which = "3" if part("y3") else "4"
-    month = _MONTH_NUMBERS.get(part(f"m{which}"))
-    return _calendar(int(part(f"y{which}")), month, int(part(f"d{which}"))) if month else None
+    groups = match.groupdict()
+    if groups["y1"]:
+        return _calendar(int(groups["y1"]), int(groups["m1"]), int(groups["d1"]))
+    if groups["y2"]:
+        year = int(groups["y2"])
+        if len(groups["y2"]) == 2:  # noqa: PLR2004 - two digits
+            year += _CENTURY
+        a, b = int(groups["a2"]), int(groups["b2"])
+        # 3/5 is what the region says, unless there is no such date.
+        if REGIONS[region].order == "MDY" and language != "ru":
+            return _calendar(year, a, b) or _calendar(year, b, a)
+        return _calendar(year, b, a) or _calendar(year, a, b)
+    form = "3" if groups["y3"] else "4"
+    month = _MONTH_NUMBERS.get(groups[f"m{form}"])
+    if not month:
+        return None
+    return _calendar(int(groups[f"y{form}"]), month, int(groups[f"d{form}"]))
 
 
 def read_date(text: str, region: str, language: str, *, slowly: bool = False) -> str | None:
     """Read one complete date from cleaned text; `slowly` falls back to dateparser."""
-    if match := DATE.fullmatch(text):
-        return date_of(match, region, language)
-    if match := COMPACT.fullmatch(text):
-        return _calendar(*map(int, match.group("y1", "m1", "d1")))
+    match = DATE.fullmatch(text) or COMPACT.fullmatch(text)
+    if match:
+        return read_date_match(match, region, language)
     # Apart from a time, it must have two numbers (a day and a year) and a word.
     numbers = _NUMBER.findall(_CLOCK.sub("", text))
     if not slowly or not _MONTH_WORD.search(text) or sorted(map(len, numbers)) not in ([1, 4], [2, 4]):
@@ -189,7 +200,7 @@ def _date_parser(region: str, language: str) -> Any:
     from dateparser.date import DateDataParser
 
     return DateDataParser(
-        languages=[language] if language == "en" else [language, "en"],
+        languages=[*dict.fromkeys([language, "en"])],
         settings={
             "REQUIRE_PARTS": ["day", "month", "year"],
             "PARSERS": ["absolute-time"],
@@ -204,8 +215,9 @@ def read_phone(text: str, region: str) -> str | None:
     import phonenumbers
 
     text = text.removeprefix("tel:")
-    dialled = next((prefix for prefix in REGIONS[region].dialled if text.startswith(prefix)), "")
-    text = f"+{text[len(dialled) :].lstrip(' -')}" if dialled else text
+    for prefix in filter(text.startswith, REGIONS[region].dialled):
+        text = f"+{text[len(prefix) :].lstrip(' -')}"
+        break
     digits = len("".join(_NUMBER.findall(text)))
     if not 5 <= digits <= _E164_DIGITS + 2:  # noqa: PLR2004 - a trunk zero and a short extension fit in
         return None

@@ -32,7 +32,7 @@ class Person:
     n: str
     d: str
     i: str
-    given: str
+    first_name: str
     a: str
     latin: tuple[str, str]
 
@@ -71,30 +71,37 @@ def people(drawn: str, language: str) -> tuple[Person, ...]:
     """Return all people named in a language's texts, each given name with each surname, worded in `language`."""
     names = correspondence(drawn).names
     if "given" in names:  # the language has no cases
-        latin = [(given.lower(), family.lower()) for given, family in product(names["given"], names["families"])]
-        return tuple(map(_in_russian if language == "ru" else _in_english, latin))
-    every = [
-        Person(f"{n} {f}{a}", f"{d} {f}{to}", f"{i} {f}{by}", n, a, (latin, family + ("a" if a else "")))
-        for group, a, to, by in (("women", "а", "ой", "ой"), ("men", "", "у", "ым"))
-        for (n, d, i, latin), (f, family) in product(names[group], names["families"])
-    ]
-    return tuple(every if language == "ru" else (_in_english(one.latin) for one in every))
+        latin = product(map(str.lower, names["given"]), map(str.lower, names["families"]))
+        word = {"ru": _word_in_russian, "en": _word_in_english}[language]
+        return tuple(map(word, latin))
+    everyone = []
+    # The endings of a surname: nominative, dative, instrumental.
+    for gender, a, to, by in (("women", "а", "ой", "ой"), ("men", "", "у", "ым")):
+        latin_ending = {"а": "a", "": ""}[a]
+        for (n, d, i, latin_name), (f, family) in product(names[gender], names["families"]):
+            latin_names = (latin_name, family + latin_ending)
+            everyone.append(Person(f"{n} {f}{a}", f"{d} {f}{to}", f"{i} {f}{by}", n, a, latin_names))
+    if language != "ru":
+        everyone = [_word_in_english(person.latin) for person in everyone]
+    return tuple(everyone)
 
 
-def _in_english(latin: tuple[str, str]) -> Person:
+def _word_in_english(latin: tuple[str, str]) -> Person:
     """Return a person whose name does not inflect."""
-    given, family = map(str.title, latin)
-    full = f"{given} {family}"
-    return Person(full, full, full, given, "", latin)
+    first_name, family = map(str.title, latin)
+    full_name = f"{first_name} {family}"
+    return Person(full_name, full_name, full_name, first_name, "", latin)
 
 
-def _in_russian(latin: tuple[str, str]) -> Person:
+def _word_in_russian(latin: tuple[str, str]) -> Person:
     """Return an English name in Russian: only men's surnames that end in a consonant have cases."""
     abroad = correspondence("ru").names["abroad"]
     n, d, i, ending = abroad["given"][latin[0]]
     family = abroad["families"][latin[1]]
-    cases = ("", "") if ending or family[-1] in "аиоуэюяы" else ("у", "ом")
-    return Person(f"{n} {family}", f"{d} {family}{cases[0]}", f"{i} {family}{cases[1]}", n, ending, latin)
+    dative, instrumental = "у", "ом"
+    if ending or family[-1] in "аиоуэюяы":
+        dative = instrumental = ""
+    return Person(f"{n} {family}", f"{d} {family}{dative}", f"{i} {family}{instrumental}", n, ending, latin)
 
 
 @cache
@@ -104,9 +111,13 @@ def _sentences(language: str, scenario: str) -> list[list[tuple[str, str, bool]]
     They are split at the entity because joining is faster than formatting.
     """
     words = correspondence(language)
-    dates = next(one.dates for one in words.scenarios if one.name == scenario)
-    parts = [[one.partition("{e}") for one in listed] for listed in (words.emails, words.phones, dates)]
-    return [[(before, after, "{" in before + after) for before, _, after in listed] for listed in parts]
+    dates = next(candidate.dates for candidate in words.scenarios if candidate.name == scenario)
+    return [[*map(_split_sentence, templates)] for templates in (words.emails, words.phones, dates)]
+
+
+def _split_sentence(template: str) -> tuple[str, str, bool]:
+    before, _, after = template.partition("{e}")
+    return before, after, "{" in before + after
 
 
 class LetterDraft:
@@ -122,7 +133,7 @@ class LetterDraft:
         self.people = people(drawn, language)
         self.region = "RU" if drawn == "ru" else ("US", "GB")[int(draw() * 2)]
         self.dates = self.region if drawn == language else language
-        self.found: tuple[list[str], list[str], list[str]] = ([], [], [])
+        self.entities: tuple[list[str], list[str], list[str]] = ([], [], [])
         self.written: list[str] = []
         self.lines: list[str] = []
         self.again: list[tuple[str, str]] = []
@@ -130,38 +141,44 @@ class LetterDraft:
         self.sentences = _sentences(language, self.scenario.name)
         self.turn = int(draw() * 8)
 
-    def _person(self) -> Person:
+    def _draw_person(self) -> Person:
         return self.people[int(self.rng.random() * len(self.people))]
 
     def add(self, kind: int) -> None:
         """Add a sentence with a new entity; duplicates are drawn again."""
-        choices, found = self.sentences[kind], self.found[kind]
-        before, after, named = choices[(self.turn + len(found)) % len(choices)]  # in turn, so that none repeats
-        person = self._person() if named or kind == _EMAILS else None
+        choices, entities = self.sentences[kind], self.entities[kind]
+        # In turn, so that none repeats.
+        before, after, names_person = choices[(self.turn + len(entities)) % len(choices)]
+        person = None
+        if names_person or kind == _EMAILS:
+            person = self._draw_person()
         while True:
-            if person and kind == _EMAILS:
-                written, other, normal = self._email(person)
-            else:
-                written, other, normal = self._phone() if kind == _PHONES else self._date()
-            if normal not in found:
+            written, second_form, normal = self._draw_entity(kind, person)
+            if normal not in entities:
                 break
-        found.append(normal)
+        entities.append(normal)
         self.written.append(written)
-        if other:
-            self.again.append((KINDS[kind], other))
+        if second_form:
+            self.again.append((KINDS[kind], second_form))
         line = before + written + after
-        if named and person:
+        if names_person and person:
             line = line.format(n=person.n, d=person.d, i=person.i, a=person.a)
         self.lines.append(line)
 
-    def _email(self, person: Person) -> tuple[str, str, str]:
+    def _draw_entity(self, kind: int, person: Person | None) -> tuple[str, str, str]:
+        """Draw an entity: as it is written, in a second form if it may be repeated, and its normal form."""
+        if person and kind == _EMAILS:
+            return self._draw_email(person)
+        return self._draw_phone() if kind == _PHONES else self._draw_date()
+
+    def _draw_email(self, person: Person) -> tuple[str, str, str]:
         address = draw_email(self.rng, person.latin)
         if not self.twists:
             return address, "", address
         local, domain = address.split("@")
         return f"{local.title()}@{domain}", f"{local.upper()}@{domain}", address
 
-    def _phone(self) -> tuple[str, str, str]:
+    def _draw_phone(self) -> tuple[str, str, str]:
         region = self.region
         if self.twists and self.rng.random() < _FROM_ABROAD:
             region, form = REGIONS[region].abroad
@@ -170,22 +187,26 @@ class LetterDraft:
         groups = draw_phone(self.rng, region)
         forms = REGIONS[region].phones
         turn = int(self.rng.random() * len(forms))
-        other = forms[(turn + 1) % len(forms)] % groups if self.twists else ""
-        return forms[turn] % groups, other, REGIONS[region].code + "".join(groups)
+        second_form = ""
+        if self.twists:
+            second_form = forms[(turn + 1) % len(forms)] % groups
+        return forms[turn] % groups, second_form, REGIONS[region].code + "".join(groups)
 
-    def _date(self) -> tuple[str, str, str]:
-        y, m, d = when = draw_date(self.rng)
+    def _draw_date(self) -> tuple[str, str, str]:
+        y, m, d = date = draw_date(self.rng)
         chance = self.rng.random()
-        written = write_date(when, self.dates, self.language, chance)
-        other = write_date(when, self.dates, self.language, (chance + _OTHER_FORM) % 1) if self.twists else ""
-        return written, other, f"{y}-{m:02d}-{d:02d}"
+        written = write_date(date, self.dates, self.language, chance)
+        second_form = ""
+        if self.twists:
+            second_form = write_date(date, self.dates, self.language, (chance + _OTHER_FORM) % 1)
+        return written, second_form, f"{y}-{m:02d}-{d:02d}"
 
     def repeat(self) -> None:
         """Repeat one entity in another notation: the set does not change."""
         if self.again:
-            kind, other = self.rng.choice(self.again)
-            self.written.append(other)
-            self.lines.append(self.words.again[kind].format(e=other))
+            kind, second_form = self.rng.choice(self.again)
+            self.written.append(second_form)
+            self.lines.append(self.words.again[kind].format(e=second_form))
 
     def distract(self, count: int) -> dict[str, str]:
         """Insert sentences with `count` distractors; return written form → what it is."""
@@ -195,46 +216,51 @@ class LetterDraft:
         turn = int(draw() * len(kinds))
         for step in range(count):
             kind, sentences = kinds[(turn + step) % len(kinds)]
-            written = self._distractor(kind)
+            written = self._draw_distractor(kind)
             distractors[written] = kind
             sentence = sentences[int(draw() * len(sentences))].format(x=written)
             self.lines.insert(int(draw() * (len(self.lines) + 1)), sentence)
         return distractors
 
-    def _distractor(self, kind: str) -> str:
+    def _draw_distractor(self, kind: str) -> str:
         draw = self.rng.random
         number = int(draw() * 9000) + 1000
         if kind == "an order number":
             return f"{number}-{int(draw() * 90) + 10}"  # six digits: seven would be a local US number
         if kind == "a price":
-            russian = f"{number:,} {_ROUBLES[self.region]}".replace(",", " ")
-            return russian if self.language == "ru" else f"{_SIGNS[self.region]}{number:,}"
+            return self._write_price(number)
         if kind == "a time":
             return f"{number % 12 + 8}:{number % 4 * 15:02d}"
         if kind == "a handle":
-            return f"@{'_'.join(self._person().latin)}"
+            return f"@{'_'.join(self._draw_person().latin)}"
         if kind == "a partial date":
             month = MONTHS[self.language][number % 12]
             day = int(draw() * 28) + 1
             return f"{month} {day}" if self.dates == "US" else f"{day} {month}"
         return str(number % 400 + 100)
 
-    def text(self) -> str:
+    def _write_price(self, number: int) -> str:
+        if self.language == "ru":
+            return f"{number:,} {_ROUBLES[self.region]}".replace(",", " ")
+        return f"{_SIGNS[self.region]}{number:,}"
+
+    def lay_out(self) -> str:
         """Lay out opening, sentences and closing in one of the forms; the last form is a list."""
         words, draw = self.words, self.rng.random
         turn = int(draw() * len(words.forms))
         joint = "\n- " if turn == len(words.forms) - 1 else " "
+        # The order of the draws is that of all items so far: none may be moved.
         openings, closings = self.scenario.openings, words.closings
         opening, closing = openings[int(draw() * len(openings))], closings[int(draw() * len(closings))]
-        reader, writer = self._person(), self._person()
+        reader, writer = self._draw_person(), self._draw_person()
         text = words.forms[turn].format(
             subject=self.scenario.subject,
-            given=reader.given,
+            given=reader.first_name,
             reader=reader.n,
             reader_d=reader.d,
             writer=writer.n,
             sign=words.signs[int(draw() * len(words.signs))],
             body=f"{opening}{joint}{joint.join(self.lines)}{joint}{closing}",
         )
-        # A date's full stop also ends its sentence.
-        return text.replace("г..", "г.") if self.language == "ru" else text
+        # A date's full stop also ends its sentence; no English one has this letter.
+        return text.replace("г..", "г.")

@@ -193,7 +193,7 @@ def test_a_paragraph_is_what_its_level_says(language: str, level: str) -> None:
     size = LEVELS[level]
     for item in drawn(language, level):
         sentences, roles, key = item.facts["sentences"], item.facts["roles"], item.facts["key"]
-        assert size["least"] <= len(sentences) <= size["most"]
+        assert size["minimum"] <= len(sentences) <= size["maximum"]
         assert len(set(sentences)) == len(sentences)
         assert (roles.count("key"), roles[key], sentences[key]) == (1, "key", item.answer)
         assert roles.count("loud") == size["loud"]
@@ -206,7 +206,7 @@ def test_a_paragraph_is_what_its_level_says(language: str, level: str) -> None:
 @every_cell
 def test_the_key_stands_anywhere_alike(language: str, level: str) -> None:
     """Among paragraphs of the largest size each place comes up as often: within five standard deviations."""
-    most = LEVELS[level]["most"]
+    most = LEVELS[level]["maximum"]
     places = Counter(item.facts["key"] for item in drawn(language, level) if len(item.facts["sentences"]) == most)
     total, share = places.total(), 1 / most
     for place in range(most):

@@ -9,7 +9,7 @@ import phonenumbers
 
 from basic_control.data.draw import draw
 from basic_control.data.records import Family, Item
-from basic_control.generators.data_extraction.entities import DATE, date_of
+from basic_control.generators.data_extraction.entities import DATE, read_date_match
 from basic_control.generators.twins.parity import in_language
 from tests.helpers import logic_prompts
 
@@ -76,7 +76,7 @@ def entities(text: str, region: str) -> dict[str, list[str]]:
     """Return a text's addresses, numbers and dates: by a pattern, phonenumbers' matcher, and dates with a year."""
     # 13.10.2021 reads like a Canadian service number: the dates, known by now, are blanked.
     matches = phonenumbers.PhoneNumberMatcher(DATE.sub("-", text.lower()), region)
-    dates = {date_of(match, region) for match in DATE.finditer(text.lower())}
+    dates = {read_date_match(match, region) for match in DATE.finditer(text.lower())}
     return {
         "emails": sorted({found.lower() for found in re.findall(r"[\w.]+@[\w.-]+\w", text)}),
         "phones": sorted(
