@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from basic_control.data.records import Expectation, Sample
-from basic_control.metrics._expected import ABSENT, answers_of, is_absent, parsed
-from basic_control.metrics._replies import folded, written
+from basic_control.metrics._expected import ABSENT, answers_of, is_absent, parse_json
+from basic_control.metrics._replies import fold, write_value
 
 BARE = "ABCDEFGHIJ"
 """The letters that are looked for where a row does not list its options."""
@@ -43,30 +43,30 @@ def offer_of(sample: Sample, options: Mapping[str, Any]) -> Offer:
     """Return the options of a row in any known form."""
     columns = options["texts"]
     if not isinstance(columns, str):
-        return _listed([sample.get(column) for column in columns], options)
-    cell = parsed(sample.get(columns))
+        return _offer_list([sample.get(column) for column in columns], options)
+    cell = parse_json(sample.get(columns))
     if isinstance(cell, Mapping):
-        return _mapped(cell, options)
+        return _offer_mapping(cell, options)
     if isinstance(cell, str):
         lines = [line.strip() for line in cell.splitlines() if line.strip()]
         cell = lines if len(lines) >= ENTRIES and all(map(_LEAD.match, lines)) else None
     if isinstance(cell, Sequence) and cell:
         if all(isinstance(entry, Mapping) for entry in cell):
             return _entries(cell, options)
-        return _listed(cell, options)
+        return _offer_list(cell, options)
     return Offer(dict.fromkeys(options["letters"] or BARE, ""))
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else folded(written(value))
+    return "" if value is None else fold(write_value(value))
 
 
 def _label(value: Any) -> str:
-    label = folded(written(value)).strip("().: ")
+    label = fold(write_value(value)).strip("().: ")
     return label.upper() if len(label) == 1 else label
 
 
-def _listed(texts: Sequence[Any], options: Mapping[str, Any]) -> Offer:
+def _offer_list(texts: Sequence[Any], options: Mapping[str, Any]) -> Offer:
     """Return the options of a list, with letters in order; letters that the texts begin with are taken off."""
     letters = options["letters"] or "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     if len(texts) > len(letters):
@@ -78,7 +78,7 @@ def _listed(texts: Sequence[Any], options: Mapping[str, Any]) -> Offer:
     return Offer(dict(zip(letters, wordings, strict=False)))
 
 
-def _mapped(cell: Mapping[str, Any], options: Mapping[str, Any]) -> Offer:
+def _offer_mapping(cell: Mapping[str, Any], options: Mapping[str, Any]) -> Offer:
     """Return the options of a mapping: of lists side by side, else of labels with texts."""
     for texts, labels in (("text", "label"), ("choices", "labels")):
         if all(isinstance(cell.get(key), list | tuple) for key in (texts, labels)):
@@ -86,7 +86,7 @@ def _mapped(cell: Mapping[str, Any], options: Mapping[str, Any]) -> Offer:
             if len(cell[texts]) != len(cell[labels]):
                 return Offer({}, problem=f"{len(cell[texts])} texts and {len(cell[labels])} labels")
             if all(flag in FLAGS and not isinstance(flag, str) for flag in cell[labels]):
-                return _listed(cell[texts], options)._replace(reading=beside)
+                return _offer_list(cell[texts], options)._replace(reading=beside)
             pairs = zip(map(_label, cell[labels]), map(_text, cell[texts]), strict=True)
             return Offer(dict(pairs), beside, is_labelled=True)
     return Offer({_label(label): _text(text) for label, text in cell.items()}, is_labelled=True)
@@ -100,7 +100,7 @@ def _entries(cell: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> O
     if not text:
         return Offer({}, problem=f"options are mappings of {', '.join(map(str, first))}; expected a text in each")
     if not label:
-        return _listed([entry.get(text) for entry in cell], options)._replace(reading=f"options from `{text}`")
+        return _offer_list([entry.get(text) for entry in cell], options)._replace(reading=f"options from `{text}`")
     pairs = {_label(entry.get(label)): _text(entry.get(text)) for entry in cell}
     return Offer(pairs, f"options from `{label}` and `{text}`", is_labelled=True)
 
@@ -119,9 +119,9 @@ def _flags(answer: Any, offer: Offer) -> Naming | None:
     return Naming(frozenset(label for label, flag in marked if flag), "the options marked 1")
 
 
-def _named(answer: Any, offer: Offer, options: Mapping[str, Any]) -> Naming:
+def _read_naming(answer: Any, offer: Offer, options: Mapping[str, Any]) -> Naming:
     """Return the options that one value names: a given label, an option's text, a letter, an index."""
-    text = folded(written(answer))
+    text = fold(write_value(answer))
     bare = text.strip("().: ")
     labels = {label.upper(): label for label in offer.texts}
     label = labels.get(bare.upper())
@@ -136,7 +136,7 @@ def _named(answer: Any, offer: Offer, options: Mapping[str, Any]) -> Naming:
     if lead and lead[1].upper() in labels and _agrees(text[lead.end() :], offer.texts[labels[lead[1].upper()]]):
         return Naming(frozenset([labels[lead[1].upper()]]), "a letter with its text")
     if _WHOLE.fullmatch(text) and not isinstance(answer, bool):
-        return _indexed(int(float(text)), offer, options)
+        return _read_index(int(float(text)), offer, options)
     return Naming(problem=f"expected one of its options ({_range(offer)}), by label, text, letter or index")
 
 
@@ -149,7 +149,7 @@ def _range(offer: Offer) -> str:
     return f"{first} to {last}"
 
 
-def _indexed(index: int, offer: Offer, options: Mapping[str, Any]) -> Naming:
+def _read_index(index: int, offer: Offer, options: Mapping[str, Any]) -> Naming:
     base = options.get("index")
     if base is None:
         return Naming(
@@ -160,12 +160,12 @@ def _indexed(index: int, offer: Offer, options: Mapping[str, Any]) -> Naming:
     return Naming(frozenset([[*offer.texts][index - base]]), f"an index from {base}", index=index)
 
 
-def right_options(sample: Sample, offer: Offer, options: Mapping[str, Any]) -> Naming:
+def find_right_options(sample: Sample, offer: Offer, options: Mapping[str, Any]) -> Naming:
     """Return the labels of a row's right options; of several values that it lists, each must name one."""
     answer = sample.get("answer")
     if offer.problem:
         return Naming(problem=offer.problem)
-    flagged = _flags(parsed(answer), offer)
+    flagged = _flags(parse_json(answer), offer)
     if flagged:
         return flagged
     answers = answers_of(answer)
@@ -173,7 +173,7 @@ def right_options(sample: Sample, offer: Offer, options: Mapping[str, Any]) -> N
         return Naming(problem=f"a mapping of {', '.join(map(str, answers.unknown))}; expected the right option")
     if is_absent(answer) or not answers.values:
         return Naming(problem=ABSENT)
-    namings = [_named(value, offer, options) for value in answers.values]
+    namings = [_read_naming(value, offer, options) for value in answers.values]
     problem = next((naming.problem for naming in namings if naming.problem), "")
     reading = next((naming.reading for naming in namings if naming.reading), "")
     labels = frozenset[str]().union(*(naming.labels for naming in namings))
@@ -183,7 +183,7 @@ def right_options(sample: Sample, offer: Offer, options: Mapping[str, Any]) -> N
 def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
     """Return how a row's right option is read, and from which form its options."""
     offer = offer_of(sample, options)
-    naming = right_options(sample, offer, options)
+    naming = find_right_options(sample, offer, options)
     return Expectation(naming.problem, tuple(filter(None, [naming.reading, offer.reading])))
 
 
@@ -197,7 +197,7 @@ def completes(samples: Iterable[Sample], options: Mapping[str, Any]) -> Mapping[
     reaches_end = False
     for sample in samples:
         offer = offer_of(sample, options)
-        index = right_options(sample, offer, options).index
+        index = find_right_options(sample, offer, options).index
         if index == 0:
             return {**options, "index": 0}
         reaches_end |= index == len(offer.texts) and any(offer.texts.values())

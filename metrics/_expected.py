@@ -96,7 +96,7 @@ def expect_texts(sample: Sample, options: Mapping[str, Any]) -> Expectation:
     return expect(sample)
 
 
-def parsed(text: Any) -> Any:
+def parse_json(text: Any) -> Any:
     """Return the list or mapping that a text writes as JSON; the text itself if it writes none."""
     if not isinstance(text, str) or text.lstrip()[:1] not in ("[", "{"):
         return text

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from basic_control.data.sentences import split_sentences
-from basic_control.metrics._reply_bounds import DOUBTFUL, held_by_token
+from basic_control.metrics._reply_bounds import DOUBTFUL, hold_by_token
 
 _SPREAD = 3.75
 """Characters that a judge may write for each of a text: claims repeat names, and have a form of their own."""
@@ -29,7 +29,7 @@ class Passage:
 def is_short(text: str, max_claims: int, max_length: int, language: str) -> bool:
     """Return whether a list of claims, bounded in number and in characters of each, holds a text's."""
     lengths = [end - start for start, end in split_sentences(text)]
-    claim = _CLAIM * held_by_token(language)
+    claim = _CLAIM * hold_by_token(language)
     n_claims = sum(1 + int(length / claim) for length in lengths)
     return n_claims < max_claims and max(lengths, default=0) < max_length - DOUBTFUL
 
@@ -37,7 +37,7 @@ def is_short(text: str, max_claims: int, max_length: int, language: str) -> bool
 def divide(text: str, tokens: int, language: str) -> list[Passage]:
     """Return the passages of a text, in order, whose claims fit each into a reply of so many tokens."""
     # A list may have far more claims than a part has, whatever the judge's room.
-    budget = max(_LEAST, int(min(tokens, _LARGEST) * held_by_token(language) / _SPREAD))
+    budget = max(_LEAST, int(min(tokens, _LARGEST) * hold_by_token(language) / _SPREAD))
     passages: list[Passage] = []
     start = 0
     for number, (begin, end) in enumerate(split_sentences(text), 1):

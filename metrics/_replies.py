@@ -22,7 +22,7 @@ NO_EXPECTED = Score(None, "not_applicable", "the row has no answer")
 
 def reply(sample: Sample) -> str:
     """Return the reply without its thinking and without what runs on after it, stripped; '' if there is none."""
-    answers = " ".join(map(str, expected(sample)))
+    answers = " ".join(map(str, list_expected(sample)))
     question = str(sample.get("question") or "")
     return reply_text(str(sample.get("response") or ""), prompt=prompt(sample), question=question, expected=answers)
 
@@ -38,17 +38,17 @@ def prompt(sample: Sample) -> str:
     return str(sample.get(RENDERED) or sample.get("prompt") or sample.get("question") or "")
 
 
-def was_cut(sample: Sample) -> bool:
+def is_cut(sample: Sample) -> bool:
     """Return whether the reply was truncated at its token limit: then only an explicitly stated answer counts."""
     return bool(sample.get(CUT))
 
 
-def expected(sample: Sample) -> list[Any]:
+def list_expected(sample: Sample) -> list[Any]:
     """Return the row's answers: all of a list, or of a mapping in a known form; none if the row has none."""
     return answers_of(sample.get("answer")).values
 
 
-def written(value: Any) -> str:
+def write_value(value: Any) -> str:
     """Format an expected value as text: 18.0 as 18, true as true."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -57,7 +57,7 @@ def written(value: Any) -> str:
     return str(value)
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """Return a text in one notation, with white space collapsed."""
     return collapse_spaces(unify(text))
 
@@ -67,7 +67,7 @@ NUMBER_ENDS = r"(?![.,][0-9])"
 """Boundaries of a number: not next to a decimal point or a thousands' comma, nor after a minus sign."""
 
 
-def bounded(text: str) -> str:
+def bound_pattern(text: str) -> str:
     """Return the pattern of a folded text at word boundaries.
 
     A boundary is required only next to a letter or digit at an end of the text: at the end of '$5', not of '(a)',
@@ -80,7 +80,7 @@ def bounded(text: str) -> str:
     return before + r"\s+".join(map(re.escape, text.split(" "))) + after
 
 
-def unemphasised(text: str) -> str:
+def strip_emphasis(text: str) -> str:
     """Return a text without the underscores of Markdown's emphasis, `_so_`; those within a word stay."""
     return _EMPHASIS.sub(r"\2", text)
 
@@ -111,4 +111,4 @@ def reference(sample: Sample) -> str:
 
 def texts(sample: Sample) -> Iterator[str]:
     """Yield the row's answers as texts."""
-    return map(written, expected(sample))
+    return map(write_value, list_expected(sample))

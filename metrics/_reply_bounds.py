@@ -30,12 +30,12 @@ A claim that ends there with a full stop is whole."""
 _STOPS = (".", "!", "?", "…", "。", "！", "？", "؟", "।", '"', "”", "»")
 
 
-def held_by_token(language: str) -> float:
+def hold_by_token(language: str) -> float:
     """Return the characters of a language's text that a token holds at least."""
     return CHARACTERS.get(language, _OTHER)
 
 
-def bound(schema: Mapping[str, Any], tokens: int, language: str) -> dict[str, Any]:
+def bound_reply(schema: Mapping[str, Any], tokens: int, language: str) -> dict[str, Any]:
     """Return the schema with a bound on every text and list that has none or a wider one, in the same order.
 
     `tokens` is the reply's limit. An open list has as many entries as fit with `_ENTRY` characters each; without
@@ -43,7 +43,7 @@ def bound(schema: Mapping[str, Any], tokens: int, language: str) -> dict[str, An
     """
     if not _is_unbounded(schema):
         return dict(schema)
-    held = held_by_token(language)
+    held = hold_by_token(language)
     if _open(schema):
         length = _ENTRY.get(language, _ENTRY_ELSE)
         more = bisect(range(2, MOST + 1), tokens, key=lambda n: _tokens(schema, length, n, held))
@@ -121,7 +121,7 @@ def _open(schema: Mapping[str, Any]) -> bool:
 
 def reason_length(schema: Mapping[str, Any], tokens: int, language: str) -> int:
     """Return the characters that each text of a reply may have: those that its fixed parts leave over."""
-    held = held_by_token(language)
+    held = hold_by_token(language)
     return bisect(range(1, LONGEST + 1), tokens, key=lambda n: _tokens(schema, n, MOST, held))
 
 

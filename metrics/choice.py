@@ -11,8 +11,8 @@ from basic_control.data.reading.answer import Reading, read
 from basic_control.data.reading.options import options_of
 from basic_control.data.reading.texts import unify
 from basic_control.data.records import Found, Sample, Score
-from basic_control.metrics._choices import completes, expects, offer_of, right_options
-from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, prompt, reply, was_cut
+from basic_control.metrics._choices import completes, expects, find_right_options, offer_of
+from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, is_cut, prompt, reply
 
 TEXTS = "options"
 """The default column of the options' texts."""
@@ -51,7 +51,7 @@ def needs(options: Mapping[str, Any]) -> tuple[str, ...]:
 def read_choice(sample: Sample, text: str, there: Mapping[str, str]) -> Reading:
     """Read which of the options a reply's text chooses."""
     slot = options_of(tuple(there.items()))
-    return read(unify(text), slot, cut=was_cut(sample), prompt=prompt(sample))
+    return read(unify(text), slot, cut=is_cut(sample), prompt=prompt(sample))
 
 
 @metric(
@@ -63,13 +63,13 @@ def read_choice(sample: Sample, text: str, there: Mapping[str, str]) -> Reading:
     yes_no=True,
     title={"en": "Multiple choice", "ru": "Выбор ответа"},
 )
-def choice(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+def choice(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Score:
     """Return 1 if exactly the right option is chosen, by label or text, else 0; two options do not count.
 
     Source: SPEC 14, 19.
     """
     offer = offer_of(sample, options)
-    right_labels = right_options(sample, offer, options).labels
+    right_labels = find_right_options(sample, offer, options).labels
     if not right_labels:
         return NO_EXPECTED
     text = reply(sample)

@@ -13,12 +13,12 @@ from basic_control.metrics._expected import expect_texts
 from basic_control.metrics._replies import (
     NO_EXPECTED,
     NO_REPLY,
-    bounded,
+    bound_pattern,
     collapse_spaces,
-    folded,
+    fold,
     reply,
+    strip_emphasis,
     texts,
-    unemphasised,
 )
 
 
@@ -39,14 +39,14 @@ def holds(reply: str, text: str, options: Mapping[str, Any]) -> bool:
     """
     if options["raw"]:
         return text in reply
-    text, reply = folded(text), folded(reply)
+    text, reply = fold(text), fold(reply)
     if not options["case_sensitive"]:
         text, reply = text.casefold(), reply.casefold()
     if "_" not in text:
-        reply = unemphasised(reply)
+        reply = strip_emphasis(reply)
     if not options["words"]:
         return text in reply
-    return re.search(bounded(text), reply) is not None
+    return re.search(bound_pattern(text), reply) is not None
 
 
 def _differs_in_case(reply: str, missing: Iterable[str], options: Mapping[str, Any]) -> bool:

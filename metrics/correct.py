@@ -20,7 +20,7 @@ def _beside(written: str) -> dict[str, float]:
 
 
 @metric(verifies=True, yes_no=True, title={"en": "Correct", "ru": "Верно"})
-def correct(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+def correct(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Score:
     """Convert a verdict (`sample["verdict"]`: correct, status, reason, details) to a value and its parts.
 
     Source: SPEC 2.

@@ -16,7 +16,7 @@ from basic_control.data.reading.texts import collapse_spaces, unify, without_not
 from basic_control.data.records import Found, Sample, Score
 from basic_control.metrics._expected import expect_texts
 from basic_control.metrics._patterns import SLOW, Pattern, remove_matches
-from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, expected, reply, written
+from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, list_expected, reply, write_value
 
 _ARTICLES = pattern(r"\b(?:a|an|the)\b", re.IGNORECASE)
 # Signs of category P that are part of what they stand in: 3.5 is not 35, nor -5 5, nor C# C.
@@ -116,7 +116,7 @@ def equals_typed(text: str, answer: Any) -> bool:
 
 def _equals(text: str, answers: list[Any], options: Mapping[str, Any]) -> bool:
     """Return whether a text, or what it wraps, equals an answer."""
-    forms = {normalise(written(answer), options) for answer in answers}
+    forms = {normalise(write_value(answer), options) for answer in answers}
     forms |= {form[:-1] for form in forms if form.endswith(_STOPS) and len(form) > 1}
     layers = [layer for form in (text, without_note(text)) for layer in unwrap(form)]
     if any(normalise(layer, options) in forms for layer in layers):
@@ -135,12 +135,12 @@ def _equals(text: str, answers: list[Any], options: Mapping[str, Any]) -> bool:
         "ru": "Точное совпадение",
     },
 )
-def exact_match(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:  # noqa: PLR0911 - a return for each form
+def exact_match(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Score:  # noqa: PLR0911 - a return for each form
     """Return 1 if the reply equals one of the expected answers, else 0.
 
     Source: SPEC 14, 19.
     """
-    answers = expected(sample)
+    answers = list_expected(sample)
     if not answers:
         return NO_EXPECTED
     text = reply(sample)
@@ -148,12 +148,12 @@ def exact_match(sample: Sample, found: Found, options: Mapping[str, Any]) -> Sco
         return NO_REPLY
     if options["ignore"]:
         try:
-            answers = [remove_matches(options["ignore"], written(answer)).strip() for answer in answers]
+            answers = [remove_matches(options["ignore"], write_value(answer)).strip() for answer in answers]
             text = remove_matches(options["ignore"], text).strip()
         except TimeoutError:
             return Score(0.0, reason=SLOW)
     if options["raw"]:
-        return Score(float(text in map(written, answers)), reason="compared character by character")
+        return Score(float(text in map(write_value, answers)), reason="compared character by character")
     if _equals(text, answers, options):
         return Score(1.0, reason="equal")
     value = read_cue(text)

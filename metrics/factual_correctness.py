@@ -16,7 +16,7 @@ from basic_control.data.sentences import list_sentences
 from basic_control.data.shown import read_shown
 from basic_control.data.typed import Typed, object_schema
 from basic_control.metrics._long_texts import divide, is_short
-from basic_control.metrics._reply_bounds import bound, reason_length, widen
+from basic_control.metrics._reply_bounds import bound_reply, reason_length, widen
 from basic_control.metrics.judging import label, reason_of
 
 WORTH = {"SUPPORTED": 1.0, "CONTRADICTED": 0.0, "NEUTRAL": 0.0}
@@ -43,7 +43,7 @@ def _splits(mode: str, side: str) -> bool:
     return mode in {"f1", "precision" if side == "response" else "recall"}
 
 
-def sides(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
+def sides(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Iterable[Question]:
     """Return questions to split the sides that the mode needs; empty texts are skipped.
 
     Without a reference there are none: the metric is not applicable.
@@ -61,7 +61,7 @@ def divide_text(question: Question, room: Room, language: str) -> Sequence[Quest
     Each has the whole text, so that pronouns can be understood.
     """
     text = question.values["text"]
-    claims = bound(_SPLIT_SCHEMA, room.tokens, language)["properties"]["claims"]
+    claims = bound_reply(_SPLIT_SCHEMA, room.tokens, language)["properties"]["claims"]
     if is_short(text, claims["maxItems"], claims["items"]["maxLength"], language):
         return [question]
     passages = divide(text, room.tokens, language)
@@ -122,9 +122,9 @@ def _parts_of(replies: Mapping[str, Any], side: str) -> list[Any]:
     return [keyed[number] for number in sorted(keyed, key=lambda number: int(number or 0))]
 
 
-def claims_of(found: Found, side: str) -> list[str]:
+def claims_of(replies: Found, side: str) -> list[str]:
     """Return a side's claims; what two parts of a text state alike is one claim."""
-    parts = _parts_of(found.get("split", {}), side)
+    parts = _parts_of(replies.get("split", {}), side)
     if len(parts) == 1:
         return list(parts[0])
     claims = [claim for part in parts for claim in part]
@@ -146,9 +146,9 @@ def number_claims(claims: Iterable[str]) -> list[dict[str, str]]:
     return [{"id": str(number), "text": claim} for number, claim in enumerate(claims, 1)]
 
 
-def join_verdicts(found: Found, side: str, claims: Sequence[str]) -> list[dict[str, str]]:
+def join_verdicts(replies: Found, side: str, claims: Sequence[str]) -> list[dict[str, str]]:
     """Return a side's claims with their ids and verdicts, in order; none if they were not asked about."""
-    parts = _parts_of(found.get("entails", {}), side)
+    parts = _parts_of(replies.get("entails", {}), side)
     verdicts = {claim_id: verdict for part in parts for claim_id, verdict in part.items()}
     return [claim | verdicts[claim["id"]] for claim in number_claims(claims) if verdicts]
 
@@ -159,16 +159,16 @@ def measure_shares(judged: Sequence[Mapping[str, str]]) -> dict[str, float]:
     return {verdict: verdicts.count(verdict) / len(verdicts) for verdict in VERDICTS}
 
 
-def claim_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
+def claim_rows(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Iterable[Question]:
     """Ask, for each split side, whether the other side's text supports its claims, one question for a side.
 
     No questions if the score is settled: no claims in the reference, or none in the response.
     """
-    if _settled(sample, found, options):
+    if _score_without_judge(sample, replies, options):
         return
     for side, source in (("response", "reference"), ("reference", "response")):
         if _splits(options["mode"], side):
-            claims = number_claims(list_claims(sample, found, side, options))
+            claims = number_claims(list_claims(sample, replies, side, options))
             yield Question(side, {"claims": claims, "source": _text(sample, source)})
 
 
@@ -201,16 +201,16 @@ def read_verdicts(question: Question, text: str) -> dict[str, dict[str, str]]:
     return read
 
 
-def _settled(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score | None:
+def _score_without_judge(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Score | None:
     """Return the score that needs no verdict: no claims in the reference (checked first) or in the response."""
     names = ("precision", "recall", "contradiction_rate", "neutral_rate")
     mode = options["mode"]
     if not _text(sample, "reference"):
         return Score(None, "not_applicable", "empty reference", parts=dict.fromkeys(names))
-    if _splits(mode, "reference") and not list_claims(sample, found, "reference", options):
+    if _splits(mode, "reference") and not list_claims(sample, replies, "reference", options):
         return Score(None, "not_applicable", "no claims in the reference", parts=dict.fromkeys(names))
     empty = not _text(sample, "response")
-    if empty or (_splits(mode, "response") and not list_claims(sample, found, "response", options)):
+    if empty or (_splits(mode, "response") and not list_claims(sample, replies, "response", options)):
         zeros = {
             name: 0.0 for name, side in (("precision", "response"), ("recall", "reference")) if _splits(mode, side)
         }
@@ -281,7 +281,7 @@ ENTAIL = Step(
     title={"en": "Factual correctness", "ru": "Фактическая точность"},
     shown=read_shown(Path(__file__).with_name("factual_correctness.yaml")),
 )
-def factual_correctness(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+def factual_correctness(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Score:
     """Score one response: F1, precision or recall in [0, 1], by `mode`.
 
     `contradiction_rate` and `neutral_rate` are shares of the response's claims (of the reference's in mode recall,
@@ -289,13 +289,13 @@ def factual_correctness(sample: Sample, found: Found, options: Mapping[str, Any]
 
     Source: seed 002.
     """
-    if settled := _settled(sample, found, options):
+    if settled := _score_without_judge(sample, replies, options):
         return settled
     mode = options["mode"]
     details: dict[str, Any] = {"mode": mode}
     shares: dict[str, dict[str, float]] = {}
     for side in ("response", "reference"):
-        if judged := join_verdicts(found, side, list_claims(sample, found, side, options)):
+        if judged := join_verdicts(replies, side, list_claims(sample, replies, side, options)):
             details[f"{side}_claims"] = judged
             shares[side] = measure_shares(judged)
     precision, recall = (shares.get(side, {}).get("SUPPORTED") for side in ("response", "reference"))

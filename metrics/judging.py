@@ -19,7 +19,7 @@ from basic_control.data.json_reply import read_object
 from basic_control.data.options import options_of
 from basic_control.data.records import Found, Message, Metric, Question, Room, Sample, Score, Step, Unparsable
 from basic_control.data.typed import TypedQuestion
-from basic_control.metrics._reply_bounds import bound, find_cut, widen
+from basic_control.metrics._reply_bounds import bound_reply, find_cut, widen
 from basic_control.metrics.deciding import pose, read_probabilities
 from basic_control.prompts import fill, languages, render
 
@@ -268,7 +268,7 @@ def _parse(session: Session, ask: JudgeRequest, reply: str | CutReply) -> Any:
             limit = f" of {room.tokens} tokens" if room else ""
             raise Cut(f"the reply was cut at its limit{limit}; raise the judge's `max_tokens`") from error
     parsed = step.parse(ask.question, reply)
-    sent = constrained(ask, room.tokens, session.language) if room and room.is_enforced else None
+    sent = constrain(ask, room.tokens, session.language) if room and room.is_enforced else None
     if sent and (where := find_cut(sent, read_object(reply, *sent.get("required", ())))):
         raise Cut(where)
     return parsed
@@ -359,7 +359,7 @@ def leave_out(session: Session) -> Session:
     return replace(session, asks=(), n_calls=0, failure=NOT_ASKED) if session.asks else session
 
 
-def unreadable(session: Session, replies: Sequence[JudgeReply]) -> list[int]:
+def describe_unreadable(session: Session, replies: Sequence[JudgeReply]) -> list[int]:
     """Return the indices of the replies to `session.asks` that exist but cannot be read."""
     found = []
     for place, (ask, reply) in enumerate(zip(session.asks, replies, strict=True)):
@@ -372,13 +372,13 @@ def unreadable(session: Session, replies: Sequence[JudgeReply]) -> list[int]:
     return found
 
 
-def constrained(ask: JudgeRequest, max_tokens: int, language: str) -> dict[str, Any] | None:
+def constrain(ask: JudgeRequest, max_tokens: int, language: str) -> dict[str, Any] | None:
     """Return the schema of a request, bounded so that the reply ends within the judge's token limit.
 
     A repair has a third of the room: its first reply may have been truncated, in a language that takes more tokens.
     """
     room = max_tokens // _TIGHTER if ask.repair else max_tokens
-    return None if ask.schema is None else bound(ask.schema, room, language)
+    return None if ask.schema is None else bound_reply(ask.schema, room, language)
 
 
 def outcome(session: Session) -> Score:
@@ -394,10 +394,10 @@ def _read_reason(entry: object) -> object:
     return entry.get("reason") if isinstance(entry, Mapping) else getattr(entry, "reason", "")
 
 
-def count_unsure(found: Found) -> int:
+def count_unsure(replies: Found) -> int:
     """Return how many of a judge's answers it is unsure of, as their reasons say."""
     reasons: list[object] = []
-    for answer in (answer for step in found.values() for answer in step.values()):
+    for answer in (answer for step in replies.values() for answer in step.values()):
         # A verdict or rating; or several verdicts by the ids of claims.
         entries = answer.values() if isinstance(answer, Mapping) else [answer]
         reasons += map(_read_reason, entries)
@@ -472,7 +472,7 @@ def combine(
                 "n_unsure": count_unsure(sessions[judge].found),
                 "parts": dict(score.parts),
                 "details": dict(score.details),
-                **_shown_probabilities(sessions[judge]),
+                **_format_probabilities(sessions[judge]),
             }
             for judge, score in scores.items()
         },
@@ -492,18 +492,18 @@ def combine(
         return replace(joined, details={**details, "majority": dict(joined.details)})
     counted = [*valued.values()]
     values = {name: [score.parts.get(name) for score in counted] for score in counted for name in score.parts}
-    parts = {name: _joined(of_judges, how) for name, of_judges in values.items()}
+    parts = {name: _join(of_judges, how) for name, of_judges in values.items()}
     reason = counted[0].reason if len({score.reason for score in counted}) == 1 else ""
-    return Score(_joined([score.value for score in counted], how), counted[0].status, reason, details, parts)
+    return Score(_join([score.value for score in counted], how), counted[0].status, reason, details, parts)
 
 
-def _shown_probabilities(session: Session) -> dict[str, Any]:
+def _format_probabilities(session: Session) -> dict[str, Any]:
     """Return a deciding judge's probabilities, and how a cascade decided, as a score's details hold them."""
     shown: dict[str, Any] = {"probabilities": session.probabilities, "cascade": session.cascade}
     return {name: value for name, value in shown.items() if value}
 
 
-def _joined(values: Sequence[float | None], how: Aggregate) -> float | None:
+def _join(values: Sequence[float | None], how: Aggregate) -> float | None:
     """Join the values of the judges that have one."""
     there = [value for value in values if value is not None]
     return aggregate(there, how) if there else None

@@ -12,7 +12,7 @@ from basic_control.data.options import Frozen, Number
 from basic_control.data.reading.numbers import read_number
 from basic_control.data.records import Expectation, Found, Sample, Score
 from basic_control.metrics._expected import expect, is_one_number, is_solution
-from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, expected, prompt, reply, was_cut, written
+from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, is_cut, list_expected, prompt, reply, write_value
 
 
 class Options(Frozen):
@@ -32,17 +32,17 @@ def _number(text: str) -> Fraction | None:
     return answer.value if (answer.is_said and is_solution(text)) or is_one_number(text) else None
 
 
-def expected_number(answer: Any) -> Fraction | None:
+def read_expected(answer: Any) -> Fraction | None:
     """Return the number that an expected answer is, or that a solution ends in; None if it is no single number."""
     if isinstance(answer, bool) or not isinstance(answer, int | float | str):
         return None
-    return _number(written(answer))
+    return _number(write_value(answer))
 
 
 def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
     """Return how a row's number is read."""
     del options
-    return expect(sample, lambda answer: expected_number(answer) is not None, "one number")
+    return expect(sample, lambda answer: read_expected(answer) is not None, "one number")
 
 
 @metric(
@@ -53,12 +53,12 @@ def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
     yes_no=True,
     title={"en": "Number", "ru": "Число"},
 )
-def number(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+def number(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Score:
     """Return 1 if the reply's number equals an expected one within the tolerance, else 0.
 
     Source: SPEC 14, with the extraction of SPEC 3.
     """
-    answers = [value for value in map(expected_number, expected(sample)) if value is not None]
+    answers = [value for value in map(read_expected, list_expected(sample)) if value is not None]
     if not answers:
         return NO_EXPECTED
     text = reply(sample)
@@ -68,7 +68,7 @@ def number(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     if options["unit"]:
         question = f"{question} How many {options['unit']}?"
     language = str(sample.get("language") or "")
-    reading = read_number(text, question, language=language, cut=was_cut(sample), prompt=prompt(sample))
+    reading = read_number(text, question, language=language, cut=is_cut(sample), prompt=prompt(sample))
     answer = reading.answer
     if answer is None:
         return Score(0.0, "no_answer", "no final answer could be extracted")

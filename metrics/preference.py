@@ -38,15 +38,15 @@ class Options(Frozen):
     )
 
 
-def other(sample: Sample, options: Mapping[str, Any]) -> str | None:
+def read_opponent(sample: Sample, options: Mapping[str, Any]) -> str | None:
     """Return the baseline's response without its thinking; None if there is none."""
     found = sample.get(options["baseline"])
     return None if found is None else reply({"response": found})
 
 
-def _settled(sample: Sample, options: Mapping[str, Any]) -> Score | None:
+def _score_without_judge(sample: Sample, options: Mapping[str, Any]) -> Score | None:
     """Return the score that needs no judge."""
-    theirs, ours = other(sample, options), reply(sample)
+    theirs, ours = read_opponent(sample, options), reply(sample)
     if theirs is None:
         return Score(None, "not_applicable", "no baseline", parts={"flipped": None})
     if not ours:
@@ -58,11 +58,11 @@ def _settled(sample: Sample, options: Mapping[str, Any]) -> Score | None:
     return None
 
 
-def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
+def rows(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Iterable[Question]:
     """Ask in both orders at once, unless the score is settled without a judge."""
-    if _settled(sample, options):
+    if _score_without_judge(sample, options):
         return
-    ours, theirs = reply(sample), other(sample, options)
+    ours, theirs = reply(sample), read_opponent(sample, options)
     shared = {
         "question": question(sample),
         "reference": reference(sample),
@@ -117,16 +117,16 @@ def _outcome(details: Mapping[str, Any]) -> list[str]:
     opponent=lambda options: str(options["baseline"]),
     shown=Shown(parts={"flipped": {"en": "orders disagree", "ru": "порядки расходятся"}}),
 )
-def preference(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+def preference(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Score:
     """Return 1 if the response is better in both orders, 0 if it is worse in both, else 0.5.
 
     `flipped` is 1 if the two orders disagree, even if one is a tie.
 
     Source: SPEC 14; both orders after Zheng et al. 2023.
     """
-    if settled := _settled(sample, options):
+    if settled := _score_without_judge(sample, options):
         return settled
-    judged: Mapping[str, Judgement] = found["compare"]
+    judged: Mapping[str, Judgement] = replies["compare"]
     flipped = judged["ab"].value != judged["ba"].value
     details = {key: {"winner": one.label, "reason": one.reason} for key, one in sorted(judged.items())}
     value = TIE if flipped else judged["ab"].value

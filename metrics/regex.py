@@ -73,7 +73,7 @@ def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
 @metric(
     options=Options, expects=expects, yes_no=True, title={"en": "Regular expression", "ru": "Регулярное выражение"}
 )
-def regex(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+def regex(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Score:
     """Return 1 if the pattern is found (group 0), or if the last match's group equals an expected answer; else 0.
 
     Source: SPEC 14.

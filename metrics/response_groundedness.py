@@ -92,7 +92,7 @@ def shortcut(response: str, given: Sequence[str]) -> str:
     return ""
 
 
-def _settled(sample: Sample, options: Mapping[str, Any]) -> Score | None:
+def _score_without_judge(sample: Sample, options: Mapping[str, Any]) -> Score | None:
     """Return the score that needs no judge."""
     given = contexts(sample)
     if not given:
@@ -105,9 +105,9 @@ def _settled(sample: Sample, options: Mapping[str, Any]) -> Score | None:
     return None
 
 
-def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
+def rows(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Iterable[Question]:
     """Ask one question about the whole response, unless the score is settled without a judge."""
-    if _settled(sample, options) is None:
+    if _score_without_judge(sample, options) is None:
         yield Question(
             "rating",
             {
@@ -155,13 +155,13 @@ class Options(ContextOptions):
         shortcut=lambda details: [details["shortcut"]] if details.get("shortcut") else (),
     ),
 )
-def response_groundedness(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+def response_groundedness(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Score:
     """Score one response: the rating halved, 0, 0.5 or 1.
 
     Source: seed 003.
     """
-    if settled := _settled(sample, options):
+    if settled := _score_without_judge(sample, options):
         return settled
-    judged: Judgement = found["rate"]["rating"]
+    judged: Judgement = replies["rate"]["rating"]
     details = {"shortcut": "", "raw": int(judged.value), "label": judged.label, "judge_reason": judged.reason}
     return Score(judged.value / 2, details=details)

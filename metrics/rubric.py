@@ -76,7 +76,7 @@ def _criteria(options: Mapping[str, Any]) -> dict[str, str]:
     return {_WHOLE: given} if isinstance(given, str) else dict(given)
 
 
-def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
+def rows(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Iterable[Question]:
     """Ask one question for each criterion, all at once; none about an empty response."""
     if not (said := reply(sample)):
         return
@@ -128,7 +128,7 @@ def read_rating(asked: Question, text: str) -> Judgement:
     ),
     title={"en": "Rubric", "ru": "Оценка по критериям"},
 )
-def rubric(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+def rubric(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Score:
     """Return the rating's position on the scale, 0 to 1; for several criteria the mean, with each as a part.
 
     Source: SPEC 14.
@@ -138,7 +138,7 @@ def rubric(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     named = not isinstance(options["criteria"], str)
     if not reply(sample):
         return Score(0.0, NO_REPLY.status, NO_REPLY.reason, parts=dict.fromkeys(names, 0.0) if named else {})
-    judged: Mapping[str, Judgement] = found["rate"]
+    judged: Mapping[str, Judgement] = replies["rate"]
     values = {name: (judged[name].value - lo) / (hi - lo) for name in names}
     details = {name: {"rating": int(judged[name].value), "reason": judged[name].reason} for name in names}
     return Score(fmean(values.values()), details={"ratings": details}, parts=values if named else {})

@@ -25,7 +25,7 @@ class Options(Frozen):
     case: bool = Field(default=False, description="true: ignore case and punctuation")
 
 
-def _processed(text: str) -> str:
+def _process(text: str) -> str:
     return utils.default_process(text) or text  # `+` is not `-`
 
 
@@ -36,7 +36,7 @@ def _processed(text: str) -> str:
     expects=expect_texts,
     title={"en": "Similarity", "ru": "Сходство"},
 )
-def similarity(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+def similarity(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Score:
     """Return the highest similarity to one of the expected answers, 0 to 1.
 
     Source: SPEC 14; rapidfuzz.
@@ -47,6 +47,6 @@ def similarity(sample: Sample, found: Found, options: Mapping[str, Any]) -> Scor
     if not (said := reply(sample)):
         return NO_REPLY
     alike = getattr(fuzz, options["scorer"])
-    processor = _processed if options["case"] else None
+    processor = _process if options["case"] else None
     best = max(alike(said[:LONGEST], text[:LONGEST], processor=processor) for text in wanted)
     return Score(best / 100)

@@ -15,7 +15,7 @@ NAME = "stated"
     needs=("stated",),
     title={"en": "Stated by the other tool", "ru": "Указано другим инструментом"},
 )
-def tool_score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+def tool_score(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Score:
     """Return the row's `stated` unchanged.
 
     Source: SPEC 13.

@@ -35,11 +35,11 @@ from basic_control.metrics.judging import (
     UnansweredRequest,
     advance,
     begin,
-    constrained,
+    constrain,
+    describe_unreadable,
     fence_code,
     language_of,
     leave_out,
-    unreadable,
 )
 from basic_control.prompts import render
 from basic_control.tasks.models.openai_forms import LOGPROBS
@@ -110,7 +110,7 @@ def pose_question(judge: Judge, panel: Panel, sample: SampleRow, ask: JudgeReque
         subject=(sample.model, sample.repeat),
         key=ask.question.key,
         repeat=ask.question.repeat,
-        schema=constrained(ask, judge.max_tokens, sample.language),
+        schema=constrain(ask, judge.max_tokens, sample.language),
         changes={"temperature": temperature},
     )
 
@@ -199,7 +199,7 @@ def _ask_wave(
     for number, session in sessions.items():
         ids = [row["request_id"] for row in asks[number]]
         given = [replies[one] for one in ids]
-        unread = [ids[place] for place in unreadable(session, given) if ids[place] in kept]
+        unread = [ids[place] for place in describe_unreadable(session, given) if ids[place] in kept]
         heard[number] = advance(session, given), unread
     return asked, heard
 

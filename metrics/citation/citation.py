@@ -80,7 +80,7 @@ def _context(answer: CitedAnswer, citation: Citation) -> str:
     return " ".join(sentence.text for sentence in near)[-_CONTEXT:]
 
 
-def support_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
+def support_rows(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Iterable[Question]:
     """Return a support question for each citation of an existing source, up to `max_citations`."""
     answer = parse(sample)
     for index, citation in enumerate(answer.citations[: options["max_citations"]]):
@@ -96,7 +96,7 @@ def _gold(sample: Sample) -> tuple[list[str], str]:
     return listed, str(sample.get("long_answer") or sample.get("reference") or "")
 
 
-def correctness_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
+def correctness_rows(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Iterable[Question]:
     """Return the correctness question, if there are an answer and a gold answer."""
     short, long = _gold(sample)
     text = parse(sample).text
@@ -105,13 +105,13 @@ def correctness_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -
         yield Question("answer", {**values, "answer": text})
 
 
-def _rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _rows(sample: Sample, replies: Found, options: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return each citation with its support, its verification and their product.
 
     A citation that points nowhere, or beyond `max_citations`, is not judged and counts 0: never dropped.
     """
     answer = parse(sample)
-    judged = found.get("support", {})
+    judged = replies.get("support", {})
     rows = []
     for index, citation in enumerate(answer.citations):
         verdict: Judgement | None = judged.get(str(index))
@@ -225,7 +225,7 @@ class Options(Frozen):
         correctness=lambda details: [details["correctness"]] if details.get("correctness") else (),
     ),
 )
-def citation_score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+def citation_score(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Score:
     """Score one answer in [0, 1]: the weighted mean of interpretability and correctness.
 
     Without a gold answer correctness is not applicable, and the weights are renormalised. `support` and
@@ -234,7 +234,7 @@ def citation_score(sample: Sample, found: Found, options: Mapping[str, Any]) -> 
     Source: seed 004; ALCE's two values: Gao et al. 2023.
     """
     answer = parse(sample)
-    rows = _rows(sample, found, options)
+    rows = _rows(sample, replies, options)
     uncited = [one.text for one in answer.sentences if one.counted and not one.cited]
     cited = sum(one.cited for one in answer.sentences)
     parts: dict[str, float | None] = dict.fromkeys(PARTS)
@@ -244,7 +244,7 @@ def citation_score(sample: Sample, found: Found, options: Mapping[str, Any]) -> 
         parts["support"] = fmean(row["support_value"] for row in rows)
         parts["verification"] = fmean(VERIFICATION[row["verification"]] for row in rows)
     short, long = _gold(sample)
-    judged: Judgement | None = found.get("correctness", {}).get("answer")
+    judged: Judgement | None = replies.get("correctness", {}).get("answer")
     if short or long:
         parts["correctness"] = judged.value if judged else 0.0
     details: dict[str, Any] = {

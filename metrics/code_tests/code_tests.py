@@ -204,7 +204,7 @@ def _find_lacked_package(sample: Sample, options: Mapping[str, Any], failures: S
     all_or_none=True,
     shown=Shown(parts={"all": {"en": "all tests pass", "ru": "пройдены все тесты"}}, headline=("all",)),
 )
-def code_tests(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+def code_tests(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Score:
     """Return the share of the row's tests that pass; part `all` is 1 if every one does.
 
     A test that uses up its time fails alone; tests without time left, as the others used up the program's, do not
@@ -217,7 +217,7 @@ def code_tests(sample: Sample, found: Found, options: Mapping[str, Any]) -> Scor
         return Score(None, "not_applicable", "the row has no tests", parts={"all": None})
     if not program_reply(sample):
         return Score(0.0, NO_REPLY.status, NO_REPLY.reason, parts={"all": 0.0})
-    outcomes: Sequence[Outcome] | None = found.get("programs", {}).get(KEY)
+    outcomes: Sequence[Outcome] | None = replies.get("programs", {}).get(KEY)
     if outcomes is None:
         return Score(0.0, "no_answer", "no code in the reply", parts={"all": 0.0})
     if any(outcome.kind == "unavailable" for outcome in outcomes):

@@ -15,7 +15,7 @@ from basic_control.data.number_words import list_given_numbers
 from basic_control.data.options import Frozen, Number, Share
 from basic_control.data.records import Found, Sample, Score
 from basic_control.data.shown import read_shown
-from basic_control.metrics._replies import prompt, reply, was_cut
+from basic_control.metrics._replies import is_cut, prompt, reply
 from basic_control.metrics.cot.chain import Chain, read
 from basic_control.metrics.cot.expressions import Exact, shown
 from basic_control.metrics.cot.first_error import REASONS, as_details, first_error
@@ -272,7 +272,7 @@ def _first_wrong(details: Mapping[str, Any]) -> list[str]:
     ),
     right="l1",
 )
-def cot(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+def cot(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Score:
     """Score a chain of thought: the weighted sum of the four levels.
 
     sample: `question`, `reference` (a GSM8K answer; only `#### n` without reasoning), `response`. The sum leaves
@@ -291,7 +291,7 @@ def cot(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
         reply(sample),
         sample["question"],
         language=str(sample.get("language") or ""),
-        cut=was_cut(sample),
+        cut=is_cut(sample),
         prompt=prompt(sample),
     )
     constants = [Fraction(str(constant)) for constant in options.get("known_constants", ())]

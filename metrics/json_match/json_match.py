@@ -102,7 +102,7 @@ def _outcome(misfit: dict[str, str] | None, parts: Mapping[str, float | None]) -
         }
     ),
 )
-def json_match(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+def json_match(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Score:
     """Return 1 if the reply's JSON fits the schema and matches, else 0; parts `valid` and `equal`.
 
     Source: SPEC 14.

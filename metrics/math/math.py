@@ -11,7 +11,7 @@ from basic_control.data.reading.expressions import Expressions
 from basic_control.data.reading.texts import unify
 from basic_control.data.records import Expectation, Found, Sample, Score
 from basic_control.metrics._expected import expect, is_solution
-from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, expected, prompt, reply, was_cut, written
+from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, is_cut, list_expected, prompt, reply, write_value
 from basic_control.metrics.math.child import CHILD, LIMIT_S
 from basic_control.metrics.math.notation import find_base, to_latex
 
@@ -52,7 +52,7 @@ def is_readable(answer: Any) -> bool:
     """
     if isinstance(answer, bool) or not isinstance(answer, int | float | str):
         return False
-    latex = to_expected_latex(written(answer))
+    latex = to_expected_latex(write_value(answer))
     if not latex or (latex.startswith(r"\text{") and len(latex.split()) > _MOST_WORDS):
         return False
     try:
@@ -95,13 +95,13 @@ def math(sample: Sample, _: Found, options: Mapping[str, Any]) -> Score:
 
     Source: SPEC 14, 19; math-verify compares.
     """
-    golds = [latex for latex in map(to_expected_latex, map(written, expected(sample))) if latex]
+    golds = [latex for latex in map(to_expected_latex, map(write_value, list_expected(sample))) if latex]
     if not golds:
         return NO_EXPECTED
     text = reply(sample)
     if not text:
         return NO_REPLY
-    reading = read_expression(text, cut=was_cut(sample), prompt=prompt(sample))
+    reading = read_expression(text, cut=is_cut(sample), prompt=prompt(sample))
     if reading.values is None:
         return Score(0.0, "no_answer", "no final answer could be extracted")
     details = {"rule": reading.rule, "how": "said" if reading.is_said else "inferred"}

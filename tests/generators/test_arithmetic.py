@@ -7,8 +7,8 @@ from basic_control.data.records import Item
 from basic_control.generators.arithmetic.arithmetic import (
     Expression,
     arithmetic,
-    join_parts,
     evaluate_from_left,
+    join_parts,
     steps,
     value,
     verify,

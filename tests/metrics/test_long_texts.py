@@ -9,7 +9,7 @@ import pytest
 
 from basic_control.data.records import Room
 from basic_control.metrics.factual_correctness import factual_correctness
-from basic_control.metrics.judging import CutReply, JudgeRequest, Session, advance, begin, constrained, outcome
+from basic_control.metrics.judging import CutReply, JudgeRequest, Session, advance, begin, constrain, outcome
 from tests.helpers.enforced import Split, enforce, judge, split_sentences
 
 ROOM = Room(1024)
@@ -43,7 +43,7 @@ def hear(
 
 def reply_to(ask: JudgeRequest, room: Room, language: str, split: Split) -> str:
     said = judge(ask.messages[1].content, split)
-    schema = constrained(ask, room.tokens, language) if room.is_enforced else None
+    schema = constrain(ask, room.tokens, language) if room.is_enforced else None
     return json.dumps(enforce(schema, said) if schema else said, ensure_ascii=False)
 
 
@@ -169,5 +169,5 @@ def test_the_requests_of_a_short_text_are_those_of_earlier_versions() -> None:
     """Their stored replies are found: the digest is that of the version before long texts were divided."""
     asks: list[JudgeRequest] = []
     hear(EIGHT + "She moved to Riga. There she wrote 3 books.", asks=asks)
-    sent = [[[message.content for message in ask.messages], constrained(ask, 1024, "en")] for ask in asks]
+    sent = [[[message.content for message in ask.messages], constrain(ask, 1024, "en")] for ask in asks]
     assert hashlib.sha256(json.dumps(sent).encode()).hexdigest()[:16] == "069fda5dc4eb3c7d"

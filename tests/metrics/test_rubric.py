@@ -9,7 +9,7 @@ import pytest
 from basic_control.data.errors import InputError
 from basic_control.data.options import options_of
 from basic_control.data.records import Question
-from basic_control.metrics.judging import JudgeRequest, begin, combine, constrained, fence_code
+from basic_control.metrics.judging import JudgeRequest, begin, combine, constrain, fence_code
 from basic_control.metrics.rubric import rubric
 from tests.metrics.judges import always, converse, judged, never
 
@@ -105,7 +105,7 @@ def test_what_the_row_has_is_shown(row: dict[str, Any], there: list[str], absent
 
 def test_the_schema_has_the_reason_first_bounded_and_the_scales_numbers_only() -> None:
     (ask,) = begin(rubric, ROW, language="en", options={"criteria": "Good.", "scale": [2, 4]}).asks
-    properties = (constrained(ask, 4096, "en") or {})["properties"]
+    properties = (constrain(ask, 4096, "en") or {})["properties"]
     assert list(properties) == ["reason", "rating"]
     assert properties["rating"] == {"type": "integer", "enum": [2, 3, 4]}
     assert properties["reason"]["maxLength"] > 0
