@@ -237,10 +237,13 @@ def slices(reported: Sequence[Document], expected: Mapping[str, list[dict[str, H
         has_values = any(one.values() for one in by_name.values())
         assert key in sliced or "slices" not in suite.options or not has_values, f"slices: none of {key}"
     for entry in reported:
-        headline = scores[entry["model"], entry["suite"]][entry["metric"]]
-        topic_of = {question.text: question.columns["topic"] for question in headline.suite.questions}
+        by_name = scores[entry["model"], entry["suite"]]
+        # Of a mean of several metrics each part may be shown.
+        parts_of = {part.metric: part for one in by_name.values() for _, part in one.parts}
+        shown = {**parts_of, **by_name}[entry["metric"]]
+        topic_of = {question.text: question.columns["topic"] for question in shown.suite.questions}
         parts: dict[bool, list[Fraction]] = {True: [], False: []}
-        for text, value in headline.values().items():
+        for text, value in shown.values().items():
             parts[topic_of[text] == entry["text"]].append(value)
         what = f"slice {entry['text']} of {entry['suite']}, {entry['metric']}"
         equal(entry["n"], len(parts[True]), f"{what}: questions")
