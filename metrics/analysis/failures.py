@@ -35,15 +35,20 @@ class FailureCount:
     n: int
 
 
-def failures(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> dict[str, tuple[FailureCount, ...]]:
+def failures(
+    scores: pl.DataFrame, items: pl.DataFrame, suite: Suite, *, replies: pl.DataFrame | None = None
+) -> dict[str, tuple[FailureCount, ...]]:
     """Count the causes of a suite's unscored responses, by model.
+
+    `replies` are the scores of all rows, also of those whose question others ask (default: `scores`): rows of one
+    question may come with contexts and without.
 
     A row of `scores` belongs to one metric; a failed call counts once for all metrics of a suite. Messages that
     differ only in numbers and ids, and unreadable replies at one judge step, are one cause, shown by its first
     message.
     """
     is_silent = (pl.col("status") == "no_answer") & pl.col("reason").is_in([THINKING_ALONE, ONLY_CALLS])
-    has_cause = pl.col("status").is_in([*LOST, "unsupported"]) | is_silent | (pl.col("reason") == NO_CONTEXTS)
+    has_cause = pl.col("status").is_in([*LOST, "unsupported"]) | is_silent
     lost = scores.filter(has_cause, pl.col("metric").is_in(suite.value_metrics))
     own = lost.join(items.filter(suite=suite.name), on="item_id", how="semi", maintain_order="left")
     rows = own.unique(["model", "item_id", "repeat", "status"], keep="first", maintain_order=True)
@@ -54,10 +59,22 @@ def failures(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> dict[st
         key = _OWN.sub("#", message) if status == "model_error" else reason
         messages.setdefault(key, message)
         causes.setdefault(model, Counter())[status, key] += 1
+    without_contexts = _count_without_contexts(scores if replies is None else replies, items, suite)
+    for model, status, count in without_contexts.iter_rows():
+        messages[NO_CONTEXTS] = NO_CONTEXTS
+        causes.setdefault(model, Counter())[status, NO_CONTEXTS] += count
     return {
         model: tuple(FailureCount(status, messages[key], n) for (status, key), n in counts.most_common())
         for model, counts in causes.items()
     }
+
+
+def _count_without_contexts(replies: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> pl.DataFrame:
+    """Count, by model and status, the rows whose reply came without contexts, however many metrics say so."""
+    is_without = (pl.col("reason") == NO_CONTEXTS) & pl.col("metric").is_in(suite.value_metrics)
+    rows = replies.filter(is_without).join(items.filter(suite=suite.name), on="item_id", how="semi")
+    by_metric = rows.group_by("model", "status", "metric", maintain_order=True).len("n")
+    return by_metric.group_by("model", "status", maintain_order=True).agg(pl.col("n").max())
 
 
 def spent_budget(causes: Iterable[FailureCount]) -> str:

@@ -118,7 +118,7 @@ def suite_headlines(
     details = {
         score.headline: AnswerDetails(
             count_answers(once.scores, once.items, score),
-            failures(once.scores, once.items, score),
+            failures(once.scores, once.items, score, replies=once.replies),
             suite_intervals(once.scores, once.items, score),
             repeated(once.scores, once.items, score, summary),
         )

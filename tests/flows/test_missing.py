@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.conftest import Run, free_port
 from tests.servers.running import serve_ollama, serve_openai
 
@@ -62,3 +64,27 @@ def test_a_run_of_which_no_model_is_there_ends_at_once(run: Run) -> None:
     assert done.returncode == 2
     assert len(done.stderr.strip().splitlines()) == 2
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("choice", "sentence"), [("zero", "each scores 0"), ("not_applicable", "does not apply")])
+def test_rows_without_contexts_are_counted_though_they_ask_one_question(
+    run: Run, tmp_path: Path, choice: str, sentence: str
+) -> None:
+    """Two rows of one question, without contexts, and a third with them: the screen says 3 of the 4 without."""
+    contexts: list[list[str]] = [[], [], ["Paris is in France."], []]
+    questions = ["Where is Paris?"] * 3 + ["Where is Oslo?"]
+    rows = [
+        {"question": question, "response": f"In a country, {number}.", "retrieved_contexts": texts}
+        for number, (question, texts) in enumerate(zip(questions, contexts, strict=True))
+    ]
+    data = tmp_path / "rows.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    metrics = {"response_groundedness": {"empty_contexts": choice}, "faithfulness": {"empty_contexts": choice}}
+    suite = {"name": "own", "items": {"data": str(data)}, "responses_of": "app", "metrics": metrics}
+    path = tmp_path / "eval.yaml"
+    judges = [{"name": "overlap", "provider": "rules"}]
+    path.write_text(json.dumps({"models": [], "judges": judges, "suites": [suite]}), encoding="utf-8")
+    done = run(str(path))
+    (line,) = [line for line in done.stdout.splitlines() if "came without retrieved contexts" in line]
+    assert "3 replies" in line
+    assert sentence in line
