@@ -40,54 +40,59 @@ ADVICE = (
 )
 
 
-def secret_part(url: str) -> str:
+def find_secret_part(url: str) -> str:
     """Return the name of the part of an address's query or fragment that holds a secret; '' if none does.
 
     It is recognised by its name (`key`, `api-key`, `sig`, `access_token` …), or by a value that looks like a key.
     """
-    _, mark, rest = url.replace("#", "?").partition("?")
-    for part in re.split(r"[?&;]", rest) if mark else ():
+    query = url.replace("#", "?").partition("?")[2]
+    for part in re.split(r"[?&;]", query):
         name, _, value = (unquote_plus(side).strip() for side in part.partition("="))
         words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
-        random = _RANDOM.fullmatch(value or name) and not _UUID.fullmatch(value or name)
-        if (value and _NAMES.search(words)) or _VALUES.match(value or name) or random:
+        # A part without a name is its value.
+        content = value or name
+        is_random = _RANDOM.fullmatch(content) and not _UUID.fullmatch(content)
+        if (value and _NAMES.search(words)) or _VALUES.match(content) or is_random:
             return name if value else "…"
     return ""
 
 
-def secret_parameter(given: Mapping[str, Any]) -> str:
+def find_secret_parameter(parameters: Mapping[str, Any]) -> str:
     """Return the dotted name of a request parameter, at any depth, that holds a secret; '' if none does."""
-    for name, value in given.items():
+    for name, value in parameters.items():
         if isinstance(value, Mapping):
-            if inner := secret_parameter(value):
-                return f"{name}.{inner}"
+            inner_name = find_secret_parameter(value)
+            if inner_name:
+                return f"{name}.{inner_name}"
         elif isinstance(value, str) and value and (_PARAMETERS.fullmatch(str(name)) or _KEYS.match(value)):
             return str(name)
     return ""
 
 
-def holds_key(text: str, known: Collection[str] = ()) -> bool:
+def holds_key(text: str, keys: Collection[str] = ()) -> bool:
     """Return whether a text for models contains one of the `known` keys, or what looks like a key."""
-    return any(len(key) >= _LEAST and key in text for key in known) or _IN_TEXT.search(text) is not None
+    return any(len(key) >= _LEAST and key in text for key in keys) or _IN_TEXT.search(text) is not None
 
 
-def texts_in(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+def walk_texts(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """Yield every text in a configuration, also names of keys, each with its dotted place."""
     if isinstance(value, str):
-        yield place, value
+        yield path, value
     elif isinstance(value, Mapping):
         for name, inner in value.items():
-            yield place, str(name)
-            yield from texts_in(inner, f"{place}.{name}" if place else str(name))
+            yield path, str(name)
+            yield from walk_texts(inner, f"{path}.{name}".removeprefix("."))
     elif isinstance(value, list | tuple):
         for index, inner in enumerate(value):
-            yield from texts_in(inner, f"{place}.{index}")
+            yield from walk_texts(inner, f"{path}.{index}")
 
 
-def other_scheme(url: str) -> str:
+def find_other_scheme(url: str) -> str:
     """Return an address's scheme if it is neither http nor https (`file`, `ftp` …); else ''."""
-    found = _SCHEME.match(url)
-    return found[1] if found and found[1].lower() not in {"http", "https"} else ""
+    match = _SCHEME.match(url)
+    if match is None or match[1].lower() in {"http", "https"}:
+        return ""
+    return match[1]
 
 
 def holds_user(url: str) -> bool:

@@ -31,8 +31,11 @@ class Budget(Frozen):
 
 def describe(budget: Budget, currency: str) -> str:
     """Return a budget in words, such as: 5 USD and 500 calls."""
-    limits = [f"{budget.usd:g} {currency}"] if budget.usd is not None else []
-    limits += [f"{budget.calls} calls"] if budget.calls is not None else []
+    limits = []
+    if budget.usd is not None:
+        limits.append(f"{budget.usd:g} {currency}")
+    if budget.calls is not None:
+        limits.append(f"{budget.calls} calls")
     return " and ".join(limits)
 
 

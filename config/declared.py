@@ -7,7 +7,7 @@ versions working. The results are whole declarations (`data.suites.Suite`), with
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -27,6 +27,7 @@ from basic_control.data.suites import ALL, ROBUST, Suite, Use
 from basic_control.data.yaml_depth import check_depth
 
 SHIPPED = Path(__file__).parent / "suites"
+# A prompt that is a file's path: prompts/short.j2
 PROMPT_FILE = re.compile(r"\S+\.(?:j2|jinja2?|txt|md)")
 Steps = tuple[str | int, ...]
 
@@ -67,128 +68,139 @@ class Resolved:
 
     def source(self, path: Steps) -> Declaration | None:
         """Return the file declaration that a path's value comes from; None if the configuration itself has it."""
-        return self.declared.get(path[:2]) if self.origin(path) == path else None
+        if self.origin(path) != path:
+            return None
+        return self.declared.get(path[:2])
 
 
 class DeclarationError(InputError):
     """Errors about suites in pydantic's form, with the `allowed` keys if one is unknown."""
 
     def __init__(self, *errors: Mapping[str, Any]) -> None:
-        super().__init__("; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in errors))
+        super().__init__("; ".join(f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in errors))
         self.errors = errors
 
 
-def _wrong(path: Steps, said: str, kind: str = "unit", **more: Any) -> DeclarationError:
-    return DeclarationError({"loc": path, "type": kind, "msg": said, **more})
+def _make_error(path: Steps, message: str, kind: str = "unit", **details: Any) -> DeclarationError:
+    return DeclarationError({"loc": path, "type": kind, "msg": message, **details})
 
 
-def _declaration(text: str, name: str, origin: str) -> Declaration:
+def _parse_declaration(text: str, name: str, origin: str) -> Declaration:
     try:
         check_depth(text)
-        found = yaml.load(text, yaml.CSafeLoader)
+        document = yaml.load(text, yaml.CSafeLoader)
     except yaml.YAMLError as error:
         raise InputError(f"{origin}: not valid YAML ({error}).") from error
-    if not isinstance(found, dict):
-        raise InputError(f"{origin}: expected the keys of a suite, found {type(found).__name__}.")
-    keys = found.pop("keys", {})
-    paths = {key: tuple(tuple(path.split(".")) for path in str(listed).split()) for key, listed in keys.items()}
-    default = bool(found.pop("default", False))
-    return Declaration({"name": name, **found}, paths, default, text, origin)
+    if not isinstance(document, dict):
+        raise InputError(f"{origin}: expected the keys of a suite, found {type(document).__name__}.")
+    paths: dict[str, tuple[Steps, ...]] = {}
+    for key, dotted in document.pop("keys", {}).items():
+        paths[key] = tuple(tuple(path.split(".")) for path in str(dotted).split())
+    default = bool(document.pop("default", False))
+    return Declaration({"name": name, **document}, paths, default, text, origin)
 
 
 @cache
-def _read_declarations(there: tuple[str, ...]) -> Mapping[str, Declaration]:
-    found: dict[str, Declaration] = {}
-    for one in (*map(_of_file, there), *_registered()):
-        name = str(one.values["name"])
-        if name in found:
+def _read_declarations(files: tuple[str, ...]) -> Mapping[str, Declaration]:
+    by_name: dict[str, Declaration] = {}
+    for declaration in (*map(_read_file, files), *_read_entry_points()):
+        name = str(declaration.values["name"])
+        if name in by_name:
             raise InputError(
-                f"two suites are named {name!r}: {found[name].origin} and {one.origin}. Rename or remove one."
+                f"two suites are named {name!r}: {by_name[name].origin} and {declaration.origin}. Rename or remove "
+                "one."
             )
-        found[name] = one
-    return found
+        by_name[name] = declaration
+    return by_name
 
 
-def _of_file(one: str) -> Declaration:
+def _read_file(file: str) -> Declaration:
     try:
-        text = Path(one).read_text(encoding="utf-8")
+        text = Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{one}: cannot be read as a suite ({error}).") from error
-    return _declaration(text, Path(one).stem, one)
+        raise InputError(f"{file}: cannot be read as a suite ({error}).") from error
+    return _parse_declaration(text, Path(file).stem, file)
 
 
-def _registered() -> Iterator[Declaration]:
+def _read_entry_points() -> Iterator[Declaration]:
     for point in plugins.list_entry_points("suites"):
         text = plugins.load(point)
         if not isinstance(text, str):
             raise InputError(f"entry point {point.name} = {point.value}: expected a suite's YAML as text.")
-        yield _declaration(text, point.name, f"entry point {point.name}")
+        yield _parse_declaration(text, point.name, f"entry point {point.name}")
 
 
-def known() -> Mapping[str, Declaration]:
+def load_declarations() -> Mapping[str, Declaration]:
     """Return every declared suite by name: shipped, from plug-ins, from other distributions."""
     return _read_declarations(tuple(map(str, (*sorted(SHIPPED.glob("*.yaml")), *plugins.files(".yaml")))))
 
 
 def takes_all(name: str) -> bool:
     """Return whether a suite is declared to take all rows of its data."""
-    declared = known().get(name, Declaration({}, {})).values
+    declared = load_declarations().get(name, Declaration({}, {})).values
     return bool(declared.get("items", {}).get("sample", {}).get("method") == "all")
 
 
-def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+def merge_mappings(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """Override one mapping with another; mappings in both are merged recursively, all else is replaced."""
-    found = dict(below)
+    result = dict(below)
     for key, value in above.items():
-        old = found.get(key)
-        found[key] = merged(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
-    return found
+        old = result.get(key)
+        if isinstance(old, Mapping) and isinstance(value, Mapping):
+            result[key] = merge_mappings(old, value)
+        else:
+            result[key] = value
+    return result
 
 
-def _section(result: Resolved, place: Steps, name: str, values: dict[str, Any], section: object) -> dict[str, Any]:
+def _apply_section(
+    result: Resolved, location: Steps, name: str, values: dict[str, Any], section: object
+) -> dict[str, Any]:
     """Return a suite with its section applied; where each of the section's keys went is recorded."""
     if not isinstance(section, Mapping):
-        raise _wrong((name,), "", "dict_type", input=section)
-    short = known()[name].keys if name in known() else {}
-    keys = {**{key: ((key,),) for key in Suite.model_fields if key != "name"}, **short}
+        raise _make_error((name,), "", "dict_type", input=section)
+    short_keys: Mapping[str, tuple[Steps, ...]] = {}
+    if name in load_declarations():
+        short_keys = load_declarations()[name].keys
+    # A short key of the declaration stands before a suite's own key of that name.
+    paths: dict[str, tuple[Steps, ...]] = {key: ((key,),) for key in Suite.model_fields if key != "name"}
+    paths |= short_keys
     above: dict[str, Any] = {}
     for key, value in section.items():
-        if key not in keys:
-            allowed = tuple(dict.fromkeys([*short, *keys]))
-            raise _wrong((name, key), "unknown key", "extra_forbidden", allowed=allowed)
-        for path in keys[key]:
-            laid: Any = value
+        if key not in paths:
+            allowed = tuple(dict.fromkeys([*short_keys, *paths]))
+            raise _make_error((name, key), "unknown key", "extra_forbidden", allowed=allowed)
+        for path in paths[key]:
+            nested: Any = value
             for step in reversed(path):
-                laid = {str(step): laid}
-            above = merged(above, laid)
-            result.written[*place, *path] = (name, key)
-    return _overridden(values, above)
+                nested = {str(step): nested}
+            above = merge_mappings(above, nested)
+            result.written[*location, *path] = (name, key)
+    return _override_values(values, above)
 
 
-def _overridden(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+def _override_values(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """Override a suite's values: a number of rows alone is drawn at random where all rows were taken before."""
-    values, stated = merged(below, above), _sample_of(above)
-    if "n" in stated and "method" not in stated and _sample_of(values).get("method") == "all":
-        values = merged(values, {"items": {"sample": {"method": "random"}}})
+    values, stated = merge_mappings(below, above), _find_sample(above)
+    if "n" in stated and "method" not in stated and _find_sample(values).get("method") == "all":
+        values = merge_mappings(values, {"items": {"sample": {"method": "random"}}})
     return values
 
 
-def _sample_of(values: Mapping[str, Any]) -> Mapping[str, Any]:
+def _find_sample(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return how a suite's values say that rows are drawn."""
     items = values.get("items")
-    sample = items.get("sample") if isinstance(items, Mapping) else None
-    return sample if isinstance(sample, Mapping) else {}
+    if isinstance(items, Mapping):
+        sample = items.get("sample")
+        if isinstance(sample, Mapping):
+            return sample
+    return {}
 
 
-def _settled(values: Mapping[str, Any], place: Steps) -> Mapping[str, Any]:
+def _settle_suite(values: Mapping[str, Any], location: Steps) -> Mapping[str, Any]:
     """Return a suite with its options checked and their defaults; pydantic checks the rest."""
-    for name in values["metrics"] if isinstance(values.get("metrics"), Mapping | list | tuple) else ():
-        try:
-            metric(str(name))
-        except InputError as error:
-            said = RETIRED_METRICS.get(str(name), str(error))
-            raise _wrong((*place, "metrics", str(name)), said, "unknown") from error
-    values = _with_own_score(values)
+    _check_metric_names(values.get("metrics"), location)
+    values = _drop_replaced_scores(values)
     try:
         suite = Suite.model_validate(values)
     except ValidationError:
@@ -196,65 +208,93 @@ def _settled(values: Mapping[str, Any], place: Steps) -> Mapping[str, Any]:
     try:
         unit = loader(suite.loader)
     except InputError as error:
-        raise _wrong((*place, "items", "loader"), str(error), "unknown") from error
-    source = _options(unit, suite.source, (*place, "items"))
-    if wrong := list(unit.check(source)) if unit.check else []:
-        raise DeclarationError(
-            *({"loc": (*place, "items", *path), "type": "unit", "msg": said} for path, said in wrong)
-        )
-    metrics = {}
-    for name, given in suite.metrics.items():
-        here, measure, own = (*place, "metrics", name), metric(name), suite.options(name)
-        shared = {key: value for key, value in given.items() if key not in own}
-        metrics[name] = {**shared, **_options(measure, own, here)}
-        _check_use(suite, name, here)
-        _votes(suite, name, measure, place)
-        if measure.verifies and unit.units is None and suite.use(name).enabled:
-            raise _wrong(here, f"{name} needs items of families, which the loader {suite.loader} does not have")
-    _check_all(suite, place)
+        raise _make_error((*location, "items", "loader"), str(error), "unknown") from error
+    source = _settle_unit(unit, suite.source, (*location, "items"))
+    if unit.check:
+        errors = [
+            {"loc": (*location, "items", *path), "type": "unit", "msg": message}
+            for path, message in unit.check(source)
+        ]
+        if errors:
+            raise DeclarationError(*errors)
+    metrics = {name: _settle_metric(suite, name, unit, location) for name in suite.metrics}
+    _check_all(suite, location)
     # With every key, so that it is complete when it is laid out again.
-    whole = {**suite.model_dump(), **values, "items": {"loader": suite.loader, **source}, "metrics": metrics}
-    default = known()[suite.name].values.get("weight") if suite.name in known() else None
+    complete = {**suite.model_dump(), **values, "items": {"loader": suite.loader, **source}, "metrics": metrics}
+    default = None
+    if suite.name in load_declarations():
+        default = load_declarations()[suite.name].values.get("weight")
     if suite.weight == default and not has_one_headline(suite):
-        whole["weight"] = None  # a default, which several scores have not
-    return whole | _read_prompts(suite, values, place)
+        complete["weight"] = None  # a default, which several scores have not
+    return complete | _read_prompts(suite, values, location)
 
 
-def _with_own_score(values: Mapping[str, Any]) -> Mapping[str, Any]:
+def _check_metric_names(names: object, location: Steps) -> None:
+    """Refuse a metric that there is not, before pydantic says something about its options."""
+    if not isinstance(names, Mapping | list | tuple):
+        return
+    for name in map(str, names):
+        try:
+            metric(name)
+        except InputError as error:
+            message = RETIRED_METRICS.get(name, str(error))
+            raise _make_error((*location, "metrics", name), message, "unknown") from error
+
+
+def _settle_metric(suite: Suite, name: str, unit: Loader, location: Steps) -> dict[str, Any]:
+    """Return a metric's keys with the defaults of its own options; refuse a use that cannot work."""
+    metric_location = (*location, "metrics", name)
+    measure, options = metric(name), suite.options(name)
+    shared = {key: value for key, value in suite.metrics[name].items() if key not in options}
+    settled = {**shared, **_settle_unit(measure, options, metric_location)}
+    _check_use(suite, name, metric_location)
+    _check_votes(suite, name, measure, location)
+    if measure.verifies and unit.units is None and suite.use(name).enabled:
+        message = f"{name} needs items of families, which the loader {suite.loader} does not have"
+        raise _make_error(metric_location, message)
+    return settled
+
+
+def _drop_replaced_scores(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a suite without those metrics of its file's score that the configuration has replaced."""
-    name, metrics = values.get("name"), values.get("metrics")
-    score = known()[name].values.get("score") if isinstance(name, str) and name in known() else None
+    name, score, metrics = values.get("name"), values.get("score"), values.get("metrics")
     if (
-        values.get("score") != score
-        or not isinstance(score, list)
+        not isinstance(name, str)
+        or name not in load_declarations()
         or not isinstance(metrics, Mapping | list | tuple)
     ):
+        return values
+    if not isinstance(score, list) or score != load_declarations()[name].values.get("score"):
         return values
     return {**values, "score": [part for part in score if part in metrics]}
 
 
-def _read_prompts(suite: Suite, values: Mapping[str, Any], place: Steps) -> dict[str, Any]:
+def _read_prompts(suite: Suite, values: Mapping[str, Any], location: Steps) -> dict[str, Any]:
     """Return the texts of the prompts that a suite declares."""
     texts: dict[str, Any] = {}
     if "prompt" in values:
-        texts["prompt"] = _read(suite.prompt, (*place, "prompt"))
+        texts["prompt"] = _read_prompt(suite.prompt, (*location, "prompt"))
     if "prompts" in values:
-        texts["prompts"] = {name: _read(text, (*place, "prompts", name)) for name, text in suite.prompts.items()}
+        texts["prompts"] = {
+            name: _read_prompt(text, (*location, "prompts", name)) for name, text in suite.prompts.items()
+        }
     return texts
 
 
-def _check_all(suite: Suite, place: Steps) -> None:
+def _check_all(suite: Suite, location: Steps) -> None:
     """Refuse a share of rows that hold where nothing says when a metric's do."""
-    graded = without_threshold(suite) if suite.score == ALL else []
+    if suite.score != ALL:
+        return
+    graded = without_threshold(suite)
     if graded:
-        said = (
+        message = (
             f"all needs to know when a row holds, and {graded[0]} grades; give it a threshold of its own "
             f"({graded[0]}: {{threshold: 0.8}}), or list under score what is to be joined"
         )
-        raise _wrong((*place, "score"), said)
+        raise _make_error((*location, "score"), message)
 
 
-def _read(prompt: str, place: Steps) -> str:
+def _read_prompt(prompt: str, location: Steps) -> str:
     """Return a prompt's text, reading a file if it names one: manifests and cache keys contain the text itself."""
     if not PROMPT_FILE.fullmatch(prompt):
         return prompt
@@ -262,36 +302,42 @@ def _read(prompt: str, place: Steps) -> str:
         return Path(prompt).expanduser().read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        said = f"prompt file {prompt} cannot be read ({why}); expected a path relative to where the run starts"
-        raise _wrong(place, said) from error
+        message = f"prompt file {prompt} cannot be read ({why}); expected a path relative to where the run starts"
+        raise _make_error(location, message) from error
 
 
-def _options(unit: Loader | Metric, given: Mapping[str, Any], place: Steps) -> dict[str, Any]:
+def _settle_unit(unit: Loader | Metric, values: Mapping[str, Any], location: Steps) -> dict[str, Any]:
     try:
-        return settle(unit.options, given)
+        return settle(unit.options, values)
     except ValidationError as error:
-        known = [*names(unit.options), *(Use.model_fields if isinstance(unit, Metric) else ())]
-        listed = ({**one, "loc": (*place, *one["loc"]), "allowed": tuple(known)} for one in error.errors())
-        raise DeclarationError(*listed) from error
+        allowed = names(unit.options)
+        if isinstance(unit, Metric):
+            allowed = (*allowed, *Use.model_fields)
+        raise DeclarationError(*_locate_errors(error, location, allowed=allowed)) from error
 
 
-def _check_use(suite: Suite, name: str, place: Steps) -> None:
+def _locate_errors(error: ValidationError, location: Steps, **details: Any) -> list[dict[str, Any]]:
+    """Return the errors of a part of a configuration by their paths in the whole."""
+    return [{**problem, "loc": (*location, *problem["loc"]), **details} for problem in error.errors()]
+
+
+def _check_use(suite: Suite, name: str, location: Steps) -> None:
     """Refuse a setting common to all metrics that is not valid."""
     try:
         suite.use(name)
     except ValidationError as error:
-        raise DeclarationError(*({**one, "loc": (*place, *one["loc"])} for one in error.errors())) from error
+        raise DeclarationError(*_locate_errors(error, location)) from error
 
 
-def _votes(suite: Suite, name: str, measure: Metric, place: Steps) -> None:
+def _check_votes(suite: Suite, name: str, measure: Metric, location: Steps) -> None:
     """Refuse before anything is asked what would fail after every judge was paid."""
     use = suite.use(name)
     if use.enabled and measure.steps and not measure.votes and (use.aggregate or suite.aggregate) == "majority":
-        said = (
+        message = (
             f"majority is not possible for {name}, whose claims differ between judges; use mean, median, min or "
             f"max, or set {name}.enabled to false"
         )
-        raise _wrong((*place, "aggregate"), said)
+        raise _make_error((*location, "aggregate"), message)
 
 
 _BATCHES = {
@@ -302,7 +348,8 @@ EXAM = "judges_exam"
 RETIRED: Mapping[Steps, str] = {
     ("alce",): "its support, coverage and source verification stay",
     ("currency",): "a table of prices states its own (`prices: FILE`)",
-    **{(role, key): why for role in ("models", "judges") for key, why in _BATCHES.items()},
+    **{("models", key): why for key, why in _BATCHES.items()},
+    **{("judges", key): why for key, why in _BATCHES.items()},
     ("report", "file"): "`report.name`, or --name, names a run",
     ("report", "samples"): "the report's page has every sample",
     ("report", "junit_items"): "JUnit has a case for each gate; single items are in the report and in tables/",
@@ -325,36 +372,41 @@ RETIRED_METRICS = {
 def replacement_of(path: Steps) -> str:
     """Return what replaces a key of earlier versions; '' if the key was never one."""
     names = tuple(step for step in path if isinstance(step, str))
-    ends = (names[start:] for start in range(len(names)))
-    return next(
-        (RETIRED[end] for end in ends if end in RETIRED and (len(end) > 1 or end in {names, ("alce",)})), ""
-    )
+    for start in range(len(names)):
+        end = names[start:]
+        # A single word is a key of earlier versions only at the top; `alce` was one anywhere.
+        if end in RETIRED and (len(end) > 1 or end in {names, ("alce",)}):
+            return RETIRED[end]
+    return ""
 
 
-def recorded(configuration: Mapping[str, Any]) -> dict[str, Any]:
+def update_recorded(configuration: Mapping[str, Any]) -> dict[str, Any]:
     """Return a recorded configuration without retired keys and without judge temperatures that nobody set.
 
     Before suites were declarations, every judge was recorded with the default 0.0, which was ignored: judges were
     asked at the metric's own temperature.
     """
-    kept: dict[str, Any] = _without_retired(configuration)
-    suites, judges = kept.get("suites"), kept.get("judges")
-    _forget_defaults(kept.get("models"), suites)
-    for suite in suites if isinstance(suites, list) else ():
+    current: dict[str, Any] = _drop_retired(configuration)
+    suites, judges = current.get("suites"), current.get("judges")
+    _forget_defaults(current.get("models"), suites)
+    if not isinstance(suites, list):
+        return current
+    for suite in suites:
         _restore_mean(suite)
-    if not isinstance(suites, list) or not isinstance(judges, list):
-        return kept
-    if not any(isinstance(suite, Mapping) for suite in suites):
+    # Where no suite is a declaration, the configuration is that old.
+    if isinstance(judges, list) and not any(isinstance(suite, Mapping) for suite in suites):
         for judge in judges:
             if isinstance(judge, dict) and judge.get("temperature") == 0.0:
                 del judge["temperature"]
-    return kept
+    return current
 
 
 def _forget_defaults(models: object, suites: object) -> None:
     """Take out `structured` of models where earlier versions recorded its default, which changed no request."""
     has_schema = '"schema"' in json.dumps(suites, default=str)
-    for model in models if isinstance(models, list) and not has_schema else ():
+    if has_schema:
+        return
+    for model in _list_entries(models):
         if isinstance(model, dict):
             model.pop("structured", None)
 
@@ -363,21 +415,21 @@ def _restore_mean(suite: object) -> None:
     """Name the metrics whose mean was the score of an earlier version's suite, where it named none itself."""
     if isinstance(suite, dict) and suite.get("score") == [] and isinstance(suite.get("metrics"), Mapping):
         options = suite["metrics"].items()
-        suite["score"] = [name for name, given in options if (given or {}).get("enabled", True)]
+        suite["score"] = [name for name, values in options if (values or {}).get("enabled", True)]
 
 
-def _without_retired(value: Any, path: Steps = ()) -> Any:
+def _drop_retired(value: Any, path: Steps = ()) -> Any:
     """Return a copy of mappings and lists without retired keys."""
     if isinstance(value, list):
-        return [_without_retired(entry, (*path, index)) for index, entry in enumerate(value)]
+        return [_drop_retired(entry, (*path, index)) for index, entry in enumerate(value)]
     if not isinstance(value, Mapping):
         return value
-    kept = {}
+    result = {}
     for key, entry in value.items():
         is_retired = replacement_of((*path, key)) or (key, entry) == ("gate_on", ROBUST)
         if not is_retired:
-            kept[key] = _without_retired(entry, (*path, key))
-    return kept
+            result[key] = _drop_retired(entry, (*path, key))
+    return result
 
 
 def suites_in(configuration: Mapping[str, Any]) -> list[Suite]:
@@ -386,17 +438,22 @@ def suites_in(configuration: Mapping[str, Any]) -> list[Suite]:
     Options are kept as written if their unit is gone or has others now. The run's own plug-ins are not loaded:
     showing a finished run executes none of its code.
     """
-    own = {key: value for key, value in recorded(configuration).items() if key != "plugins"}
-    result = Resolved(own)
+    raw = update_recorded(configuration)
+    raw.pop("plugins", None)
+    result = Resolved(raw)
     with suppress(InputError):
-        result = lay_out(own)
+        result = lay_out(raw)
         settle_options(result)
-    listed = result.raw.get("suites")
-    found = []
-    for values in listed if isinstance(listed, list | tuple) else ():
+    suites = []
+    for values in _list_entries(result.raw.get("suites")):
         with suppress(ValidationError):
-            found.append(Suite.model_validate(values))
-    return found
+            suites.append(Suite.model_validate(values))
+    return suites
+
+
+def _list_entries(value: object) -> Sequence[Any]:
+    """Return the entries of a list; none of anything else."""
+    return value if isinstance(value, list | tuple) else ()
 
 
 def resolve(raw: Mapping[str, Any]) -> Resolved:
@@ -416,39 +473,51 @@ def lay_out(raw: Mapping[str, Any]) -> Resolved:
     Raises:
         DeclarationError: an unknown suite, or a key that a section cannot have.
     """
-    rest = dict(raw)
-    result = Resolved(rest)
-    listed = rest.get("suites", [name for name, one in known().items() if one.default])
-    if not isinstance(listed, list | tuple):
+    remaining = dict(raw)
+    result = Resolved(remaining)
+    defaults = [name for name, declaration in load_declarations().items() if declaration.default]
+    written_suites = remaining.get("suites", defaults)
+    if not isinstance(written_suites, list | tuple):
         return result  # pydantic reports the error
-    if isinstance(paths := rest.get("plugins", ()), list | tuple):
-        plugins.use(map(str, paths))
-    entries = [entry.model_dump() if isinstance(entry, Suite) else entry for entry in listed]
-    own = [one["name"] for one in entries if isinstance(one, Mapping) and isinstance(one.get("name"), str)]
-    names = tuple(dict.fromkeys([*known(), *own]))
-    sections = {name: rest.pop(name) for name in names if name in rest}
-    weights = rest.pop("weights", None) or {}
-    if unknown := [name for name in weights if name not in names]:
-        raise _wrong(("weights", unknown[0]), "unknown key", "extra_forbidden", allowed=names)
+    # Plug-ins first: they may declare suites.
+    plugins.use(map(str, _list_entries(remaining.get("plugins"))))
+    entries = [*map(_dump_entry, written_suites)]
+    names = tuple(dict.fromkeys([*load_declarations(), *filter(None, map(_name_declaration, entries))]))
+    sections = {name: remaining.pop(name) for name in names if name in remaining}
+    weights = remaining.pop("weights", None) or {}
+    unknown = [name for name in weights if name not in names]
+    if unknown:
+        raise _make_error(("weights", unknown[0]), "unknown key", "extra_forbidden", allowed=names)
     suites: list[Any] = []
     for index, entry in enumerate(entries):
-        place: Steps = ("suites", index)
+        location: Steps = ("suites", index)
         if not isinstance(entry, str | Mapping):
             suites.append(entry)  # pydantic reports the error
             continue
-        name, values = _laid(entry, place)
+        name, values = _find_values(entry, location)
         if isinstance(entry, str):
-            result.declared[place] = known()[entry]
-        values = _section(result, place, name, values, sections.pop(name, {}))
+            result.declared[location] = load_declarations()[entry]
+        values = _apply_section(result, location, name, values, sections.pop(name, {}))
         if name in weights:
             values["weight"] = weights[name]
-            result.written[*place, "weight"] = ("weights", name)
+            result.written[*location, "weight"] = ("weights", name)
         suites.append(values)
+    # Sections of suites that do not run are checked all the same.
     for index, (name, section) in enumerate(sections.items(), len(suites)):
-        values = dict(known()[name].values)
-        result.idle.append(_section(result, ("suites", index), name, values, section))
-    rest["suites"] = suites
+        values = dict(load_declarations()[name].values)
+        result.idle.append(_apply_section(result, ("suites", index), name, values, section))
+    remaining["suites"] = suites
     return result
+
+
+def _dump_entry(entry: object) -> object:
+    return entry.model_dump() if isinstance(entry, Suite) else entry
+
+
+def _name_declaration(entry: object) -> str:
+    """Return the name of an entry that is a declaration; '' if it has none."""
+    name = entry.get("name") if isinstance(entry, Mapping) else None
+    return name if isinstance(name, str) else ""
 
 
 def settle_options(result: Resolved) -> None:
@@ -457,20 +526,23 @@ def settle_options(result: Resolved) -> None:
     Raises:
         DeclarationError: an invalid option.
     """
-    listed = result.raw["suites"]
-    if isinstance(listed, list):
-        each = enumerate([*listed, *result.idle])
-        settled = [_settled(one, ("suites", n)) if isinstance(one, Mapping) else one for n, one in each]
-        result.raw["suites"] = settled[: len(listed)]
+    suites = result.raw["suites"]
+    if isinstance(suites, list):
+        settled = []
+        for index, values in enumerate([*suites, *result.idle]):
+            settled.append(_settle_suite(values, ("suites", index)) if isinstance(values, Mapping) else values)
+        result.raw["suites"] = settled[: len(suites)]
 
 
-def _laid(entry: str | Mapping[str, Any], place: Steps) -> tuple[str, dict[str, Any]]:
+def _find_values(entry: str | Mapping[str, Any], location: Steps) -> tuple[str, dict[str, Any]]:
     """Return the name of an entry of `suites`, and its keys merged over the declaration of that name."""
     if isinstance(entry, str):
-        if entry not in known():
-            said = f"unknown suite {entry!r}: expected one of {', '.join(known())}, or a declaration"
-            raise _wrong(place, said, "unknown")
-        return entry, dict(known()[entry].values)
+        if entry not in load_declarations():
+            message = f"unknown suite {entry!r}: expected one of {', '.join(load_declarations())}, or a declaration"
+            raise _make_error(location, message, "unknown")
+        return entry, dict(load_declarations()[entry].values)
     name = str(entry.get("name", ""))
-    complete = set(Suite.model_fields) <= set(entry)  # as in a manifest: it needs no other declaration
-    return name, dict(entry) if complete or name not in known() else _overridden(known()[name].values, entry)
+    is_complete = set(Suite.model_fields) <= set(entry)  # as in a manifest: it needs no other declaration
+    if is_complete or name not in load_declarations():
+        return name, dict(entry)
+    return name, _override_values(load_declarations()[name].values, entry)

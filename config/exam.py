@@ -1,6 +1,7 @@
 """The judges' exam: an ordinary suite, for the judges of a configuration, or for those that lack a passport."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from basic_control.config.settings import Judge, Settings, StoreSettings
@@ -22,19 +23,20 @@ def examine(settings: Settings, judges: Sequence[str]) -> Settings:
         InputError: it has no judge of that name, or no judges at all.
     """
     judge_of = {judge.name: judge for judge in settings.judges}
-    if unknown := [name for name in judges if name not in judge_of]:
+    unknown = [name for name in judges if name not in judge_of]
+    if unknown:
         names = ", ".join(judge_of) or "none"
         raise InputError(
             f"--judge {unknown[0]}: the configuration has no judge of that name, expected one of {names}."
         )
     if not judge_of:
         raise InputError("exam: found no judge, expected at least one under `judges` of the configuration.")
-    asked: dict[str, Judge] = {}
+    examinees: dict[str, Judge] = {}
     for name in judges or judge_of:
         # A cascade has the passports of its judges.
         for member in judge_of[name].members or (name,):
-            asked[member] = judge_of[member]
-    examined = tuple(asked.values())
+            examinees[member] = judge_of[member]
+    examined = tuple(examinees.values())
     return settings.model_copy(
         update={
             "models": (),
@@ -51,7 +53,8 @@ def _leave_out_undecided(suite: Suite, judges: Sequence[Judge]) -> Suite:
     """Return the exam without the steps that none of the judges can answer: all decide by rules."""
     if not all(judge.unit.decide for judge in judges):
         return suite
-    steps = [step for step in suite.items["steps"] if any(step in judge.unit.rules for judge in judges)]
+    decided = {*chain.from_iterable(judge.unit.rules for judge in judges)}
+    steps = [step for step in suite.items["steps"] if step in decided]
     return suite.model_copy(update={"items": {**suite.items, "steps": steps}})
 
 

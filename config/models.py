@@ -40,8 +40,8 @@ def _split_azure_target(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     match = _AZURE_TARGET.fullmatch(str(entry.get(name) or ""))
     if entry.get("provider") != "azure" or match is None:
         return entry
-    found = {"model": match["model"], "api_version": match["version"]}
-    parts = {key: value for key, value in found.items() if value and not entry.get(key)}
+    stated = {"model": match["model"], "api_version": match["version"]}
+    parts = {key: value for key, value in stated.items() if value and not entry.get(key)}
     return {**entry, **parts, name: match["base"]}
 
 
@@ -109,54 +109,56 @@ class Model(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _gather(cls, given: Any) -> Any:
+    def _gather(cls, entry: Any) -> Any:
         """Move the provider's own keys into `options`, checked and with their defaults."""
-        if not isinstance(given, Mapping):
-            return given
-        given = _split_azure_target(_complete_cascade(given))
+        if not isinstance(entry, Mapping):
+            return entry
+        entry = _split_azure_target(_complete_cascade(entry))
         ours = set(cls.model_fields) - {"options"}
-        own = {key: given[key] for key in given if key not in ours}
-        if isinstance(own.get("options"), Mapping):
-            own = {**own.pop("options"), **own}
-        kept = {key: given[key] for key in given if key in ours}
+        shared = {key: value for key, value in entry.items() if key in ours}
+        options = {key: value for key, value in entry.items() if key not in ours}
+        if isinstance(options.get("options"), Mapping):
+            options = {**options.pop("options"), **options}
         try:
-            unit = find(Provider, str(given.get("provider", "ollama")))
+            unit = find(Provider, str(entry.get("provider", "ollama")))
         except InputError:
-            return kept  # its keys are unknown: `_there` reports the error
+            return shared  # its keys are unknown: `_find_provider` reports the error
         declared = names(unit.options)
-        if taken := ours & set(declared):
-            raise InputError(f"provider {unit.name} declares {min(taken)!r}, which every entry has; rename it.")
-        if "url" in own and "base_url" not in kept and "url" not in declared:
-            kept["base_url"] = own.pop("url")
-        allowed = (*(key for key in cls.model_fields if key in ours), *declared)
-        said = PydanticCustomError("extra_forbidden", "unknown key", {"allowed": allowed})
-        unknown = [key for key in own if key not in declared]
-        errors: list[InitErrorDetails] = [{"type": said, "loc": (key,), "input": own[key]} for key in unknown]
+        ambiguous = ours & set(declared)
+        if ambiguous:
+            raise InputError(f"provider {unit.name} declares {min(ambiguous)!r}, which every entry has; rename it.")
+        # `url` is short for `base_url`, unless it is the provider's own key.
+        if "url" in options and "base_url" not in shared and "url" not in declared:
+            shared["base_url"] = options.pop("url")
+        allowed = (*filter(ours.__contains__, cls.model_fields), *declared)
+        kind = PydanticCustomError("extra_forbidden", "unknown key", {"allowed": allowed})
+        unknown = [key for key in options if key not in declared]
+        errors: list[InitErrorDetails] = [{"type": kind, "loc": (key,), "input": options[key]} for key in unknown]
         if errors:
             raise ValidationError.from_exception_data(cls.__name__, errors)
-        return {**kept, "options": settle(unit.options, own)}
+        return {**shared, "options": settle(unit.options, options)}
 
     @model_serializer(mode="wrap")
     def _flat(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Put the provider's keys beside the others, as in a configuration."""
-        told: dict[str, Any] = serialize(self)
+        entry: dict[str, Any] = serialize(self)
         # A default that nobody wrote would read as written in what is recorded.
         if type(self) is Model and not self.is_structured:
-            told.pop("structured", None)
-        return told | told.pop("options", {})
+            entry.pop("structured", None)
+        return entry | entry.pop("options", {})
 
     @field_validator("provider")
     @classmethod
-    def _there(cls, value: str) -> str:
+    def _find_provider(cls, value: str) -> str:
         try:
             return find(Provider, value).name
         except InputError as error:
-            listed = ", ".join(map(repr, discover(Provider)))
-            raise ValueError(f"expected one of {listed}") from error
+            providers = ", ".join(map(repr, discover(Provider)))
+            raise ValueError(f"expected one of {providers}") from error
 
     @field_validator("api_key_env")
     @classmethod
-    def _a_name(cls, value: str) -> str:
+    def _check_key_name(cls, value: str) -> str:
         if value and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
             raise ValueError(
                 "expected the name of an environment variable, such as OPENAI_API_KEY; the key itself must not be "
@@ -166,7 +168,7 @@ class Model(Frozen):
 
     @field_validator("api_key_header", "api_key_query")
     @classmethod
-    def _a_place(cls, value: str) -> str:
+    def _check_key_place(cls, value: str) -> str:
         if value and not re.fullmatch(r"[A-Za-z][A-Za-z0-9_.-]{0,63}", value):
             raise ValueError(
                 "expected the name of a header or a query parameter, such as X-Api-Key; the key itself must "
@@ -178,8 +180,9 @@ class Model(Frozen):
 
     @field_validator("extra")
     @classmethod
-    def _sendable(cls, value: dict[str, Any]) -> dict[str, Any]:
-        if ours := sorted({"model", "messages", "stream"} & set(value)):
+    def _check_parameters(cls, value: dict[str, Any]) -> dict[str, Any]:
+        ours = sorted({"model", "messages", "stream"} & set(value))
+        if ours:
             raise ValueError(f"found {ours[0]!r}, which cannot be set here; expected sampling parameters")
         try:
             json.dumps(value, allow_nan=False)
@@ -188,7 +191,7 @@ class Model(Frozen):
         return value
 
     @property
-    def served(self) -> str:
+    def server_name(self) -> str:
         """The server's name for the model."""
         return self.model or self.name
 
@@ -205,8 +208,10 @@ class Model(Frozen):
     @property
     def concurrency(self) -> int:
         """The maximum of calls in flight; for a model on this machine, at most what it has room for."""
-        allowed = self.unit.at_once
-        return min(self.max_concurrency, allowed(self)) if allowed else self.max_concurrency
+        measure_room = self.unit.at_once
+        if measure_room is None:
+            return self.max_concurrency
+        return min(self.max_concurrency, measure_room(self))
 
     @property
     def decides(self) -> bool:
@@ -222,14 +227,16 @@ class Model(Frozen):
         self, tokens_in: float, tokens_out: float, cached: float = 0, thinking: float = 0, *, batches: bool = False
     ) -> float | None:
         """Return the cost of tokens, `cached` and `thinking` of them at their own prices; None without prices."""
-        read, written = self.price_in, self.price_out
-        if read is None or written is None:
+        price_in, price_out = self.price_in, self.price_out
+        if price_in is None or price_out is None:
             return None
-        again = read if self.price_cached is None else self.price_cached
-        thought = written if self.price_thinking is None else self.price_thinking
+        price_cached = price_in if self.price_cached is None else self.price_cached
+        price_thinking = price_out if self.price_thinking is None else self.price_thinking
+        # Cached tokens are among those read, and thinking ones among those written.
         cached, thinking = min(cached, tokens_in), min(thinking, tokens_out)
-        both = read * (tokens_in - cached) + again * cached, written * (tokens_out - thinking) + thought * thinking
-        return sum(both) * (BATCH_PRICE if batches else 1.0) / 1e6
+        cost_in = price_in * (tokens_in - cached) + price_cached * cached
+        cost_out = price_out * (tokens_out - thinking) + price_thinking * thinking
+        return (cost_in + cost_out) * (BATCH_PRICE if batches else 1.0) / 1e6
 
     @property
     def key_place(self) -> str:
@@ -246,17 +253,18 @@ class Model(Frozen):
             )
         if self.batch != "off" and self.unit.batches is None:
             raise ValueError(f"batch: provider {self.provider} has no batch endpoint; leave it off")
-        if self.unit.check and (wrong := self.unit.check(self)):
-            raise ValueError(wrong)
+        problem = self.unit.check(self) if self.unit.check else ""
+        if problem:
+            raise ValueError(problem)
         return self
 
 
-def _complete_cascade(given: Mapping[str, Any]) -> Mapping[str, Any]:
+def _complete_cascade(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return an entry with the provider and the name of a cascade, if it is one without."""
-    members = given.get("cascade")
+    members = entry.get("cascade")
     if not isinstance(members, list | tuple) or len(members) != 2:  # noqa: PLR2004 - a small and a large judge
-        return given
-    return {"provider": "cascade", "name": "+".join(map(str, members)), **given}
+        return entry
+    return {"provider": "cascade", "name": "+".join(map(str, members)), **entry}
 
 
 class Judge(Model):

@@ -42,7 +42,7 @@ KEYS = tuple(_Price.model_fields)
 """A model entry's price keys."""
 
 
-def priced(raw: Mapping[str, Any]) -> dict[str, Any]:
+def fill_prices(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return a configuration with its price table's file read and the prices of each listed model filled in.
 
     A model is matched exactly by the server's name for it; an entry with its own price keeps that.
@@ -53,30 +53,39 @@ def priced(raw: Mapping[str, Any]) -> dict[str, Any]:
     file = raw.get("prices")
     if not isinstance(file, str) or not file:
         return {key: value for key, value in raw.items() if key != "prices" or value}
-    table = _read(file)
-    whole = {**raw, "prices": table.model_dump(exclude={"models"})}
+    # Each entry has its own prices from here on: what has run is priced alike, whatever becomes of the file.
+    table = _read_table(file)
+    configuration = {**raw, "prices": table.model_dump(exclude={"models"})}
     for kind in ("models", "judges"):
-        if isinstance(listed := raw.get(kind), list):
-            whole[kind] = [
-                {**entry, **_prices(table, entry)} if isinstance(entry, Mapping) else entry for entry in listed
-            ]
-    return whole
+        entries = raw.get(kind)
+        if isinstance(entries, list):
+            configuration[kind] = [_add_prices(table, entry) for entry in entries]
+    return configuration
 
 
-def _prices(table: _Table, entry: Mapping[str, Any]) -> dict[str, float]:
+def _add_prices(table: _Table, entry: Any) -> Any:
+    if not isinstance(entry, Mapping):  # pydantic reports the error
+        return entry
+    return {**entry, **_find_prices(table, entry)}
+
+
+def _find_prices(table: _Table, entry: Mapping[str, Any]) -> dict[str, float]:
     """Return a table's price keys for an entry without its own price."""
     price = table.models.get(str(entry.get("model") or entry.get("name")))
-    if price is None or any(entry.get(name) is not None for name in ("price_in", "price_out")):
+    has_price = entry.get("price_in") is not None or entry.get("price_out") is not None
+    if price is None or has_price:
         return {}
     return price.model_dump(exclude_none=True)
 
 
-def _read(file: str) -> _Table:
+def _read_table(file: str) -> _Table:
     try:
-        found = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
-        if isinstance(found, dict) and "file" in found:
-            raise ValueError(f"prices: {file}: file: unexpected key in the table itself; remove it")
-        return _Table.model_validate({**found, "file": file} if isinstance(found, dict) else found)
+        document = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
+        if isinstance(document, dict):
+            if "file" in document:
+                raise ValueError(f"prices: {file}: file: unexpected key in the table itself; remove it")
+            document["file"] = file
+        return _Table.model_validate(document)
     except OSError as error:
         raise ValueError(
             f"prices: cannot read {file} ({error.strerror}); paths are relative to where the run starts"

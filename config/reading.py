@@ -4,7 +4,7 @@ import datetime as dt
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -14,8 +14,8 @@ from basic_control.config.declared import (
     DeclarationError,
     Resolved,
     Steps,
-    known,
     lay_out,
+    load_declarations,
     replacement_of,
     settle_options,
 )
@@ -26,7 +26,7 @@ from basic_control.data.loading import responses_of
 from basic_control.data.yaml_depth import check_depth
 
 SHIPPED = Path(__file__).parent
-DEFAULT = SHIPPED / "default.yaml"
+DEFAULT, DEFAULT_NAME = SHIPPED / "default.yaml", "config/default.yaml"
 LARGEST = 1_000_000
 """Bytes: a larger configuration file is a mistake (probably a data file)."""
 INDEX = re.compile(r"[0-9]{1,6}")
@@ -44,29 +44,30 @@ SAID = {
 }
 """YAML terms for pydantic's messages in Python terms."""
 _BASE = 60
+T = TypeVar("T")
 
 
-def _lines(node: yaml.Node | None, path: Steps = ()) -> Iterator[tuple[Steps, int]]:
+def _list_lines(node: yaml.Node | None, path: Steps = ()) -> Iterator[tuple[Steps, int]]:
     """Yield (path, line) of every key and list entry below a YAML node; lines count from 1."""
     if isinstance(node, yaml.MappingNode):
-        seen: dict[str | int, int] = {}
+        first_lines: dict[str, int] = {}
         for key, value in node.value:
-            here, line = (*path, str(key.value)), key.start_mark.line + 1
+            name, line = str(key.value), key.start_mark.line + 1
             # YAML forbids duplicates, but PyYAML silently takes the last.
-            if here[-1] in seen:
-                problem = f"the key {'.'.join(map(str, here))!r} occurs twice (first on line {seen[here[-1]]})"
+            if name in first_lines:
+                dotted = ".".join(map(str, (*path, name)))
+                problem = f"the key {dotted!r} occurs twice (first on line {first_lines[name]})"
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
-            seen[here[-1]] = line
-            yield here, line
-            yield from _lines(value, here)
+            first_lines[name] = line
+            yield (*path, name), line
+            yield from _list_lines(value, (*path, name))
     elif isinstance(node, yaml.SequenceNode):
         for index, value in enumerate(node.value):
-            here = (*path, index)
-            yield here, value.start_mark.line + 1
-            yield from _lines(value, here)
+            yield (*path, index), value.start_mark.line + 1
+            yield from _list_lines(value, (*path, index))
 
 
-def _load(text: str, read: Callable[..., Any] = yaml.load) -> Any:
+def _load_yaml(text: str, read: Callable[..., Any] = yaml.load) -> Any:
     check_depth(text)
     try:
         return read(text, yaml.CSafeLoader)
@@ -74,57 +75,64 @@ def _load(text: str, read: Callable[..., Any] = yaml.load) -> Any:
         return read(text, yaml.SafeLoader)
 
 
-def _parse(text: str, origin: str) -> tuple[dict[str, Any], dict[Steps, int]]:
+def _parse_yaml(text: str, origin: str) -> tuple[dict[str, Any], dict[Steps, int]]:
     """Return a YAML mapping and the line of each of its paths."""
     try:
-        if "&" in text and "*" in text and any(isinstance(e, yaml.AliasEvent) for e in yaml.parse(text)):
+        # Most files have no such signs, and to read the events of one takes as long as to read it.
+        may_have_aliases = "&" in text and "*" in text
+        if may_have_aliases and any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
             raise InputError(f"{origin}: found YAML anchors and aliases; write the values out.")
-        raw = _load(text)
-        lines = dict(_lines(_load(text, yaml.compose)))
+        raw = _load_yaml(text)
+        lines = dict(_list_lines(_load_yaml(text, yaml.compose)))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
-        where = f"{origin}, line {mark.line + 1}" if mark else origin
-        what = getattr(error, "problem", None) or str(error) or type(error).__name__
-        raise InputError(f"{where}: not valid YAML: {what}.{_unquoted(text, error)}") from error
+        location = f"{origin}, line {mark.line + 1}" if mark else origin
+        problem = getattr(error, "problem", None) or str(error) or type(error).__name__
+        raise InputError(f"{location}: not valid YAML: {problem}.{_advise_template(text, error)}") from error
     if not isinstance(raw, dict):
-        raise InputError(
-            f"{origin}: expected `key: value` lines, found {type(raw).__name__ if raw else 'nothing'}."
-        )
+        content = type(raw).__name__ if raw else "nothing"
+        raise InputError(f"{origin}: expected `key: value` lines, found {content}.")
     return raw, lines
 
 
-def _unquoted(text: str, error: Exception) -> str:
+def _advise_template(text: str, error: Exception) -> str:
     """Return a hint to quote a template if YAML failed on a line with one; else ''."""
-    marks = (getattr(error, name, None) for name in ("problem_mark", "context_mark"))
     lines = text.splitlines()
-    for number in dict.fromkeys(mark.line for mark in marks if mark):
-        key, colon, value = (lines[number] if number < len(lines) else "").strip().partition(":")
+    for name in ("problem_mark", "context_mark"):
+        mark = getattr(error, name, None)
+        if mark is None or mark.line >= len(lines):
+            continue
+        key, colon, value = lines[mark.line].strip().partition(":")
         if colon and "{{" in value and value.strip()[:1] not in {"'", '"'}:
             value = value.strip().replace("\\", "\\\\").replace('"', '\\"')
             return f' Quote a text with {{{{ … }}}}: {key}: "{value}"'
     return ""
 
 
-def _from_seed(raw: dict[str, Any], origin: str) -> dict[str, Any]:
+def _convert_seed(raw: dict[str, Any], origin: str) -> dict[str, Any]:
     """Convert seed 001's form: its models are Ollama's, its prompts and report Russian, its level easy."""
-    rest = {key: value for key, value in raw.items() if key not in SEED_KEYS}
-    if "models" in rest:
+    remaining = {key: value for key, value in raw.items() if key not in SEED_KEYS}
+    if "models" in remaining:
         raise InputError(f"{origin}: found 'models' beside {SEED_KEYS[0]!r}; use one form or the other.")
-    if missing := [key for key in SEED_KEYS[:2] if key not in raw]:
-        raise InputError(f"{origin}: {missing[0]!r} is missing; expected it beside {next(iter(raw))!r}.")
+    for key in SEED_KEYS[:2]:
+        if key not in raw:
+            raise InputError(f"{origin}: {key!r} is missing; expected it beside {next(iter(raw))!r}.")
     for key in SEED_KEYS[:2]:
         value = raw[key]
-        if not isinstance(value, list) or not value or not all(isinstance(entry, str) for entry in value):
+        if not isinstance(value, list) or {*map(type, value)} != {str}:
             raise InputError(f"{origin}: {key}: expected a list of names, found {value!r}.")
-    suite = _seed_suite()
-    section = rest.get(suite, {})
+    suite = _find_seed_suite()
+    section = remaining.get(suite, {})
     if not isinstance(section, dict):
         raise InputError(f"{origin}: {suite}: expected `key: value` pairs, found {section!r}.")
-    report = rest.get("report", {})
+    report = remaining.get("report", {})
+    if isinstance(report, dict):
+        report = {"language": "ru", **report}
+    # What the seed's files did not say is as its program had it.
     return {
         "suites": [suite],
-        **rest,
-        "report": {"language": "ru", **report} if isinstance(report, dict) else report,
+        **remaining,
+        "report": report,
         "models": [{"name": name, "provider": "ollama"} for name in raw["models_to_test"]],
         suite: {
             "languages": ["ru"],
@@ -136,37 +144,55 @@ def _from_seed(raw: dict[str, Any], origin: str) -> dict[str, Any]:
     }
 
 
-def _seed_suite() -> str:
-    return next(name for name, one in known().items() if one.default)
+def _find_seed_suite() -> str:
+    return next(name for name, declaration in load_declarations().items() if declaration.default)
 
 
-def _seeded(path: Steps) -> Steps:
+def _convert_path(path: Steps) -> Steps:
     """Return the path in our form for a path of seed 001's form."""
-    first, *rest = path
+    first, *inner = path
     if first == SEED_KEYS[0]:
-        return ("models", *rest)
-    return (_seed_suite(), SEED_PATHS[str(first)], *rest) if first in SEED_PATHS else path
+        return ("models", *inner)
+    if first in SEED_PATHS:
+        return (_find_seed_suite(), SEED_PATHS[str(first)], *inner)
+    return path
 
 
-def _steps(dotted: str) -> Steps:
-    return tuple(int(step) if INDEX.fullmatch(step) else step for step in dotted.split("."))
+def _convert_paths(values: Mapping[Steps, T]) -> dict[Steps, T]:
+    return {_convert_path(path): value for path, value in values.items()}
+
+
+def _parse_path(dotted: str) -> Steps:
+    return tuple(map(_parse_step, dotted.split(".")))
+
+
+def _parse_step(text: str) -> str | int:
+    return int(text) if INDEX.fullmatch(text) else text
 
 
 def _split_path(dotted: str, raw: Mapping[str, Any]) -> Steps:
     """Split a path at its dots, but for those in the name of a suite, such as `v3.1`."""
-    suites = raw.get("suites")
-    names = [suite.get("name") for suite in suites if isinstance(suite, dict)] if isinstance(suites, list) else []
-    dotted_names = [name for name in names if isinstance(name, str) and "." in name]
-    for name in dotted_names:
-        if dotted.startswith(f"{name}."):
-            return (name, *_steps(dotted.removeprefix(f"{name}.")))
-    return _steps(dotted)
+    for _, suite in _list_suites(raw):
+        name = suite.get("name")
+        if isinstance(name, str) and "." in name and dotted.startswith(f"{name}."):
+            return (name, *_parse_path(dotted.removeprefix(f"{name}.")))
+    return _parse_path(dotted)
 
 
-def _shown(assignment: str) -> str:
+def _list_suites(raw: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
+    """Return the declarations among the entries of `suites`, each with its index."""
+    entries = raw.get("suites")
+    if not isinstance(entries, list):
+        return []
+    return [(index, entry) for index, entry in enumerate(entries) if isinstance(entry, Mapping)]
+
+
+def _format_assignment(assignment: str) -> str:
     """Return an assignment for a message, without secrets and shortened."""
     dotted, _, value = assignment.partition("=")
-    return f"{dotted}=…" if SECRET.search(dotted) else mask(f"{dotted}={value}")[:500]
+    if SECRET.search(dotted):
+        return f"{dotted}=…"
+    return mask(f"{dotted}={value}")[:500]
 
 
 def _assign(raw: dict[str, Any], assignment: str) -> Steps:
@@ -176,39 +202,43 @@ def _assign(raw: dict[str, Any], assignment: str) -> Steps:
         raise InputError(
             f"--set {mask(assignment)}: expected path.to.key=value, for example --set cot.n_samples=10."
         )
-    assignment = _shown(assignment)
+    assignment = _format_assignment(assignment)
     try:
-        value = _load(text)
+        value = _load_yaml(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:  # a ValueError: a nonexistent date
         raise InputError(f"--set {assignment}: the value is not valid YAML; quote it.") from error
     steps = _split_path(dotted.strip(), raw)
-    here: Any = raw
+    parent: Any = raw
     for depth, step in enumerate(steps):
-        last = depth == len(steps) - 1
-        if isinstance(here, list):
-            if not isinstance(step, int) or step >= len(here):
+        is_last = depth == len(steps) - 1
+        above = ".".join(map(str, steps[:depth]))
+        # What is on the way to the key: an entry of a list, which must be there, or a key, which need not.
+        if isinstance(parent, list):
+            key: Any = step
+            if not isinstance(step, int) or step >= len(parent):
                 raise InputError(
-                    f"--set {assignment}: {'.'.join(map(str, steps[:depth]))} is a list of {len(here)}; "
-                    f"expected an index from 0 to {len(here) - 1}, found {step!r}."
+                    f"--set {assignment}: {above} is a list of {len(parent)}; "
+                    f"expected an index from 0 to {len(parent) - 1}, found {step!r}."
                 )
-        elif isinstance(here, dict):
-            if not last and here.get(str(step)) is None:
-                here[str(step)] = {}
+        elif isinstance(parent, dict):
+            key = str(step)
+            if not is_last and parent.get(key) is None:
+                parent[key] = {}
         else:
-            raise InputError(f"--set {assignment}: {'.'.join(map(str, steps[:depth]))} has no keys below it.")
-        key = step if isinstance(here, list) else str(step)
-        if last:
-            here[key] = value
-        if depth == 1 and isinstance(here, dict):
-            here[key] = here.pop(key)  # of two keys of a suite for one option, the one assigned last counts
-        here = here[key]
+            raise InputError(f"--set {assignment}: {above} has no keys below it.")
+        if is_last:
+            parent[key] = value
+        if depth == 1 and isinstance(parent, dict):
+            parent[key] = parent.pop(key)  # of two keys of a suite for one option, the one assigned last counts
+        parent = parent[key]
     return steps
 
 
-def _expected(error: Mapping[str, Any], path: Steps) -> Sequence[str]:
+def _list_allowed(error: Mapping[str, Any], path: Steps) -> Sequence[str]:
     """Return the keys allowed in place of an unknown one, from the error or from the settings."""
-    if told := error.get("allowed") or error.get("ctx", {}).get("allowed"):
-        return tuple(told)
+    allowed = error.get("allowed") or error.get("ctx", {}).get("allowed")
+    if allowed:
+        return tuple(allowed)
     model: Any = Settings
     for step in path[:-1]:
         if isinstance(step, str):
@@ -219,61 +249,77 @@ def _expected(error: Mapping[str, Any], path: Steps) -> Sequence[str]:
     return list(getattr(model, "model_fields", ()))
 
 
-def _where(path: Steps, origin: str, lines: Mapping[Steps, int], set_paths: Mapping[Steps, str]) -> str:
+def _locate(path: Steps, origin: str, lines: Mapping[Steps, int], set_paths: Mapping[Steps, str]) -> str:
     """Return where a path of the configuration was written: in a `--set`, on a line, or somewhere in the file."""
     above = [path[:length] for length in range(len(path), 0, -1)]
     below = [steps for steps in set_paths if path and steps[: len(path)] == path]
-    if assigned := [steps for steps in (*above, *reversed(below)) if steps in set_paths]:
-        return f"--set {_shown(set_paths[assigned[0]])}"
-    return next((f"{origin}, line {lines[steps]}" for steps in above if steps in lines), origin)
+    # The nearest to the path itself, and of the paths below it the one assigned last.
+    for steps in (*above, *reversed(below)):
+        if steps in set_paths:
+            return f"--set {_format_assignment(set_paths[steps])}"
+    for steps in above:
+        if steps in lines:
+            return f"{origin}, line {lines[steps]}"
+    return origin
 
 
-def _explain(error: Mapping[str, Any], where: Callable[[Steps], str]) -> str:
+def _explain_error(error: Mapping[str, Any], where: Callable[[Steps], str]) -> str:
     path: Steps = tuple(error["loc"])
     message = str(error["msg"]).removeprefix("Value error, ")
     # The message of a whole-model check begins with the path concerned.
-    here = where(path or _steps(re.split(r"[:\s]", message, maxsplit=1)[0]))
-    shown = path[:-1] if error["type"] in {"unit", "unknown"} and isinstance(path[-1], int) else path
-    dotted = ".".join(map(str, shown))
-    if error["type"] == "extra_forbidden" and (instead := replacement_of(path)):
-        return f"{here}: the key {dotted[:200]!r} was removed; {instead}."
-    if error["type"] == "extra_forbidden":
-        allowed = _expected(error, path)
-        hint = propose_name(str(path[-1]), allowed)
-        return f"{here}: unknown key {dotted[:200]!r}; expected one of {', '.join(allowed)}.{hint}"
+    location = where(path or _parse_path(re.split(r"[:\s]", message, maxsplit=1)[0]))
+    dotted = ".".join(map(str, path))
+    if error["type"] in {"unit", "unknown"} and isinstance(path[-1], int):
+        dotted = ".".join(map(str, path[:-1]))
     if error["type"] == "missing":
-        return f"{here}: {dotted!r} is missing."
+        return f"{location}: {dotted!r} is missing."
+    if error["type"] == "extra_forbidden":
+        replacement = replacement_of(path)
+        if replacement:
+            return f"{location}: the key {dotted[:200]!r} was removed; {replacement}."
+        allowed = _list_allowed(error, path)
+        hint = propose_name(str(path[-1]), allowed)
+        return f"{location}: unknown key {dotted[:200]!r}; expected one of {', '.join(allowed)}.{hint}"
+    # Pydantic's sentence, the value unless it is long or secret, and how to write it.
     message = SAID.get(error["type"], message[:1].lower() + message[1:]).replace("tuple should", "list should")
-    found = error.get("input")
-    hidden = "input" not in error or isinstance(found, dict | list | tuple | BaseModel) or SECRET.search(dotted)
-    said = "" if hidden else f", found {found!r}"[:500]
-    if not hidden and error["type"] == "string_type":
-        said += _advise_quoting(found)
-    told = f"{here}: {dotted + ': ' if dotted else ''}{message.removesuffix('.') if not said else message}{said}"
-    return told if told.endswith("?") else f"{told}."
+    value = error.get("input")
+    is_hidden = isinstance(value, dict | list | tuple | BaseModel) or SECRET.search(dotted)
+    if "input" not in error or is_hidden:
+        message = message.removesuffix(".")
+    else:
+        message += f", found {value!r}"[:500]
+        if error["type"] == "string_type":
+            message += _advise_quoting(value)
+    if dotted:
+        message = f"{dotted}: {message}"
+    sentence = f"{location}: {message}"
+    return sentence if sentence.endswith("?") else f"{sentence}."
 
 
 def _advise_quoting(value: object) -> str:
     """Return how to write what YAML does not read as a text; '' for values that no quotation marks would mend."""
     if isinstance(value, bool):
-        return f"; YAML reads yes, no, on and off as {value}: quote it: '{'yes' if value else 'no'}'"
+        word = "yes" if value else "no"
+        return f"; YAML reads yes, no, on and off as {value}: quote it: '{word}'"
     if isinstance(value, dt.date):
         return f"; YAML reads it as a date: quote it: '{value.isoformat()}'"
     if isinstance(value, int) and value >= _BASE:
         # Colons separate digits of base 60: 12:30 is 750.
         return f"; quote it: '{value}', or '{value // _BASE}:{value % _BASE:02}' if that is what stands there"
-    return f"; quote it: '{value}'" if isinstance(value, int | float) else ""
+    if isinstance(value, int | float):
+        return f"; quote it: '{value}'"
+    return ""
 
 
-def _error_message(error: Mapping[str, Any], origins: Resolved, where: Callable[[Steps], str]) -> str:
+def _format_error(error: Mapping[str, Any], origins: Resolved, where: Callable[[Steps], str]) -> str:
     """Return an error's message and its place: in the configuration, or in a file that declares a suite."""
     path: Steps = tuple(error["loc"])
     declared = origins.source(path)
     if declared is None:
-        return _explain({**error, "loc": origins.origin(path)}, where)
-    lines = _parse(declared.text, declared.origin)[1]
-    here = {**error, "loc": path[2:], "allowed": _expected(error, path)}
-    return _explain(here, lambda steps: _where(steps, declared.origin, lines, {}))
+        return _explain_error({**error, "loc": origins.origin(path)}, where)
+    lines = _parse_yaml(declared.text, declared.origin)[1]
+    located = {**error, "loc": path[2:], "allowed": _list_allowed(error, path)}
+    return _explain_error(located, lambda steps: _locate(steps, declared.origin, lines, {}))
 
 
 def parse(
@@ -285,21 +331,23 @@ def parse(
         InputError: it has a wrong key or value; the message names file, line, path and what is allowed.
     """
     set_paths: dict[Steps, str] = {}
-    if any(key in raw for key in SEED_KEYS):
-        own = [assignment for assignment in sets if re.split("[.=]", assignment, maxsplit=1)[0] in SEED_KEYS]
-        sets = [assignment for assignment in sets if assignment not in own]
-        written = {_assign(raw, assignment): assignment for assignment in own}
-        raw = _from_seed(raw, origin)
-        set_paths = {_seeded(path): assignment for path, assignment in written.items()}
-        lines = {_seeded(path): line for path, line in lines.items()}
+    if not raw.keys().isdisjoint(SEED_KEYS):
+        # An assignment to a key of the seed's form belongs to that form, any other to ours.
+        seed_sets = [assignment for assignment in sets if re.split("[.=]", assignment, maxsplit=1)[0] in SEED_KEYS]
+        sets = [assignment for assignment in sets if assignment not in seed_sets]
+        seed_paths = {_assign(raw, assignment): assignment for assignment in seed_sets}
+        raw = _convert_seed(raw, origin)
+        set_paths, lines = _convert_paths(seed_paths), _convert_paths(lines)
 
     def where(path: Steps) -> str:
-        return _where(path, origin, lines, set_paths)
+        return _locate(path, origin, lines, set_paths)
 
     set_paths |= {_assign(raw, assignment): assignment for assignment in sets}
-    index = _place(raw, only) if only else None
+    index: int | None = None
     if only:
-        raw = {**_without_others(raw, only), "suites": [only if index is None else raw["suites"][index]]}
+        index = _find_entry(raw, only)
+        entry = only if index is None else raw["suites"][index]
+        raw = {**_keep_suite(raw, only), "suites": [entry]}
     origins = Resolved({})
     try:
         origins = lay_out(raw)
@@ -308,67 +356,88 @@ def parse(
         settings = Settings.model_validate(origins.raw)
     except (ValidationError, DeclarationError) as error:
         errors: list[Any] = list(error.errors if isinstance(error, DeclarationError) else error.errors())
-        # A list without valid entries counts as empty; the entries' own errors are enough.
-        errors = [e for e in errors if e["type"] != "too_short"
-                  or not any(o["loc"][: len(e["loc"])] == e["loc"] for o in errors if o is not e)]  # fmt: skip
         if index is not None:
             origins.written.setdefault(("suites", 0), ("suites", index))
-        said = [mask(_error_message(e, origins, where)) for e in errors]
-        more = [f"… and {len(said) - SHOWN} more"] if len(said) > SHOWN else []
-        raise InputError("\n".join([*said[:SHOWN], *more])) from error
-    if not settings.models and (asking := next((s.name for s in settings.suites if not responses_of(s)), "")):
-        lacking = "models: expected at least 1, found []" if "models" in raw else "'models' is missing"
-        raise InputError(f"{where(('models',))}: {lacking}; suite {asking} asks a model.")
+        messages = [mask(_format_error(part, origins, where)) for part in _drop_empty_lists(errors)]
+        if len(messages) > SHOWN:
+            messages[SHOWN:] = [f"… and {len(messages) - SHOWN} more"]
+        raise InputError("\n".join(messages)) from error
+    if not settings.models:
+        _check_no_models(settings, where, is_empty="models" in raw)
     _check_prices(settings, where)
     return settings
+
+
+def _drop_empty_lists(errors: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return errors without those of lists that are too short because their entries are not valid."""
+    paths = [tuple(error["loc"]) for error in errors]
+    remaining = []
+    for error, path in zip(errors, paths, strict=True):
+        same_or_below = [steps for steps in paths if steps[: len(path)] == path]
+        if error["type"] != "too_short" or len(same_or_below) == 1:
+            remaining.append(error)
+    return remaining
+
+
+def _check_no_models(settings: Settings, where: Callable[[Steps], str], *, is_empty: bool) -> None:
+    """Refuse a configuration without models in which a suite asks some."""
+    for suite in settings.suites:
+        if not responses_of(suite):
+            problem = "models: expected at least 1, found []" if is_empty else "'models' is missing"
+            raise InputError(f"{where(('models',))}: {problem}; suite {suite.name} asks a model.")
 
 
 def _check_keys(raw: Mapping[str, Any]) -> None:
     """Refuse unknown top-level and section keys, before anything is imported for the others."""
     wrong: list[Steps] = [(key,) for key in raw if key not in Settings.model_fields]
     for name, field in Settings.model_fields.items():
-        section, given = field.annotation, raw.get(name)
-        if isinstance(section, type) and issubclass(section, BaseModel) and isinstance(given, Mapping):
-            wrong += [(name, key) for key in given if key not in section.model_fields]
-    if wrong:
-        raise DeclarationError(*({"loc": path, "type": "extra_forbidden", "msg": ""} for path in wrong))
+        section, values = field.annotation, raw.get(name)
+        if isinstance(section, type) and issubclass(section, BaseModel) and isinstance(values, Mapping):
+            wrong += [(name, key) for key in values if key not in section.model_fields]
+    errors = [{"loc": path, "type": "extra_forbidden", "msg": ""} for path in wrong]
+    if errors:
+        raise DeclarationError(*errors)
 
 
 def _check_prices(settings: Settings, where: Callable[[Steps], str]) -> None:
     """Refuse half a price, whose costs would look complete. Not a rule of `Model`: recorded runs may have one."""
-    for place, one in settings.entries():
-        given = [name for name in PRICES if getattr(one, name) is not None]
-        lacking = [name for name in ("price_in", "price_out") if name not in given]
-        if given and lacking:
+    for entry_path, entry in settings.entries():
+        prices = [name for name in PRICES if getattr(entry, name) is not None]
+        lacking = sorted({"price_in", "price_out"}.difference(prices))
+        if prices and lacking:
+            location = where((*_parse_path(entry_path), prices[0]))
             raise InputError(
-                f"{where((*_steps(place), given[0]))}: {place}: found {given[0]} without {lacking[0]}; give "
+                f"{location}: {entry_path}: found {prices[0]} without {lacking[0]}; give "
                 "price_in and price_out (0 if nothing is charged), or neither."
             )
 
 
-def _place(raw: Mapping[str, Any], name: str) -> int | None:
+def _find_entry(raw: Mapping[str, Any], name: str) -> int | None:
     """Return the index of the entry of `suites` that declares the named suite; None if none does."""
-    listed = raw.get("suites")
-    entries = enumerate(listed if isinstance(listed, list) else ())
-    return next((n for n, one in entries if isinstance(one, Mapping) and one.get("name") == name), None)
+    for index, suite in _list_suites(raw):
+        if suite.get("name") == name:
+            return index
+    return None
 
 
-def _without_others(raw: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _keep_suite(raw: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return a configuration without the sections and weights of the other suites that it declares."""
-    listed = raw.get("suites")
-    entries = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
-    others = {str(one.get("name")) for one in entries} - {name, *known(), *Settings.model_fields}
-    kept = {key: value for key, value in raw.items() if key not in others}
-    if isinstance(weights := raw.get("weights"), Mapping):
-        kept["weights"] = {key: value for key, value in weights.items() if key not in others}
-    return kept
+    declared = {str(suite.get("name")) for _, suite in _list_suites(raw)}
+    dropped = declared - {name, *load_declarations(), *Settings.model_fields}
+    configuration = {key: value for key, value in raw.items() if key not in dropped}
+    weights = raw.get("weights")
+    if isinstance(weights, Mapping):
+        configuration["weights"] = {key: value for key, value in weights.items() if key not in dropped}
+    return configuration
 
 
-def fallback(file: str | Path) -> Path | None:
+def find_fallback(file: str | Path) -> Path | None:
     """Return the shipped file, for example `config/ollama.yaml`, if there is none of that name here."""
-    name = Path(file)
-    own = SHIPPED / name.name
-    return own if name.parent == Path("config") and own.is_file() and not name.exists() else None
+    path = Path(file)
+    shipped = SHIPPED / path.name
+    if path.parent != Path("config") or path.exists() or not shipped.is_file():
+        return None
+    return shipped
 
 
 def read(file: str | Path | None = None, sets: Sequence[str] = (), only: str = "") -> Settings:
@@ -379,7 +448,7 @@ def read(file: str | Path | None = None, sets: Sequence[str] = (), only: str = "
     Raises:
         InputError: the file cannot be read, or has a wrong key or value.
     """
-    raw, origin, lines = _written(file)
+    raw, origin, lines = _read_file(file)
     return parse(raw, origin, lines, sets, only)
 
 
@@ -391,25 +460,34 @@ def read_store(file: str = "", sets: Sequence[str] = ()) -> StoreSettings:
     Raises:
         InputError: the file cannot be read, or has a wrong key or value there; or another key is set.
     """
-    raw, origin, lines = _written(file) if file else ({}, "config/default.yaml", {})
-    for one in sets:
-        if not one.startswith("store."):
+    raw: dict[str, Any] = {}
+    origin, lines = DEFAULT_NAME, dict[Steps, int]()
+    if file:
+        raw, origin, lines = _read_file(file)
+    for assignment in sets:
+        if not assignment.startswith("store."):
             keys = ", ".join(f"store.{name}" for name in StoreSettings.model_fields)
-            raise InputError(f"--set {_shown(one)}: this command reads finished runs; expected one of {keys}.")
-    kept = {"store": raw.get("store", {})}
-    set_paths = {_assign(kept, one): one for one in sets}
+            raise InputError(
+                f"--set {_format_assignment(assignment)}: this command reads finished runs; expected one of {keys}."
+            )
+    configuration = {"store": raw.get("store", {})}
+    set_paths = {_assign(configuration, assignment): assignment for assignment in sets}
     try:
-        return StoreSettings.model_validate(kept["store"])
+        return StoreSettings.model_validate(configuration["store"])
     except ValidationError as error:
-        found = [{**one, "loc": ("store", *one["loc"])} for one in error.errors()]
-        said = [mask(_explain(one, lambda path: _where(path, origin, lines, set_paths))) for one in found]
-        raise InputError("\n".join(said)) from error
+        messages = []
+        for part in error.errors():
+            located = {**part, "loc": ("store", *part["loc"])}
+            messages.append(mask(_explain_error(located, lambda path: _locate(path, origin, lines, set_paths))))
+        raise InputError("\n".join(messages)) from error
 
 
-def _written(file: str | Path | None) -> tuple[dict[str, Any], str, dict[Steps, int]]:
+def _read_file(file: str | Path | None) -> tuple[dict[str, Any], str, dict[Steps, int]]:
     """Return the contents of a configuration file, its name in messages, and the lines of its keys."""
-    path = (fallback(file) or Path(file)) if file else DEFAULT
-    origin = str(path) if file else "config/default.yaml"
+    path, origin = DEFAULT, DEFAULT_NAME
+    if file:
+        path = find_fallback(file) or Path(file)
+        origin = str(path)
     try:
         with path.open("rb") as opened:  # a pipe or a device does not report its size beforehand
             content = opened.read(LARGEST + 1)
@@ -421,7 +499,7 @@ def _written(file: str | Path | None) -> tuple[dict[str, Any], str, dict[Steps, 
     except UnicodeDecodeError as error:
         raise InputError(f"{origin}: expected UTF-8 text; byte {error.start} is not.") from error
     except OSError as error:
-        shipped = ", ".join(sorted(f"config/{p.name}" for p in SHIPPED.glob("*.yaml")))
+        shipped = ", ".join(sorted(f"config/{shipped.name}" for shipped in SHIPPED.glob("*.yaml")))
         raise InputError(f"{origin}: cannot be read ({error.strerror}). Shipped are {shipped}.") from error
-    raw, lines = _parse(text, origin)
+    raw, lines = _parse_yaml(text, origin)
     return raw, origin, lines

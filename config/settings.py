@@ -15,17 +15,17 @@ from pydantic import Field, WithJsonSchema, field_validator, model_validator
 from basic_control.config.about import About
 from basic_control.config.addresses import (
     ADVICE,
+    find_other_scheme,
+    find_secret_parameter,
+    find_secret_part,
     holds_key,
     holds_user,
-    other_scheme,
-    secret_parameter,
-    secret_part,
-    texts_in,
+    walk_texts,
 )
 from basic_control.config.budget import Budget, costs_money
 from basic_control.config.declared import DeclarationError, resolve
 from basic_control.config.models import Judge, Model
-from basic_control.config.prices import Prices, priced
+from basic_control.config.prices import Prices, fill_prices
 from basic_control.data.deciding import components, has_one_headline, headlines, weight_of
 from basic_control.data.loading import reply_schema
 from basic_control.data.options import OFF, Frozen, Share
@@ -70,7 +70,7 @@ class StoreSettings(Frozen):
     @classmethod
     def _no_password(cls, value: str) -> str:
         # The configuration is part of every manifest.
-        if ("@" in value and ":" in value.partition("://")[2].rpartition("@")[0]) or secret_part(value):
+        if ("@" in value and ":" in value.partition("://")[2].rpartition("@")[0]) or find_secret_part(value):
             raise ValueError(
                 "contains a password or a key; remove it and set it in the environment (PGPASSWORD, a .pgpass "
                 "file; AWS_SECRET_ACCESS_KEY)"
@@ -102,7 +102,7 @@ class Telemetry(Frozen):
     @field_validator("endpoint")
     @classmethod
     def _no_secret(cls, value: str) -> str:
-        if holds_user(value) or secret_part(value):
+        if holds_user(value) or find_secret_part(value):
             raise ValueError(
                 "contains a password or a key, which would be stored in every manifest; remove it and set "
                 "OTEL_EXPORTER_OTLP_HEADERS in the environment"
@@ -276,7 +276,7 @@ class Settings(Frozen):
         if not isinstance(raw, Mapping):
             return raw
         try:
-            return resolve(priced(raw)).raw
+            return resolve(fill_prices(raw)).raw
         except DeclarationError as error:
             raise ValueError(str(error)) from error
 
@@ -292,11 +292,11 @@ class Settings(Frozen):
                     f"{place}.base_url: contains a user or a password, {stored}; remove it and name the variable "
                     "of a key in `api_key_env` (Ollama: or set OLLAMA_HOST)"
                 )
-            if scheme := other_scheme(model.base_url):
+            if scheme := find_other_scheme(model.base_url):
                 raise ValueError(f"{place}.base_url: found the scheme {scheme}:, expected http:// or https://")
-            if named := secret_part(model.base_url):
+            if named := find_secret_part(model.base_url):
                 raise ValueError(f"{place}.base_url: contains a key (parameter {named!r}), {stored}; {ADVICE}")
-            if named := secret_parameter(model.extra):
+            if named := find_secret_parameter(model.extra):
                 raise ValueError(f"{place}.extra: {named} contains a key, {stored}; {ADVICE}")
         return self
 
@@ -327,7 +327,7 @@ class Settings(Frozen):
         """Refuse API keys in whatever text: all is copied to manifests, most to tables and reports."""
         named = {one.api_key_env for one in (*self.models, *self.judges)} | USUAL
         known = {os.environ.get(name, "").strip() for name in named if name}
-        for place, text in texts_in(self.model_dump(mode="json", exclude={"prices"})):
+        for place, text in walk_texts(self.model_dump(mode="json", exclude={"prices"})):
             if holds_key(text, known):
                 raise ValueError(
                     f"{place}: contains a key, which would be sent or stored in every manifest and report; "

@@ -585,6 +585,6 @@ def _own_models(judges: Sequence[Judge], suites: Iterable[SuitePlan]) -> dict[st
     found: dict[str, set[str]] = {}
     for target in (target for suite in suites for target in suite.targets):
         for judge in judges:
-            if (judge.provider, judge.served) == (target.model.provider, target.model.served):
+            if (judge.provider, judge.server_name) == (target.model.provider, target.model.server_name):
                 found.setdefault(judge.name, set()).add(target.name)
     return found

@@ -104,7 +104,7 @@ async def _examine(model: Model) -> Diagnosis:
         return Diagnosis("model", f"{name}: no answer within {ANSWER_S:g} s", is_obstacle=True)
     except (CallError, InputError) as error:
         return Diagnosis("model", f"{name}: {clean(str(error))}", is_obstacle=True)
-    return Diagnosis("model", f"{name}: ready, as {identity.get('model', model.served)}")
+    return Diagnosis("model", f"{name}: ready, as {identity.get('model', model.server_name)}")
 
 
 async def _ask_identity(model: Model) -> Mapping[str, str]:

@@ -402,12 +402,12 @@ def choose(
     Raises:
         InputError: the options are incompatible, or the configuration or the earlier run is invalid.
     """
-    from basic_control.config.reading import fallback, read
+    from basic_control.config.reading import find_fallback, read
     from basic_control.config.settings import Rerun
 
     sets = _assignments(only, given)
     _refuse_contradictions(given)
-    if given.config and (own := fallback(given.config)):
+    if given.config and (own := find_fallback(given.config)):
         say(f"{given.config}: not found here; using the one that ships with the program, {own}.")
     again: dict[str, Any] = {
         "rerun": given.rerun,

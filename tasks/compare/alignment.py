@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from basic_control.config.declared import recorded
+from basic_control.config.declared import update_recorded
 from basic_control.config.settings import Settings
 from basic_control.data.errors import InputError
 from basic_control.metrics.analysis.baseline import ComparedSide
@@ -56,6 +56,6 @@ def plan_of(run: Run, root: str = "") -> Plan | None:
     """
     store = {**run.configuration.get("store", {}), **({"root": root} if root else {})}
     try:
-        return resolve(Settings.model_validate({**recorded(run.configuration), "store": store}))
+        return resolve(Settings.model_validate({**update_recorded(run.configuration), "store": store}))
     except (InputError, ValueError):
         return None

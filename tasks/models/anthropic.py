@@ -43,7 +43,7 @@ class AnthropicClient:
         self._server.errors.advice |= {
             "connection": "check that the server runs there",
             "quota": "the account is exhausted: top it up, or use another key",
-            "unknown_model": f"check the model name {model.served!r}",
+            "unknown_model": f"check the model name {model.server_name!r}",
         }
         self._left_out: set[str] = set()
 
@@ -88,7 +88,7 @@ class AnthropicClient:
         except CallError as error:
             if error.kind in {"connection", "timeout", "auth"}:
                 raise
-        return {"provider": "anthropic", "model": self._model.served, "base_url": self._server.where}
+        return {"provider": "anthropic", "model": self._model.server_name, "base_url": self._server.where}
 
     async def ask(self, call: Call) -> Reply:
         """Ask once; a sampling parameter that the model refuses is left out, and the call repeated at once."""
@@ -131,7 +131,7 @@ class AnthropicClient:
         if parameters.get("thinking") and parameters["thinking"].get("type") != "disabled":
             # Thinking goes with no sampling parameter.
             parameters = {name: value for name, value in parameters.items() if name not in _SAMPLING}
-        body: Body = {"model": self._model.served, "messages": _write_turns(call.messages)}
+        body: Body = {"model": self._model.server_name, "messages": _write_turns(call.messages)}
         system = "\n\n".join(message.content for message in call.messages if message.role in SYSTEM)
         if system:
             body["system"] = system

@@ -83,7 +83,7 @@ class Dialect:
                 continue
             sent[self._renamed.get(name, name)] = value
         messages = call.messages if self._has_system else merge_system(call.messages)
-        body = self.form.body(self._model.served, messages, sent, call.tools)
+        body = self.form.body(self._model.server_name, messages, sent, call.tools)
         if call.schema is not None and self._structured != "off":
             self.form.constrain(body, call.schema if self._structured == "schema" else None)
         return body

@@ -167,7 +167,7 @@ class EmbeddedClient:
         """
         return {
             "provider": "embedded",
-            "model": self._model.served,
+            "model": self._model.server_name,
             "digest": await in_thread(lambda: check_digest(self._model, *self._weights)),
             "server": f"xllamacpp {metadata.version('xllamacpp')}",
             "context": str(self._model.context),

@@ -50,7 +50,7 @@ class FunctionClient:
     def __init__(self, model: Model, function: Callable[..., Any], identity: Mapping[str, str]) -> None:
         self._model = model
         self._function = function
-        self._identity = {**identity, "model": model.served}
+        self._identity = {**identity, "model": model.server_name}
         self._takes = inspect.signature(function).parameters
 
     async def identity(self) -> Mapping[str, str]:
@@ -63,7 +63,7 @@ class FunctionClient:
         Raises:
             CallError: it raised, or returned neither a text nor a mapping.
         """
-        offers = {**build_offer(call), "model": self._model.served, **self._model.options}
+        offers = {**build_offer(call), "model": self._model.server_name, **self._model.options}
         values = {name: offers[name] for name in self._takes if name in offers}
         try:
             value = await self._call(values)
@@ -98,7 +98,7 @@ class CallerClient:
 
     async def identity(self) -> Mapping[str, str]:
         """Return the function's name and version; without a version it is new in each run."""
-        identity = {"provider": "callable", "model": self._model.served}
+        identity = {"provider": "callable", "model": self._model.server_name}
         version = str(self._model.options["version"])
         if version:
             return {**identity, "version": version}

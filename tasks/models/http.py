@@ -53,7 +53,12 @@ class HttpClient:
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
         options = {name: value for name, value in self._options.items() if value}
         digest = hashlib.sha256(format_canonical([options, query]).encode()).hexdigest()
-        return {"provider": "http", "model": self._model.served, "base_url": self._server.where, "asks": digest}
+        return {
+            "provider": "http",
+            "model": self._model.server_name,
+            "base_url": self._server.where,
+            "asks": digest,
+        }
 
     async def ask(self, call: Call) -> Reply:
         """Ask once; see `Client`."""

@@ -58,9 +58,9 @@ class OllamaClient:
         self._server = Server(model, find_ollama(model), variable=variable, secret=secret)
         self._errors = self._server.errors
         # A name with an owner may be that of a repository at Hugging Face.
-        pull = f"get it with `ollama pull {model.served}`"
-        if "/" in model.served and "." not in model.served.split("/", 1)[0]:
-            pull += f" (from Hugging Face: `ollama pull hf.co/{model.served}`)"
+        pull = f"get it with `ollama pull {model.server_name}`"
+        if "/" in model.server_name and "." not in model.server_name.split("/", 1)[0]:
+            pull += f" (from Hugging Face: `ollama pull hf.co/{model.server_name}`)"
         runs = "check that Ollama runs there (`ollama serve`), or set `base_url`"
         self._errors.advice |= {"unknown_model": pull, "connection": runs}
         self._client = ollama.AsyncClient(self._server.url, params=self._server.query, **self._server.options)
@@ -75,12 +75,17 @@ class OllamaClient:
         self._context.default = read_default(version)
         answer = await self._reach(self._client.list())
         digests = {str(entry.model): str(entry.digest) for entry in answer.models if entry.model}
-        name = self._model.served  # `phi3` is `phi3:latest`
+        name = self._model.server_name  # `phi3` is `phi3:latest`
         if ":" not in name.rsplit("/", 1)[-1]:
             name += ":latest"
         matches = [digest for model, digest in digests.items() if model.lower() == name.lower()]
         digest = matches[0] if matches else await self._digest_details(sorted(digests))
-        return {"provider": "ollama", "model": self._model.served, "digest": digest, "server": f"ollama {version}"}
+        return {
+            "provider": "ollama",
+            "model": self._model.server_name,
+            "digest": digest,
+            "server": f"ollama {version}",
+        }
 
     async def ask(self, call: Call) -> Reply:
         """Ask once; see `Client`. A prompt that the server cut is asked once more, in a larger context."""
@@ -153,7 +158,7 @@ class OllamaClient:
             outside["format"] = dict(call.schema) if self._structured == "schema" else "json"
         messages = [_write_message(message) for message in call.messages]
         tools = [{"type": "function", "function": write_tool(tool)} for tool in call.tools]
-        body = {"model": self._model.served, "messages": messages, "tools": tools, "stream": False}
+        body = {"model": self._model.server_name, "messages": messages, "tools": tools, "stream": False}
         return {**body, "options": options, **outside}
 
     async def _post(self, body: Mapping[str, Any]) -> ollama.ChatResponse:
@@ -185,7 +190,7 @@ class OllamaClient:
     async def _find_window(self) -> int:
         """Return the largest context of the model, as its server states it; a very large one if it does not."""
         try:
-            details = await self._reach(self._client.show(self._model.served))
+            details = await self._reach(self._client.show(self._model.server_name))
         except CallError:
             return _LARGEST
         # Such as llama.context_length.
@@ -220,11 +225,11 @@ class OllamaClient:
             CallError: it does not know the model; the message names similar or available ones.
         """
         try:
-            details = await self._reach(self._client.show(self._model.served))
+            details = await self._reach(self._client.show(self._model.server_name))
         except CallError as error:
             if error.kind != "unknown_model":
                 raise
-            near = get_close_matches(self._model.served, names, n=5, cutoff=0.5) or names[:10]
+            near = get_close_matches(self._model.server_name, names, n=5, cutoff=0.5) or names[:10]
             available = f"available: {', '.join(near)}" if near else "it has no models"
             raise CallError("unknown_model", self._errors.clean(f"{error.message}; {available}")) from None
         fields = details.model_dump(mode="json", exclude={"modified_at"})

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from basic_control.config.addresses import secret_part
+from basic_control.config.addresses import find_secret_part
 from basic_control.config.settings import Model
 from basic_control.data.records import Call, Reply
 from basic_control.tasks.models.access import key_variable
@@ -46,7 +46,7 @@ class OpenAIClient:
         if not self._is_azure:
             url, header = url or os.environ.get("OPENAI_BASE_URL") or _USUAL, ""
         self.server = Server(model, url, key_header=header, variable=key_variable(model))
-        names = f"the model name {model.served!r} and the address {self.server.where} (many end in /v1)"
+        names = f"the model name {model.server_name!r} and the address {self.server.where} (many end in /v1)"
         self.server.errors.advice |= {
             "connection": "check that the server runs there",
             "quota": "the account is exhausted: top it up, or use another key",
@@ -104,13 +104,13 @@ class OpenAIClient:
     def _describe(self) -> dict[str, str]:
         """Return what identifies the model."""
         model = self._model
-        identity = {"provider": model.provider, "model": model.served, "base_url": self._where}
+        identity = {"provider": model.provider, "model": model.server_name, "base_url": self._where}
         # Chats have none, so that replies of earlier versions are found.
         api = str(model.options.get("api", "chat"))
         if api != "chat":
             identity["api"] = api
         query = urlsplit(model.base_url).query
-        if query and not secret_part(model.base_url):  # hashed: an address is written down without it
+        if query and not find_secret_part(model.base_url):  # hashed: an address is written down without it
             identity["query"] = hashlib.sha256(query.encode()).hexdigest()
         if model.api_version:
             identity["api_version"] = model.api_version

@@ -86,14 +86,16 @@ class DecidingClient:
         """Ask by way of the package, which knows each server's path and key."""
         with self._chat.raise_call_errors():
             response = await self._chat.api.decisions.with_raw_response.create(
-                model=self._model.served, extra_body=self._model.extra, **body
+                model=self._model.server_name, extra_body=self._model.extra, **body
             )
         return response.http_response.content
 
     async def _send_state(self, body: Mapping[str, Any]) -> bytes:
         url = f"{self._chat.base}{SystemOneWire.path}"
         with self._chat.server.raise_call_errors():
-            response = await self._http.post(url, json={"model": self._model.served, **self._model.extra, **body})
+            response = await self._http.post(
+                url, json={"model": self._model.server_name, **self._model.extra, **body}
+            )
         return response.content
 
 

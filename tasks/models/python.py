@@ -283,7 +283,7 @@ class PythonClient:
             InputError: it cannot be loaded.
         """
         _, function = await self._load()
-        identity = {"provider": "python", "model": self._model.served, "function": self._reference}
+        identity = {"provider": "python", "model": self._model.server_name, "function": self._reference}
         identity["digest"] = function["digest"]
         for name in ("version", "python"):
             if self._model.options[name]:

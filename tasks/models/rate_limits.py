@@ -115,9 +115,9 @@ class Endpoint:
             wait_s = self.not_before - now
             if wait_s > model.deadline_s:
                 raise CallError("timeout", _too_long(wait_s, model.deadline_s))
-            start = max(now, self.not_before, self.next_start.get(model.served, 0.0))
+            start = max(now, self.not_before, self.next_start.get(model.server_name, 0.0))
             if model.requests_per_minute:
-                self.next_start[model.served] = start + 60.0 / model.requests_per_minute
+                self.next_start[model.server_name] = start + 60.0 / model.requests_per_minute
             if start > now:
                 await asyncio.sleep(start - now)
             yield

@@ -61,7 +61,7 @@ class ReplayClient:
         """Return the provider, the model and the digest of the file."""
         with self._path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return {"provider": "replay", "model": self._model.served, "digest": digest}
+        return {"provider": "replay", "model": self._model.server_name, "digest": digest}
 
     async def ask(self, call: Call) -> Reply:
         """Look the reply up.
@@ -93,13 +93,13 @@ class ReplayClient:
         for column in _MODELS:
             if all(row.get(column) is None for row in rows):
                 continue
-            expected = {self._model.served, self._model.name}
+            expected = {self._model.server_name, self._model.name}
             names = {str(row.get(column)) for row in rows}
             if not expected & names:
                 raise InputError(
                     f"model {self._model.name!r}: replay file {self._model.file} contains replies of "
-                    f"{', '.join(sorted(names))} (column `{column}`), expected {self._model.served!r}; set `model` "
-                    "to one of those"
+                    f"{', '.join(sorted(names))} (column `{column}`), expected {self._model.server_name!r}; set "
+                    "`model` to one of those"
                 )
             return [row for row in rows_with_reply if row.get(column) in expected]
         return rows_with_reply

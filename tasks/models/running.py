@@ -259,7 +259,7 @@ class RunningBatch:
     @property
     def _asker(self) -> tuple[str, str]:
         """The key of calls that all fail if one of them fails fatally."""
-        return self.model.served, self.writer.way
+        return self.model.server_name, self.writer.way
 
     async def _attempt(self, ask: Callable[[], Awaitable[T]]) -> tuple[T, float]:
         """Ask once and record the outcome."""

@@ -186,7 +186,7 @@ async def ask_all(
                 if shared.stopping.is_set():
                     raise Stopped
                 if submissions is not None:
-                    queue = BatchQueue(batch, submissions, f"{endpoint_of(model)} {model.served}")
+                    queue = BatchQueue(batch, submissions, f"{endpoint_of(model)} {model.server_name}")
                     await batch.track(queue.bring(dict(pending)))
                     return batch.answers, tally
                 await batch.work(pending)

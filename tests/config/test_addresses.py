@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from basic_control.config.addresses import mask, secret_part
+from basic_control.config.addresses import find_secret_part, mask
 from basic_control.config.reading import read
 from basic_control.config.settings import Settings
 from basic_control.data.errors import InputError
@@ -63,7 +63,7 @@ def test_parameters_that_are_no_keys_go_through() -> None:
 
 @pytest.mark.parametrize("query", PLAIN)
 def test_what_is_no_key_may_stand_in_a_query(query: str) -> None:
-    assert not secret_part(f"http://127.0.0.1:8000/v1{query}")
+    assert not find_secret_part(f"http://127.0.0.1:8000/v1{query}")
     assert read(None, [f"models.0.base_url=http://127.0.0.1:8000/v1{query}"])
 
 

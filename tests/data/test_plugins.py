@@ -70,7 +70,7 @@ def test_a_unit_of_each_kind_is_found_by_its_entry_point_and_used_by_name(site: 
         ("metrics", plugins.metrics),
         ("loaders", partial(plugins.discover, Loader)),
         ("providers", partial(plugins.discover, Provider)),
-        ("suites", declared.known),
+        ("suites", declared.load_declarations),
     ],
 )
 def test_an_entry_point_that_cannot_be_loaded_is_named(

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from jinja2 import Template
 
-from basic_control.config.declared import known
+from basic_control.config.declared import load_declarations
 from basic_control.config.models import Model
 from basic_control.config.settings import Settings
 from basic_control.data.commands import TOP
@@ -107,7 +107,7 @@ def reference() -> str:
             run=rows({name: one for name, one in source.of(Settings).items() if name not in apart}),
             entry=rows({name: one for name, one in source.of(Model).items() if name != "options"}, ("name",)),
             providers=listed(discover(Provider)),
-            suites=known(),
+            suites=load_declarations(),
             suite=rows(source.of(Suite), ("name", "items", "metrics")),
             loaders=listed(discover(Loader)),
             use=rows(source.of(Use)),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from basic_control.config.reading import fallback, read
+from basic_control.config.reading import find_fallback, read
 from basic_control.data.errors import InputError
 from basic_control.data.exits import EXPLAINED, Exit
 from basic_control.flows.cli.application import COMMANDS, GROUPS, HIDDEN, alias, main
@@ -162,15 +162,15 @@ def test_a_reader_that_has_read_enough_does_not_change_the_exit_code(tmp_path: P
 
 def test_a_file_here_goes_before_the_one_that_ships(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert fallback("config/smoke.yaml") == TOP / "config" / "smoke.yaml"
+    assert find_fallback("config/smoke.yaml") == TOP / "config" / "smoke.yaml"
     assert read("config/smoke.yaml") == read(TOP / "config" / "smoke.yaml")
     for name in ("smoke.yaml", "config/none.yaml", "other/smoke.yaml"):
-        assert fallback(name) is None
+        assert find_fallback(name) is None
         with pytest.raises(InputError, match="cannot be read"):
             read(name)
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "smoke.yaml").write_text("colour: red\n", encoding="utf-8")
-    assert fallback("config/smoke.yaml") is None
+    assert find_fallback("config/smoke.yaml") is None
     with pytest.raises(InputError, match=r"config/smoke\.yaml, line 1: unknown key 'colour'"):
         read("config/smoke.yaml")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from basic_control.config.declared import known
+from basic_control.config.declared import load_declarations
 from basic_control.config.reading import SEED_KEYS
 from basic_control.config.settings import Settings
 from tests.conftest import TOP
@@ -82,7 +82,11 @@ def blocks_of(page: str) -> list[Block]:
 
 def is_configuration(one: Block) -> bool:
     """Tell whether a block is a configuration, or a part of one: YAML with no other keys."""
-    return one.language == "yaml" and {*yaml.safe_load(one.text)} <= {*Settings.model_fields, *SEED_KEYS, *known()}
+    return one.language == "yaml" and {*yaml.safe_load(one.text)} <= {
+        *Settings.model_fields,
+        *SEED_KEYS,
+        *load_declarations(),
+    }
 
 
 def blocks(page: str, language: str) -> list[str]:

@@ -93,7 +93,7 @@ def schema(*plugins: str) -> None:
     Args:
         plugins: files and folders of your own, whose units and suites to include
     """
-    from basic_control.config.schema import schema as make
+    from basic_control.config.schema import build_schema as make
 
     show(json.dumps(make(plugins), ensure_ascii=False, indent=2))
 

@@ -24,7 +24,7 @@ def _unready(model: Any) -> str:
     from basic_control.tasks.models.readiness import find_obstacle_at
 
     obstacle = find_obstacle_at(model, find_ollama(model))
-    host = find_host(model.served)
+    host = find_host(model.server_name)
     # An entry without a provider is one of Ollama's.
     return f"{obstacle} If {host}'s model is meant, set `provider: {host}`." if obstacle and host else obstacle
 
