@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from basic_control.config.declared import known as registered_suites
+from basic_control.config.declared import load_declarations as registered_suites
 from basic_control.data.suites import ALL
 from basic_control.metrics.analysis.failures import lost
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
