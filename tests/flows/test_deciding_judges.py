@@ -4,19 +4,16 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
-import yaml
 
 from tests.conftest import Run
+from tests.helpers.deciding import N, configure
 from tests.helpers.runs import latest
 from tests.helpers.scored import scores_of
 from tests.servers.deciding import DecidingServer
 from tests.servers.running import serve
-
-N = 12
 
 
 def lean(state: str, instructions: str, labels: list[str]) -> Mapping[str, float] | None:
@@ -27,29 +24,6 @@ def lean(state: str, instructions: str, labels: list[str]) -> Mapping[str, float
     best = digest[0] % len(labels)
     rest = 0.3 / (len(labels) - 1)
     return {label: 0.7 if n == best else rest for n, label in enumerate(labels)}
-
-
-def configure(folder: Path, url: str, api: str, **changes: Any) -> Path:
-    rows = [
-        {"question": f"Question {n}?", "response": f"Reply {n}.", "retrieved_contexts": [f"Text {n}."]}
-        for n in range(N)
-    ]
-    rows[0]["response"] = "Decline this."
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    judge = {"name": "small", "provider": "openai", "base_url": f"{url}/v1", "api": api, "deadline_s": 20}
-    suite = {
-        "name": "support",
-        "threshold": 0.5,
-        "items": {"data": str(folder / "rows.jsonl")},
-        "responses_of": "bot",
-        "metrics": {
-            "rubric": {"criteria": {"polite": "It is polite.", "short": "It is short."}},
-            "response_groundedness": {},
-        },
-    }
-    path = folder / "run.yaml"
-    path.write_text(yaml.safe_dump({"judges": [judge], "suites": [{**suite, **changes}]}), encoding="utf-8")
-    return path
 
 
 @pytest.mark.parametrize("api", ["decisions", "systemone"])
