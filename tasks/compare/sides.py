@@ -20,9 +20,9 @@ from basic_control.tasks.exchange.tables import (
     LogFrames,
     Scales,
     Side,
-    differing,
-    framed,
-    shared_ids,
+    build_frames,
+    find_differing,
+    find_shared_ids,
     tabulate,
 )
 from basic_control.tasks.store.baselines import KEPT, Baseline, is_baseline, path_of
@@ -88,10 +88,10 @@ def _read_files(
         expected = ", ".join(metrics) or "none"
         raise InputError(f"--scale {unknown.pop()}: no file has that metric; expected one of {expected}.")
     questions = {str(question) for side in ours.values() for question in side.items["question_id"]}
-    ids = shared_ids(logs.values(), questions)
+    ids = find_shared_ids(logs.values(), questions)
     by_id = any(log.rows["words"].null_count() == log.rows.height for log in logs.values())
     verified = name_of(form.verify) if form.verify else ""
-    apart = {verified, *differing(logs.values())}
+    apart = {verified, *find_differing(logs.values())}
     whole = []
     for n, (name, label) in enumerate(zip(names, _labels(names), strict=True)):
         if name in ours:
@@ -127,7 +127,7 @@ def _read(path: Path, form: FileForm) -> LogFrames:
         from basic_control.tasks.exchange.verifying import verified
 
         log = verified(log, form.verify)
-    return framed(log)
+    return build_frames(log)
 
 
 def _directed(logs: Mapping[int, LogFrames]) -> dict[int, LogFrames]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from basic_control.data.characters import make_storable
 from basic_control.data.errors import InputError, plural
 from basic_control.tasks.exchange.discovery import readers
-from basic_control.tasks.exchange.records import AggregatesAlone, Log, Recorded
+from basic_control.tasks.exchange.records import AggregatesAlone, Log, Material, Recorded, Usage
 from basic_control.tasks.exchange.source import FORMS, Source, open_source
 
 NAMED = 20
@@ -25,27 +26,30 @@ def read(path: Path, columns: Mapping[str, str] | None = None) -> Log:
     Raises:
         InputError: the file is missing, too large, of no known tool or of two, or without a score or reply.
     """
-    return _folder(path, columns) if path.is_dir() else _log(*_reader(open_source(path, columns)))
+    if path.is_dir():
+        return _read_folder(path, columns)
+    return _read_log(*_find_reader(open_source(path, columns)))
 
 
-def _log(adapter: ModuleType, source: Source) -> Log:
+def _read_log(adapter: ModuleType, source: Source) -> Log:
     facts: dict[str, str] = {}
     remarks: list[str] = []
     rows: list[Recorded] = []
     halved: list[int] = []
     lower = frozenset[str]()
+    # Whatever a damaged file makes an adapter stumble over becomes one message.
     try:
-        for one in adapter.read(source):
-            if isinstance(one, Recorded):
-                rows.append(_storable(one))
-                if rows[-1] is not one:
+        for entry in adapter.read(source):
+            if isinstance(entry, Recorded):
+                rows.append(_make_storable(entry))
+                if rows[-1] is not entry:
                     halved.append(len(rows))
-            elif isinstance(one, str):
-                remarks.append(one)
-            elif isinstance(one, frozenset):
-                lower |= one
+            elif isinstance(entry, str):
+                remarks.append(entry)
+            elif isinstance(entry, frozenset):
+                lower |= entry
             else:
-                facts.update(one)
+                facts.update(entry)
     except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise InputError(
             f"{source.path}: it looks like a file of {adapter.TOOL}, but part of it cannot be read "
@@ -57,36 +61,42 @@ def _log(adapter: ModuleType, source: Source) -> Log:
             "alone, which have nothing to pair."
         )
     if halved:
-        listed = ", ".join(map(str, halved[:NAMED])) + (", …" if len(halved) > NAMED else "")
-        remarks.append(f"Half of a surrogate pair is read as U+FFFD in {plural(len(halved), 'row')}: {listed}.")
+        numbers = [*map(str, halved[:NAMED])]
+        if len(halved) > NAMED:
+            numbers.append("…")
+        rows_named = f"{plural(len(halved), 'row')}: {', '.join(numbers)}"
+        remarks.append(f"Half of a surrogate pair is read as U+FFFD in {rows_named}.")
     return Log(adapter.TOOL, tuple(rows), facts, tuple(remarks), lower)
 
 
-def _reader(source: Source) -> tuple[ModuleType, Source]:
+def _find_reader(source: Source) -> tuple[ModuleType, Source]:
     """Return the one adapter that reads a file, and the file, without columns meant for other files."""
     if source.columns and not {*source.columns.values()} & source.head.keys():
         bare = replace(source, columns={})
-        source = bare if any(one.fits(bare) for one in readers()) else source
-    named = [one for one in readers() if not hasattr(one, "ANY")]
-    others = [one for one in readers() if hasattr(one, "ANY")]
-    able = [one for one in named if not source.columns and one.fits(source)]
+        if any(adapter.fits(bare) for adapter in readers()):
+            source = bare
+    tools = [adapter for adapter in readers() if not hasattr(adapter, "ANY")]
+    fallbacks = [adapter for adapter in readers() if hasattr(adapter, "ANY")]
+    able = [adapter for adapter in tools if not source.columns and adapter.fits(source)]
     if len(able) > 1:
+        names = " and of ".join(adapter.TOOL for adapter in able)
         raise InputError(
-            f"{source.path}: it looks like a file of {' and of '.join(one.TOOL for one in able)}. Name "
-            "its columns: --columns question=…,score=…"
+            f"{source.path}: it looks like a file of {names}. Name its columns: --columns question=…,score=…"
         )
-    if found := able or [one for one in others if source.columns or one.fits(source)]:
-        return found[0], source
+    # A table is what no tool's adapter recognises, and what a user names the columns of.
+    able += [adapter for adapter in fallbacks if source.columns or adapter.fits(source)]
+    if able:
+        return able[0], source
     if not source.head:
         raise InputError(f"{source.path}: the file is empty; expected a row for each reply.")
     raise InputError(
-        f"{source.path}: not a file of {', '.join(one.TOOL for one in named)}; found the keys "
+        f"{source.path}: not a file of {', '.join(adapter.TOOL for adapter in tools)}; found the keys "
         f"{', '.join(map(str, source.head))}. If it is a table, name its columns: --columns question=…,score=… "
         "(also response, answer, id, model, suite, template)."
     )
 
 
-def _folder(path: Path, columns: Mapping[str, str] | None) -> Log:
+def _read_folder(path: Path, columns: Mapping[str, str] | None) -> Log:
     """Join the files of a folder that are of a known tool: its parts, which have no question in common.
 
     Of two about the same questions, the later by name is kept.
@@ -94,33 +104,44 @@ def _folder(path: Path, columns: Mapping[str, str] | None) -> Log:
     Raises:
         InputError: no file of it can be read, or one of a known tool is damaged.
     """
-    listed = sorted(file for file in (*path.glob("*"), *path.glob("*/*")) if file.suffix.lower() in FORMS)
-    if not listed:
+    every_file = (*path.glob("*"), *path.glob("*/*"))
+    files = sorted(file for file in every_file if file.suffix.lower() in FORMS)
+    if not files:
         raise InputError(f"{path}: found no finished run and no file of another tool ({', '.join(FORMS)}).")
-    found = [(file, _part(open_source(file, columns))) for file in listed]
-    logs = [(file, one) for file, one in found if isinstance(one, Log)]
+    logs: list[tuple[Path, Log]] = []
+    errors: list[InputError] = []
+    for file in files:
+        outcome = _read_part(open_source(file, columns))
+        if isinstance(outcome, Log):
+            logs.append((file, outcome))
+        else:
+            errors.append(outcome)
+    # Beside a tool's files others may lie; if there are only such, the first says why it was not read.
     if not logs:
-        raise next(one for _, one in found if isinstance(one, InputError))
+        raise errors[0]
     rows: dict[tuple[str, str], list[Recorded]] = {}
-    remarks = [remark for _, log in logs for remark in log.remarks]
+    remarks: list[str] = []
+    facts: dict[str, str] = {}
+    lower = frozenset[str]()
     for file, log in logs:
+        remarks += log.remarks
+        facts |= log.facts
+        lower |= log.lower
         parts: dict[tuple[str, str], list[Recorded]] = {}
         for row in log.rows:
             parts.setdefault((row.suite, row.target), []).append(row)
-        for key, own in parts.items():
-            asked = {row.asked for row in own}
-            if any(row.asked in asked for row in rows.get(key, ())):
+        for key, own_rows in parts.items():
+            questions = {row.question_key for row in own_rows}
+            if any(row.question_key in questions for row in rows.get(key, ())):
                 remarks.append(f"{path}: several files cover {' '.join(key).strip()}; {file.name} is used.")
-                rows[key] = own
+                rows[key] = own_rows
             else:  # a part, such as a page, of what another file began
-                rows[key] = [*rows.get(key, ()), *own]
-    merged = {name: value for _, log in logs for name, value in log.facts.items()}
-    whole = tuple(row for own in rows.values() for row in own)
-    lower = frozenset[str]().union(*(log.lower for _, log in logs))
-    return Log(logs[0][1].tool, whole, merged, tuple(dict.fromkeys(remarks)), lower)
+                rows[key] = [*rows.get(key, ()), *own_rows]
+    all_rows = tuple(chain.from_iterable(rows.values()))
+    return Log(logs[0][1].tool, all_rows, facts, tuple(dict.fromkeys(remarks)), lower)
 
 
-def _part(source: Source) -> Log | InputError:
+def _read_part(source: Source) -> Log | InputError:
     """Read a file of a folder; return the error if it is of no tool or has no row for each reply.
 
     Raises:
@@ -128,31 +149,37 @@ def _part(source: Source) -> Log | InputError:
     """
     _ = source.head  # raises if it is
     try:
-        adapter, source = _reader(source)
+        adapter, source = _find_reader(source)
     except InputError as error:
         return error
     try:
-        return _log(adapter, source)
+        return _read_log(adapter, source)
     except InputError as error:
         if not isinstance(error, AggregatesAlone) and adapter.fits(source):
             raise
         return error
 
 
-def _storable(row: Recorded) -> Recorded:
+def _make_storable(row: Recorded) -> Recorded:
     """Return a row with texts valid in UTF-8; the same row if they all are."""
 
-    def whole(value: Any) -> Any:
+    def clean(value: Any) -> Any:
         if isinstance(value, str):
             return make_storable(value)
         if isinstance(value, Mapping):
-            return {whole(name): whole(one) for name, one in value.items()}
-        return type(value)(map(whole, value)) if isinstance(value, list | tuple) else value
+            return {clean(name): clean(part) for name, part in value.items()}
+        if isinstance(value, Material):
+            return Material(*map(clean, value))
+        if isinstance(value, list):
+            return [*map(clean, value)]
+        if isinstance(value, tuple) and not isinstance(value, Usage):
+            return tuple(map(clean, value))
+        return value
 
     try:
         answer = (row.answer,) if isinstance(row.answer, str) else row.answer
         texts = (row.question, row.response or "", row.id, row.suite, row.target, row.template, row.error)
-        "".join((*texts, *answer, *row.choices, *row.contexts, *row.scores)).encode()
+        "".join((*texts, *answer, *row.material.choices, *row.material.contexts, *row.scores)).encode()
     except UnicodeEncodeError:
-        return Recorded(*map(whole, row))
+        return Recorded(*map(clean, row))
     return row

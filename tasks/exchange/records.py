@@ -50,6 +50,20 @@ class Turns:
         return is_chat(self.before)
 
 
+class Usage(NamedTuple):
+    """The tokens of a call; None if the file does not say."""
+
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+class Material(NamedTuple):
+    """What a question shows beside its text: the options of a choice, the texts that it is about."""
+
+    choices: tuple[str, ...] = ()
+    contexts: tuple[str, ...] = ()
+
+
 class Recorded(NamedTuple):
     """One recorded reply: `answer` is the expected one, `scores` the tool's own by metric, the main one first.
 
@@ -71,15 +85,13 @@ class Recorded(NamedTuple):
     template: str = ""
     finish_reason: str = ""
     error: str = ""
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    choices: tuple[str, ...] = ()
-    contexts: tuple[str, ...] = ()
+    usage: Usage = Usage()
+    material: Material = Material()
     facts: Mapping[str, Any] = MappingProxyType({})
     turns: Turns = Turns()
 
     @property
-    def asked(self) -> tuple[str, str]:
+    def question_key(self) -> tuple[str, str]:
         """The question's id and text."""
         return self.id, self.question
 
@@ -89,7 +101,7 @@ class Recorded(NamedTuple):
         return self.finish_reason.strip().lower() in LIMITS
 
     @property
-    def filtered(self) -> bool:
+    def is_filtered(self) -> bool:
         """Whether a content filter stopped the reply."""
         return is_filtered(self.finish_reason)
 
@@ -122,71 +134,89 @@ _RIGHT = {"pass": 1.0, "passed": 1.0, "true": 1.0, "yes": 1.0, "correct": 1.0, "
           "false": 0.0, "no": 0.0, "incorrect": 0.0, "c": 1.0, "i": 0.0}  # fmt: skip
 
 
-def number(value: object) -> float | None:
+def read_number(value: object) -> float | None:
     """Return a score as a number, words such as pass and fail as 1 and 0; None for other values."""
     if isinstance(value, str):
-        word = value.strip().lower()
-        if word in _RIGHT:
-            return _RIGHT[word]
-        value = word
+        value = value.strip().lower()
+        if value in _RIGHT:
+            return _RIGHT[value]
     elif not isinstance(value, (int, float)):
         return None
     try:
-        found = float(value)
+        result = float(value)
     except (ValueError, OverflowError):
         return None
-    return found if math.isfinite(found) else None
+    # NaN and the infinities are what other tools write where there was no score.
+    if not math.isfinite(result):
+        return None
+    return result
 
 
 UNREAD = f"{UNSTATED}: "
 """Prefix of the reason of a score that is neither a number nor one of the words."""
 
 
-def stated(value: object, *, judge: str = "", reason: object = "", error: object = "") -> Stated:
+def build_score(value: object, *, judge: str = "", reason: object = "", error: object = "") -> Stated:
     """Return a score; without a number it is a judge's failure, or with an `error` the call's."""
-    found = None if error else number(value)
-    if found is None:
-        none = f"{UNSTATED} in the file" if value in (None, "") else UNREAD + repr(value)[:60]
-        status: Status = "model_error" if error else "judge_failed"
-        reason = error or reason or none
+    number = read_number(value)
+    status: Status = "scored"
+    if error:
+        number, status, reason = None, "model_error", error
+    elif number is None:
+        status, reason = "judge_failed", reason or _describe_missing(value)
     elif not judge:
-        return Stated(found)
-    else:
-        status = "scored"
-    return Stated(found, status, *(make_storable(text_of(one)[:200]) for one in (judge, reason)))
+        return Stated(number)
+    # A judge's words may hold half of a surrogate pair, which no table of ours can.
+    judge, reason = (make_storable(text_of(text)[:200]) for text in (judge, reason))
+    return Stated(number, status, judge, reason)
 
 
-def share(value: object) -> float | None:
+def _describe_missing(value: object) -> str:
+    if value in (None, ""):
+        return f"{UNSTATED} in the file"
+    return UNREAD + repr(value)[:60]
+
+
+def read_share(value: object) -> float | None:
     """Return a score as a share in [0, 1]; None for other values."""
-    found = number(value) if not isinstance(value, str) else None
-    return found if found is not None and 0 <= found <= 1 else None
+    number = None if isinstance(value, str) else read_number(value)
+    if number is None or not 0 <= number <= 1:
+        return None
+    return number
 
 
-def counted(value: object) -> int | None:
+def read_count(value: object) -> int | None:
     """Return a count of tokens; None for other values."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        return None
+    return value
 
 
-def mapped(value: object) -> Mapping[str, Any]:
+def read_mapping(value: object) -> Mapping[str, Any]:
     """Return a file's object; empty for other values."""
-    return value if isinstance(value, dict) else {}
+    if not isinstance(value, dict):
+        return {}
+    return value
 
 
 def within(value: object, *names: str) -> Any:
     """Return the value at nested keys of a file's objects; None if one is missing."""
     for name in names:
-        value = mapped(value).get(name)
+        value = read_mapping(value).get(name)
     return value
 
 
-def objects(value: Any) -> list[Mapping[str, Any]]:
+def list_objects(value: Any) -> list[Mapping[str, Any]]:
     """Return a file's list with each element as an object; empty if there is none."""
-    return [mapped(one) for one in value or ()]
+    return [*map(read_mapping, value or ())]
 
 
-def first(given: Mapping[str, Any], names: Iterable[str]) -> Any:
+def find_first(values: Mapping[str, Any], names: Iterable[str]) -> Any:
     """Return the first non-empty value under some names; None if there is none."""
-    return next((given[name] for name in names if given.get(name) not in (None, "")), None)
+    for name in names:
+        if values.get(name) not in (None, ""):
+            return values[name]
+    return None
 
 
 def text_of(value: object) -> str:
@@ -194,11 +224,16 @@ def text_of(value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        parts = [
-            part if isinstance(part, str) else part.get("text") for part in value if isinstance(part, str | Mapping)
-        ]
-        return "\n".join(part for part in parts if isinstance(part, str))
+        # A message's content may be a list of parts, of which images and other things have no text.
+        texts = [*map(_read_part, value)]
+        return "\n".join(text for text in texts if isinstance(text, str))
     return "" if value is None else str(value)
+
+
+def _read_part(part: object) -> object:
+    if isinstance(part, Mapping):
+        return part.get("text")
+    return part
 
 
 def name_of(metric: str) -> str:
@@ -208,22 +243,22 @@ def name_of(metric: str) -> str:
 
 def conversation(messages: object) -> str:
     """Return the joined texts of a list of chat messages; a text unchanged."""
-    if isinstance(messages, list) and messages and all(isinstance(one, dict) for one in messages):
-        return "\n\n".join(text_of(one.get("content")) for one in messages)
+    if isinstance(messages, list) and messages and all(isinstance(message, dict) for message in messages):
+        return "\n\n".join(text_of(message.get("content")) for message in messages)
     return text_of(messages)
 
 
-def expected(value: object) -> str | list[str]:
+def read_expected(value: object) -> str | list[str]:
     """Return the expected answer: a text, or several alternatives."""
     if isinstance(value, list):
-        return [text_of(one) for one in value]
+        return [*map(text_of, value)]
     return text_of(value).strip()
 
 
-def stated_facts(**facts: object) -> dict[str, str]:
+def collect_facts(**facts: object) -> dict[str, str]:
     """Return the facts that a file states, without missing ones."""
-    return {
-        make_storable(name.replace("_", " ")): make_storable(str(value))
-        for name, value in facts.items()
-        if value not in (None, "", {}, [])
-    }
+    stated: dict[str, str] = {}
+    for name, value in facts.items():
+        if value not in (None, "", {}, []):
+            stated[make_storable(name.replace("_", " "))] = make_storable(str(value))
+    return stated

@@ -12,7 +12,7 @@ from basic_control.data.errors import InputError, plural
 from basic_control.data.messages import write_message
 from basic_control.data.records import Message
 from basic_control.tasks.exchange.reading import read as read_log
-from basic_control.tasks.exchange.records import Log, Recorded, share
+from basic_control.tasks.exchange.records import Log, Recorded, read_share
 
 ROWS, RUN = "rows.jsonl", "run.yaml"
 _NUMBER = re.compile(r"[-−+]?[$€£]?\d[\d., ]*%?")
@@ -31,7 +31,7 @@ class Replay:
 
     def stated(self, row: Recorded) -> float | None:
         """Return the tool's own score of a reply, in [0, 1]; None if it has none."""
-        return share(row.scores[self.metric].value) if self.metric in row.scores else None
+        return read_share(row.scores[self.metric].value) if self.metric in row.scores else None
 
     @property
     def accuracy(self) -> float | None:
@@ -50,11 +50,11 @@ class Replay:
             "response": row.response,
             "stated": self.stated(row),
             "finish_reason": row.finish_reason,
-            "tokens_in": row.tokens_in,
-            "tokens_out": row.tokens_out,
+            "tokens_in": row.usage.tokens_in,
+            "tokens_out": row.usage.tokens_out,
         }
-        if row.choices:
-            found["options"] = [*row.choices]
+        if row.material.choices:
+            found["options"] = [*row.material.choices]
         if self.is_chat:
             asked = row.turns.before or (Message("user", row.question),)
             found["messages"] = [*map(write_message, asked)]
@@ -109,7 +109,7 @@ def read(path: Path, *, metric: str = "", task: str = "") -> Replay:
 def _stated(path: Path, log: Log, wanted: str, remarks: list[str]) -> str:
     """Return the score to compare with ours: the one `wanted`, else the first from 0, the worst, to 1, the best."""
     known = [(name, one.value) for row in log.rows for name, one in row.scores.items() if one.value is not None]
-    strange = {name for name, value in known if share(value) is None}
+    strange = {name for name, value in known if read_share(value) is None}
     able = [name for name in log.metrics if name not in strange | log.lower]
     if wanted and wanted not in able:
         there = ", ".join(able) or "none"
@@ -123,7 +123,7 @@ def _stated(path: Path, log: Log, wanted: str, remarks: list[str]) -> str:
 
 def fitting(log: Replay) -> str:
     """Return the metric that fits the expected answers: `choice`, `number` or `exact_match`."""
-    if all(row.choices for row in log.rows):
+    if all(row.material.choices for row in log.rows):
         return "choice"
     answers = [one for row in log.rows for one in (row.answer if isinstance(row.answer, list) else [row.answer])]
     return "number" if answers and all(_NUMBER.fullmatch(one.strip()) for one in answers) else "exact_match"

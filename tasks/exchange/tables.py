@@ -94,13 +94,12 @@ class Side(ComparedSide):
         return {suite: rules.score for suite, rules in self.provenance.suites.items()}
 
 
-def framed(log: Log) -> LogFrames:
+def build_frames(log: Log) -> LogFrames:
     """Return a log's replies and scores as frames."""
-    stated = [
-        (n, name, one.value, one.status, one.judge, one.reason)
-        for n, row in enumerate(log.rows)
-        for name, one in row.scores.items()
-    ]
+    stated: list[tuple[Any, ...]] = []
+    for n, row in enumerate(log.rows):
+        for name, score in row.scores.items():
+            stated.append((n, name, score.value, score.status, score.judge, score.reason))
     return LogFrames(
         _frame([*map(_row, log.rows)], _ROWS), _frame(stated, _STATED), log.facts, log.remarks, log.lower
     )
@@ -114,52 +113,55 @@ def _frame(rows: Sequence[tuple[Any, ...]], schema: Mapping[str, pl.DataType]) -
 def _row(row: Recorded) -> tuple[Any, ...]:
     """Return a row of `LogFrames.rows`."""
     blank = not row.question.strip()
-    asked = row.id if blank else row.question
+    question = row.id if blank else row.question
+    # Alternatives are one text here, and stay apart in the question's identity below.
     answer = row.answer if isinstance(row.answer, str) else "; ".join(row.answer)
-    words, expected = identify_text(asked, answer)
+    words, expected = identify_text(question, answer)
     text = words
-    if row.choices or row.contexts or (isinstance(row.answer, list) and len(row.answer) > 1):
-        facts = {"question": asked, "options": row.choices, "contexts": row.contexts, "answer": row.answer}
+    choices, contexts = row.material
+    if choices or contexts or (isinstance(row.answer, list) and len(row.answer) > 1):
+        facts = {"question": question, "options": choices, "contexts": contexts, "answer": row.answer}
         _, text, expected = identify(Item(prompt="", answer=answer, facts=facts))
     return (
-        row.id, row.suite or UNNAMED, row.target, row.repeat or 0, row.template, row.cut, row.filtered,
-        row.error, asked, answer, row.response, None if blank else words, text, expected,
+        row.id, row.suite or UNNAMED, row.target, row.repeat or 0, row.template, row.cut, row.is_filtered,
+        row.error, question, answer, row.response, None if blank else words, text, expected,
     )  # fmt: skip
 
 
-def shared_ids(logs: Iterable[LogFrames], known: Collection[str] = ()) -> set[str]:
+def find_shared_ids(logs: Iterable[LogFrames], ids_of_runs: Collection[str] = ()) -> set[str]:
     """Return the declared ids that name one question in at least two logs (or in `known`, those of runs).
 
     An id with several texts in one log names none, nor do row numbers if there are texts.
     """
-    seen, shared = {*known}, set[str]()
+    earlier_ids, shared = {*ids_of_runs}, set[str]()
     for log in logs:
         texts = pl.col("words").n_unique()
         declared = log.rows.filter(pl.col("id") != "").group_by("id", maintain_order=True).agg(texts)
         whole = (log.rows["id"] != "").all() and not log.rows["words"].null_count()
-        if not (whole and _counting(declared["id"].to_list())):
-            own = {*declared.filter(pl.col("words") == 1)["id"]}
-            shared |= seen & own
-            seen |= own
+        if not (whole and _are_row_numbers(declared["id"].to_list())):
+            log_ids = {*declared.filter(pl.col("words") == 1)["id"]}
+            shared |= earlier_ids & log_ids
+            earlier_ids |= log_ids
     return shared
 
 
-def _counting(ids: Sequence[str]) -> bool:
+def _are_row_numbers(ids: Sequence[str]) -> bool:
     """Return whether ids only count rows, from 0 or 1 on."""
-    return any(all(one == str(n) for n, one in enumerate(ids, first)) for first in (0, 1))
+    numbers = [*map(str, range(len(ids) + 1))]
+    return [*ids] in (numbers[:-1], numbers[1:])
 
 
 def _refuse_twofold(rows: pl.DataFrame, *, by_id: bool) -> None:
     """Reject ids with several texts in one suite; row numbers need not be ids if there are texts."""
-    named = rows.filter(pl.col("id") != "").with_columns(
+    declared = rows.filter(pl.col("id") != "").with_columns(
         pl.col("words", "prompt").first().over("suite", "model", "id").name.prefix("first_")
     )
-    twice = named.filter(pl.col("words").ne_missing(pl.col("first_words")))
-    if twice.height and (by_id or not _counting(rows["id"].unique(maintain_order=True).to_list())):
-        one, text, other = twice.select("id", "first_prompt", "prompt").row(0)
+    twice = declared.filter(pl.col("words").ne_missing(pl.col("first_words")))
+    if twice.height and (by_id or not _are_row_numbers(rows["id"].unique(maintain_order=True).to_list())):
+        identifier, text, second = twice.select("id", "first_prompt", "prompt").row(0)
         raise InputError(
-            f"found {twice['id'].n_unique()} ids with more than one text in a suite, such as {one!r} for "
-            f"{text[:_SHOWN]!r} and for {other[:_SHOWN]!r}; expected one text for each id. Correct them, or name "
+            f"found {twice['id'].n_unique()} ids with more than one text in a suite, such as {identifier!r} for "
+            f"{text[:_SHOWN]!r} and for {second[:_SHOWN]!r}; expected one text for each id. Correct them, or name "
             "the column of suites: --columns suite=…"
         )
 
@@ -176,31 +178,31 @@ def tabulate(
         InputError: no score lies in [0, 1], or an id names two texts.
     """
     _refuse_twofold(log.rows, by_id=by_id)
-    kept, kinds, remarks = _scaled(log, scales, apart)
+    scales_of_metrics, kinds, remarks = _scale_metrics(log, scales, apart)
     # Rows without a known order count in the file's order.
     rows = log.rows.with_row_index("row").sort("repeat", maintain_order=True)
     if by_id:
-        digests = [
-            identify_text(one, "")[0] if one and words is not None else text
-            for one, words, text in rows.select("id", "words", "text_digest").iter_rows()
-        ]
+        digests = []
+        for identifier, words, text_digest in rows.select("id", "words", "text_digest").iter_rows():
+            is_named = identifier and words is not None
+            digests.append(identify_text(identifier, "")[0] if is_named else text_digest)
         rows = rows.with_columns(text_digest=pl.Series(digests, dtype=pl.String))
-    named = pl.when(pl.col("id").is_in([*ids])).then("id").otherwise("text_digest")
-    rows = rows.with_columns(question_id=named)
+    key = pl.when(pl.col("id").is_in([*ids])).then("id").otherwise("text_digest")
+    rows = rows.with_columns(question_id=key)
     identity = rows.select("suite", "question_id", "text_digest", "answer_digest").iter_rows()
     rows = rows.with_columns(
-        item_id=pl.Series([content_id("recorded", *one) for one in identity], dtype=pl.String),
+        item_id=pl.Series([content_id("recorded", *identifier) for identifier in identity], dtype=pl.String),
         error=pl.when(pl.col("error") != "").then("error"),
     ).with_columns(repeat=pl.int_range(pl.len()).over("item_id", "model"))
     blank = {name: pl.lit("") for name in ("family", "level", "language")} | {"facts": pl.lit("{}")}
     nothing = {name: pl.lit(None, ITEMS.columns[name]) for name in ("version", "seed", "index")}
     items = rows.unique("item_id", keep="first", maintain_order=True).with_columns(**blank, **nothing)
     suite_of = items.select("item_id", "suite")
-    scores = _scores(rows, log.stated, kept).join(suite_of, on="item_id", maintain_order="left")
+    scores = _scores(rows, log.stated, scales_of_metrics).join(suite_of, on="item_id", maintain_order="left")
     suites = {}
-    for (suite,), own in scores.group_by("suite", maintain_order=True):
-        present = {*own["metric"]}
-        suites[str(suite)] = SuiteRules(tuple(metric for metric in kept if metric in present))
+    for (suite,), suite_scores in scores.group_by("suite", maintain_order=True):
+        present = {*suite_scores["metric"]}
+        suites[str(suite)] = SuiteRules(tuple(metric for metric in scales_of_metrics if metric in present))
     return Side(
         name,
         items.select([*ITEMS.columns]),
@@ -213,14 +215,16 @@ def tabulate(
     )
 
 
-def _scores(rows: pl.DataFrame, stated: pl.DataFrame, kept: Scales) -> pl.DataFrame:
+def _scores(rows: pl.DataFrame, stated: pl.DataFrame, scales_of_metrics: Scales) -> pl.DataFrame:
     """Return the scores table; a score of a truncated reply that is not fully right is `truncated`."""
-    ends = pl.DataFrame([(name, *scale) for name, scale in kept.items()], ["metric", "low", "high"], orient="row")
+    ends = pl.DataFrame(
+        [(name, *scale) for name, scale in scales_of_metrics.items()], ["metric", "low", "high"], orient="row"
+    )
     keys = rows.select("row", "item_id", "model", "repeat", "cut", "filtered", "error")
-    found = keys.join(stated, on="row", maintain_order="left_right").join(ends, on="metric", maintain_order="left")
+    joined = keys.join(stated, on="row", maintain_order="left_right").join(ends, on="metric", maintain_order="left")
     failed, valued = pl.col("error").is_not_null(), pl.col("value").is_not_null()
     scaled = ((pl.col("value") - pl.col("low")) / (pl.col("high") - pl.col("low"))).clip(0, 1) + 0.0  # no -0
-    told = found.with_columns(
+    complete = joined.with_columns(
         value=pl.when(~failed).then(scaled),
         # What the other tool has scored stays scored, whatever stopped the reply.
         status=pl.when((failed | ~valued) & pl.col("filtered"))
@@ -238,54 +242,70 @@ def _scores(rows: pl.DataFrame, stated: pl.DataFrame, kept: Scales) -> pl.DataFr
         version=pl.lit(0, SCORES.columns["version"]),
         details=pl.lit("{}"),
     )
-    return SCORES.check(told.select([*SCORES.columns]))
+    return SCORES.check(complete.select([*SCORES.columns]))
 
 
-def differing(logs: Iterable[LogFrames]) -> set[str]:
+def find_differing(logs: Iterable[LogFrames]) -> set[str]:
     """Return the metrics that equal an earlier one in every row in some logs, but not in others."""
-    alike, apart = set[str](), set[str]()
+    equal, apart = set[str](), set[str]()
     for log in logs:
-        values = [*log.values().items()]
-        for n, (name, own) in enumerate(values):
-            (alike if any(own.equals(other) for _, other in values[:n]) else apart).add(name)
-    return alike & apart
+        frames: list[pl.DataFrame] = []
+        for name, frame in log.values().items():
+            if any(frame.equals(earlier) for earlier in frames):
+                equal.add(name)
+            else:
+                apart.add(name)
+            frames.append(frame)
+    return equal & apart
 
 
-def _scaled(
+def _scale_metrics(
     log: LogFrames, scales: Scales, apart: Collection[str]
 ) -> tuple[dict[str, tuple[float, float]], dict[str, str], list[str]]:
     """Return the metrics with a scale, their scales and kinds; and why others are left out."""
     values = log.values()
-    kept: dict[str, tuple[float, float]] = {}
+    kept_scales: dict[str, tuple[float, float]] = {}
     kinds, remarks = {}, list(log.remarks)
 
-    def like(one: str, name: str) -> bool:
-        alike = name not in apart and (one in log.lower) == (name in log.lower)
-        return alike and values[name].height > 0 and values[one].equals(values[name])
+    def is_like(earlier: str, name: str) -> bool:
+        may_equal = name not in apart and (earlier in log.lower) == (name in log.lower)
+        return may_equal and values[name].height > 0 and values[earlier].equals(values[name])
 
-    for name, own in values.items():
-        known = own["value"].to_list()
+    # A value outside its scale would be read as another one: the metric is left out, and the message says how to.
+    for name, frame in values.items():
+        numbers = frame["value"].to_list()
         low, high = scales.get(name, (0.0, 1.0))
-        least, most = min(known, default=low), max(known, default=high)
-        if least < low or most > high:
+        smallest, greatest = min(numbers, default=low), max(numbers, default=high)
+        if smallest < low or greatest > high:
             remarks.append(
-                f"{name}: found values from {least:g} to {most:g}, expected {low:g} to {high:g}; left out. Give "
-                f"its minimum and maximum: --scale {name}={least:g}..{most:g}"
+                f"{name}: found values from {smallest:g} to {greatest:g}, expected {low:g} to {high:g}; left out. "
+                f"Give its minimum and maximum: --scale {name}={smallest:g}..{greatest:g}"
             )
-        elif same := next((one for one in kept if like(one, name)), ""):
-            remarks.append(f"{name} is the same as {same} in every row, so it is not compared separately.")
-        elif known or not kept:
-            kept[name] = (high, low) if name in log.lower else (low, high)
+            continue
+        twins = [earlier for earlier in kept_scales if is_like(earlier, name)]
+        if twins:
+            remarks.append(f"{name} is the same as {twins[0]} in every row, so it is not compared separately.")
+        elif numbers or not kept_scales:
+            kept_scales[name] = (low, high)
             if name in log.lower:
+                kept_scales[name] = (high, low)
                 remarks.append(f"{name}: less is better; {low:g} counts as 100 %, {high:g} as 0 %.")
-            plain = {*known} <= {low, high}
-            kinds[name] = "rating" if name in scales else "yes_no" if plain else "share"
-    if not kept:
+            kinds[name] = "yes_no" if {*numbers} <= {low, high} else "share"
+            if name in scales:
+                kinds[name] = "rating"
+    _refuse_unscored(log, kept_scales, remarks)
+    return kept_scales, kinds, remarks
+
+
+def _refuse_unscored(log: LogFrames, names: Collection[str], remarks: Iterable[str]) -> None:
+    """Reject a log none of whose metrics has a score that can be compared; `names` are those with a scale."""
+    if not names:
         failed = log.rows.filter(pl.col("error") != "")["error"]
-        why = f"{len(failed)} of {log.rows.height} rows failed ({failed[0]}). " if len(failed) else ""
+        why = ""
+        if len(failed):
+            why = f"{len(failed)} of {log.rows.height} rows failed ({failed[0]}). "
         raise InputError(f"found no score in [0, 1]. {why}{' '.join(remarks)}".rstrip())
-    if not any(values[name].height for name in kept):
-        unread = log.stated.filter(pl.col("reason").str.contains(UNREAD, literal=True))["reason"]
-        if len(unread):
-            raise InputError(f"found {unread[0]}; expected 0 to 1, true or false, pass or fail, C or I, yes or no.")
-    return kept, kinds, remarks
+    values = log.values()
+    unread = log.stated.filter(pl.col("reason").str.contains(UNREAD, literal=True))["reason"]
+    if len(unread) and not any(values[name].height for name in names):
+        raise InputError(f"found {unread[0]}; expected 0 to 1, true or false, pass or fail, C or I, yes or no.")

@@ -7,7 +7,7 @@ from basic_control.data.characters import make_storable
 from basic_control.data.messages import ROLES, is_conversation
 from basic_control.data.records import Message
 from basic_control.data.tools import ToolCall, parse_json, read_call, read_calls, write_calls
-from basic_control.tasks.exchange.records import Turns, mapped, text_of
+from basic_control.tasks.exchange.records import Turns, read_mapping, text_of
 
 ATTACHED = "attachment://"
 """Begins a text that stands elsewhere in a file, by its digest."""
@@ -22,7 +22,7 @@ def read_messages_of_file(value: Any, attachments: Mapping[str, Any] | None = No
     if not is_conversation(value):
         return ()
     messages = list[Message]()
-    for entry in map(mapped, parse_json(value)):
+    for entry in map(read_mapping, parse_json(value)):
         role = str(entry.get("role")).strip().lower()
         if role not in ROLES:
             role = "user"
@@ -53,7 +53,7 @@ def _read_made_calls(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         call = read_call(entry)
         if call is not None:
             (written,) = write_calls([call])
-            identifier = mapped(entry).get("id")
+            identifier = read_mapping(entry).get("id")
             if isinstance(identifier, str):
                 written["id"] = identifier
             calls.append(written)

@@ -67,7 +67,7 @@ def _sample(row: Recorded) -> Sample | None:
         "prompt": row.facts.get("prompt", row.question),
         "answer": row.answer,
         "reference": row.facts.get("reference", text),
-        "options": [*row.choices],
+        "options": [*row.material.choices],
         "response": row.response,
         "facts": json.dumps(dict(row.facts), default=str),
         CUT: row.cut,

@@ -16,12 +16,14 @@ from basic_control.tasks.exchange.finished import Evaluation, ScoredReply
 from basic_control.tasks.exchange.records import (
     AggregatesAlone,
     Found,
+    Material,
     Recorded,
-    counted,
-    mapped,
-    objects,
-    stated,
-    stated_facts,
+    Usage,
+    build_score,
+    collect_facts,
+    list_objects,
+    read_count,
+    read_mapping,
     text_of,
     within,
 )
@@ -60,20 +62,22 @@ def _instances(source: Source) -> Path:
 
 
 def _recorded(row: Mapping[str, Any], error: str) -> Recorded:
-    asked, replies = mapped(row["input"]), within(row, "output", "raw")
+    asked, replies = read_mapping(row["input"]), within(row, "output", "raw")
     metric = text_of(within(row, "metadata", "metric")) or text_of(row.get("evaluation_name")) or "score"
     return Recorded(
         text_of(row.get("sample_id")),
         text_of(asked.get("raw")),
         [str(one) for one in asked.get("reference") or ()],
         None if error else text_of(replies[0] if isinstance(replies, list) and replies else replies),
-        {metric: stated(within(row, "evaluation", "score"), error=error)},
+        {metric: build_score(within(row, "evaluation", "score"), error=error)},
         str(row["model_id"]),
         str(row.get("evaluation_name") or ""),
         error=error,
-        tokens_in=counted(within(row, "token_usage", "input_tokens")),
-        tokens_out=counted(within(row, "token_usage", "output_tokens")),
-        choices=tuple(map(str, asked.get("choices") or ())),
+        usage=Usage(
+            read_count(within(row, "token_usage", "input_tokens")),
+            read_count(within(row, "token_usage", "output_tokens")),
+        ),
+        material=Material(choices=tuple(map(str, asked.get("choices") or ()))),
     )
 
 
@@ -86,7 +90,7 @@ def read(source: Source) -> Iterator[Found]:
     aggregate = "detailed_evaluation_results" in source.head or not source.head.keys() >= _KEYS
     where = open_source(_instances(source)) if aggregate else source
     turns, traces = 0, 0
-    told = objects(source.head.get("evaluation_results")) if aggregate else []
+    told = list_objects(source.head.get("evaluation_results")) if aggregate else []
     rising = {one.get("evaluation_name") for one in told if not within(one, "metric_config", "lower_is_better")}
     falling = {one.get("evaluation_name") for one in told} - rising
     for line, row in enumerate(where.rows(), 1):
@@ -108,7 +112,7 @@ def read(source: Source) -> Iterator[Found]:
     if traces:
         yield f"The reasoning traces of {plural(traces, 'instance')} are left out; only answers are verified."
     version = within(source.head, "eval_library", "version") if aggregate else None
-    yield stated_facts(tool=TOOL, tool_version=version, schema=source.head.get("schema_version"))
+    yield collect_facts(tool=TOOL, tool_version=version, schema=source.head.get("schema_version"))
 
 
 def _part(text: str) -> str:

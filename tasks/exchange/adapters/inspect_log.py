@@ -24,15 +24,17 @@ from basic_control.tasks.exchange.finished import Evaluation, ScoredReply
 from basic_control.tasks.exchange.records import (
     UNNAMED_JUDGE,
     Found,
+    Material,
     Recorded,
     Stated,
     Turns,
-    counted,
-    expected,
-    mapped,
-    objects,
-    stated,
-    stated_facts,
+    Usage,
+    build_score,
+    collect_facts,
+    list_objects,
+    read_count,
+    read_expected,
+    read_mapping,
     text_of,
     within,
 )
@@ -87,10 +89,10 @@ def _parts(source: Source) -> Iterator[Mapping[str, Any]]:
             refuse_large(source.path, sum(member.file_size for member in packed.infolist()))
             by_name = {member.filename: member for member in packed.infolist()}
             head = by_name.get("header.json") or by_name.get("_journal/start.json")
-            yield mapped(_member(packed, head)) if head else {}
+            yield read_mapping(_member(packed, head)) if head else {}
             named = [(int(one["id"] or 0), name) for name in by_name if (one := _SAMPLE.fullmatch(name))]
             for _, name in sorted(named):
-                yield mapped(_member(packed, by_name[name]))
+                yield read_mapping(_member(packed, by_name[name]))
     except (zipfile.BadZipFile, OSError, ValueError, RuntimeError, struct.error, zlib.error) as error:
         raise InputError(
             f"{source.path}: cannot be read as a log of Inspect ({type(error).__name__}: {error})."
@@ -100,7 +102,7 @@ def _parts(source: Source) -> Iterator[Mapping[str, Any]]:
 def _scores(sample: Mapping[str, Any], facts: Mapping[str, str], error: str) -> dict[str, Stated]:
     """Return the scorers' values: one each, or several by name."""
     scores = dict[str, Stated]()
-    for scorer, given in mapped(sample.get("scores")).items():
+    for scorer, given in read_mapping(sample.get("scores")).items():
         told = f"judge of {scorer}".replace("_", " ")  # as `stated_facts` names it
         judge = facts.get(told, UNNAMED_JUDGE) if scorer.startswith("model_graded") else ""
         value, why = within(given, "value"), within(given, "explanation")
@@ -108,15 +110,15 @@ def _scores(sample: Mapping[str, Any], facts: Mapping[str, str], error: str) -> 
         values = {f"{scorer}.{name}": one for name, one in value.items()} if several else {scorer: value}
         for name, one in values.items():
             marked = _MARKS.get(one, one) if isinstance(one, str) else one
-            scores[name] = stated(None, error=error) if error else stated(marked, judge=judge, reason=why)
+            scores[name] = build_score(None, error=error) if error else build_score(marked, judge=judge, reason=why)
     return scores
 
 
 def _recorded(sample: Mapping[str, Any], facts: Mapping[str, str], epochs: int) -> Recorded:
-    output, epoch = mapped(sample.get("output")), counted(sample.get("epoch")) or 1
-    attached = mapped(sample.get("attachments"))
+    output, epoch = read_mapping(sample.get("output")), read_count(sample.get("epoch")) or 1
+    attached = read_mapping(sample.get("attachments"))
     choices = output.get("choices") or [{}]
-    first = mapped(choices[0]) if isinstance(choices, list) else {}
+    first = read_mapping(choices[0]) if isinstance(choices, list) else {}
     failure, reply = sample.get("error"), output.get("completion")
     error = str(within(failure, "message") or UNSTATED) if failure else ""
     if not isinstance(reply, str):
@@ -128,7 +130,7 @@ def _recorded(sample: Mapping[str, Any], facts: Mapping[str, str], epochs: int) 
     return Recorded(
         text_of(sample.get("id")),
         question,
-        expected(sample.get("target")),
+        read_expected(sample.get("target")),
         None if error else find_text(reply, attached),
         _scores(sample, facts, error),
         facts.get("model", "model"),
@@ -136,26 +138,28 @@ def _recorded(sample: Mapping[str, Any], facts: Mapping[str, str], epochs: int) 
         repeat=epoch - 1 if epochs > 1 or epoch > 1 else None,
         finish_reason=_REASONS.get(str(first.get("stop_reason")), ""),
         error=error,
-        tokens_in=counted(within(output, "usage", "input_tokens")),
-        tokens_out=counted(within(output, "usage", "output_tokens")),
-        choices=tuple(map(str, sample.get("choices") or ())),
+        usage=Usage(
+            read_count(within(output, "usage", "input_tokens")),
+            read_count(within(output, "usage", "output_tokens")),
+        ),
+        material=Material(choices=tuple(map(str, sample.get("choices") or ()))),
         turns=turns if turns.is_chat or turns.calls else Turns(),
     )
 
 
 def _facts(header: Mapping[str, Any]) -> dict[str, str]:
-    told = mapped(header.get("eval"))
-    asked = mapped(within(header, "plan", "config")) or mapped(told.get("model_generate_config"))
+    told = read_mapping(header.get("eval"))
+    asked = read_mapping(within(header, "plan", "config")) or read_mapping(told.get("model_generate_config"))
     judges = {
-        f"judge of {one.get('name')}": within(one, "options", "model") for one in objects(told.get("scorers"))
+        f"judge of {one.get('name')}": within(one, "options", "model") for one in list_objects(told.get("scorers"))
     }
-    return stated_facts(
+    return collect_facts(
         tool=TOOL,
         tool_version=within(told, "packages", "inspect_ai"),
         task=str(told.get("task") or "").rpartition("/")[2],
         task_version=told.get("task_version"),
         model=told.get("model"),
-        solvers=", ".join(str(one.get("solver")) for one in objects(within(header, "plan", "steps"))),
+        solvers=", ".join(str(one.get("solver")) for one in list_objects(within(header, "plan", "steps"))),
         temperature=asked.get("temperature"),
         max_tokens=asked.get("max_tokens"),
         seed=asked.get("seed"),
@@ -171,16 +175,16 @@ def read(source: Source) -> Iterator[Found]:
     """
     samples = _parts(source)
     header = next(samples)
-    epochs = counted(within(header, "eval", "config", "epochs")) or 1
+    epochs = read_count(within(header, "eval", "config", "epochs")) or 1
     facts = _facts(header)
     rows: list[Recorded] = []
     turns = 0
     for sample in samples:
-        turns = max(turns, sum(one.get("role") == "assistant" for one in objects(sample.get("messages"))))
+        turns = max(turns, sum(one.get("role") == "assistant" for one in list_objects(sample.get("messages"))))
         rows.append(_recorded(sample, facts, epochs))
     names = dict.fromkeys(name for one in rows for name in one.scores)
     for one in rows:
-        lost = stated(None, error=one.error or UNSTATED)
+        lost = build_score(None, error=one.error or UNSTATED)
         yield one._replace(scores={**dict.fromkeys(names, lost), **one.scores})
     yield facts
     if header.get("status") != "success":
@@ -196,7 +200,7 @@ def _sample(row: ScoredReply, target: str) -> "EvalSample":
 
     calls = _write_calls(row.calls, prefix=f"{row.item_id}-reply")
     reply = ChatMessageAssistant(content=row.text, source="generate", model=target, tool_calls=calls or None)
-    asked = [_write_message(message, number) for number, message in enumerate(row.messages)]
+    asked = [_write_message(message, read_number) for read_number, message in enumerate(row.messages)]
     output = ModelOutput.from_content(target, row.text)
     output.choices[0].message = reply
     ended = row.finish_reason.strip().lower()
@@ -218,7 +222,7 @@ def _sample(row: ScoredReply, target: str) -> "EvalSample":
     )
 
 
-def _write_message(message: Message, number: int) -> "ChatMessage":
+def _write_message(message: Message, read_number: int) -> "ChatMessage":
     """Return a message of a question in Inspect's form."""
     from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageTool, ChatMessageUser
 
@@ -226,7 +230,7 @@ def _write_message(message: Message, number: int) -> "ChatMessage":
     if message.role in SYSTEM:
         return ChatMessageSystem(content=content, source="input")
     if message.role == "assistant":
-        calls = _write_calls(message.tool_calls, prefix=str(number))
+        calls = _write_calls(message.tool_calls, prefix=str(read_number))
         return ChatMessageAssistant(content=content, source="input", tool_calls=calls or None)
     if message.role in {"tool", "function"}:
         function, identifier = message.name or None, message.tool_call_id or None
@@ -239,8 +243,8 @@ def _write_calls(calls: Iterable[Mapping[str, Any]], prefix: str) -> "list[ToolC
     from inspect_ai.tool import ToolCall
 
     written = []
-    for number, call in enumerate(calls):
-        identifier = str(call.get("id") or f"{prefix}-{number}")
+    for read_number, call in enumerate(calls):
+        identifier = str(call.get("id") or f"{prefix}-{read_number}")
         written.append(ToolCall(id=identifier, function=call["name"], arguments=dict(call["arguments"])))
     return written
 

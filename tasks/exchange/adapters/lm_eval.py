@@ -15,14 +15,15 @@ from basic_control.data.errors import InputError, plural
 from basic_control.tasks.exchange.records import (
     AggregatesAlone,
     Found,
+    Material,
     Recorded,
     Stated,
+    build_score,
+    collect_facts,
     conversation,
-    expected,
-    mapped,
-    number,
-    stated,
-    stated_facts,
+    read_expected,
+    read_mapping,
+    read_number,
     within,
 )
 from basic_control.tasks.exchange.source import Source
@@ -45,7 +46,7 @@ def _aggregates(source: Source) -> bool:
 
 def _asked(row: Mapping[str, Any]) -> str:
     """Return the question: the document's if it has one, else the prompt that was sent."""
-    doc = mapped(row["doc"])
+    doc = read_mapping(row["doc"])
     if found := [doc[key] for key in _QUESTIONS if isinstance(doc.get(key), str) and doc[key].strip()]:
         return str(found[0])
     arguments = row["arguments"]
@@ -74,7 +75,7 @@ def _scores(row: Mapping[str, Any]) -> dict[str, Stated]:
     name, named = str(row.get("filter") or "none"), row.get("metrics")
     known = [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
     end = "" if name == "none" else f",{name}"
-    return {f"{one}{end}": stated(row[one]) for one in known if number(row.get(one)) is not None}
+    return {f"{one}{end}": build_score(row[one]) for one in known if read_number(row.get(one)) is not None}
 
 
 def _results(path: Path) -> Mapping[str, Any]:
@@ -100,7 +101,7 @@ def _apart(found: list[tuple[Recorded, str]]) -> Iterator[Recorded]:
     for one, document in found:
         about.setdefault(one.question, set()).add(document)
     for one, document in found:
-        yield one._replace(contexts=(document,)) if len(about[one.question]) > 1 else one
+        yield one._replace(material=Material(contexts=(document,))) if len(about[one.question]) > 1 else one
 
 
 def read(source: Source) -> Iterator[Found]:
@@ -134,17 +135,19 @@ def read(source: Source) -> Iterator[Found]:
         several += len(replies) > 1
         reply = replies[0] if replies else None
         scores[doc] = _scores(row)
-        one = Recorded("", _asked(row), expected(row["target"]), reply, scores[doc], str(model or "model"), task)
+        one = Recorded(
+            "", _asked(row), read_expected(row["target"]), reply, scores[doc], str(model or "model"), task
+        )
         found.append((one, _document(row)))
     yield from _apart(found)
     yield "The log does not say why replies ended, so truncated replies cannot be identified."
     if several:
         yield f"{plural(several, 'sample')} with several replies; the first of each is used."
-    rising = mapped(within(results, "higher_is_better", task))
+    rising = read_mapping(within(results, "higher_is_better", task))
     named = {name for one in scores.values() for name in one}
     yield frozenset(name for name in named if rising.get(name.partition(",")[0]) is False)
-    own = mapped(within(results, "configs", task))
-    yield stated_facts(
+    own = read_mapping(within(results, "configs", task))
+    yield collect_facts(
         tool=TOOL,
         tool_version=results.get("lm_eval_version"),
         task_version=within(results, "versions", task),

@@ -12,12 +12,13 @@ from basic_control.tasks.exchange.records import (
     Found,
     Recorded,
     Stated,
+    Usage,
+    build_score,
+    collect_facts,
     conversation,
-    counted,
-    expected,
-    mapped,
-    stated,
-    stated_facts,
+    read_count,
+    read_expected,
+    read_mapping,
     text_of,
     within,
 )
@@ -37,43 +38,49 @@ def fits(source: Source) -> bool:
     """Return whether a file contains output items."""
     head = source.head
     pages = head.get("data") if head.get("object") == "list" else None
-    first = mapped(pages[0]) if isinstance(pages, list) and pages else head
+    first = read_mapping(pages[0]) if isinstance(pages, list) and pages else head
     return first.get("object") in {_ITEM, _RUN}
 
 
 def _scores(item: Mapping[str, Any], error: str) -> dict[str, Stated]:
     found: dict[str, Stated] = {}
-    for one in map(mapped, item.get("results") or ()):
+    for one in map(read_mapping, item.get("results") or ()):
         kind = text_of(one.get("type"))
         judge = text_of(within(one, "sample", "model")) or (UNNAMED_JUDGE if kind in _JUDGED else "")
         value = one.get("passed") if one.get("score") is None else one.get("score")
         name = text_of(one.get("name")) or kind or "score"
         bare, _, last = name.rpartition("-")
-        found[bare if len(last) >= _ID else name] = stated(value, judge=judge, error=error)
+        found[bare if len(last) >= _ID else name] = build_score(value, judge=judge, error=error)
     judge = next((one.judge for one in found.values() if one.judge), "")
     whole = {"pass": True, "fail": False}.get(str(item.get("status")))
-    return {"pass": stated(whole, judge=judge, error=error), **found}
+    return {"pass": build_score(whole, judge=judge, error=error), **found}
 
 
 def _recorded(item: Mapping[str, Any]) -> Recorded:
-    row, sample = mapped(item.get("datasource_item")), mapped(item.get("sample"))
-    inner = mapped(row.get("item")) or row
+    row, sample = read_mapping(item.get("datasource_item")), read_mapping(item.get("sample"))
+    inner = read_mapping(row.get("item")) or row
     failure = sample.get("error")
-    error = text_of(mapped(failure).get("message") or failure) if failure and any(mapped(failure).values()) else ""
+    error = (
+        text_of(read_mapping(failure).get("message") or failure)
+        if failure and any(read_mapping(failure).values())
+        else ""
+    )
     asked = next((inner[name] for name in _QUESTIONS if inner.get(name)), None) or sample.get("input")
     output = sample.get("output")
     return Recorded(
         text_of(inner.get("id")),
         conversation(asked) or json.dumps(dict(inner), ensure_ascii=False, sort_keys=True),
-        expected(next((inner[name] for name in _EXPECTED if inner.get(name) is not None), None)),
+        read_expected(next((inner[name] for name in _EXPECTED if inner.get(name) is not None), None)),
         None if error else conversation(output) if output else None,
         _scores(item, error),
         text_of(sample.get("model")) or "model",
         text_of(item.get("eval_id") or ""),
         finish_reason=text_of(sample.get("finish_reason")),
         error=error,
-        tokens_in=counted(within(sample, "usage", "prompt_tokens")),
-        tokens_out=counted(within(sample, "usage", "completion_tokens")),
+        usage=Usage(
+            read_count(within(sample, "usage", "prompt_tokens")),
+            read_count(within(sample, "usage", "completion_tokens")),
+        ),
     )
 
 
@@ -83,7 +90,7 @@ def read(source: Source) -> Iterator[Found]:
     more = 0
     for row in source.rows():
         more += row.get("has_more") is True
-        for item in map(mapped, (row.get("data") or ()) if row.get("object") == "list" else [row]):
+        for item in map(read_mapping, (row.get("data") or ()) if row.get("object") == "list" else [row]):
             if item.get("object") == _ITEM:
                 for name in _OPTIONS:
                     if (value := within(item, "sample", name)) is not None:
@@ -91,4 +98,4 @@ def read(source: Source) -> Iterator[Found]:
                 yield _recorded(item)
     if more:
         yield f"The file may be incomplete: {more} of its pages say that more follow."
-    yield stated_facts(tool=TOOL, **{name: ", ".join(there) for name, there in options.items()})
+    yield collect_facts(tool=TOOL, **{name: ", ".join(there) for name, there in options.items()})

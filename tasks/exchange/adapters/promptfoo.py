@@ -19,16 +19,18 @@ from basic_control.metrics.stats.missing import UNSTATED
 from basic_control.tasks.exchange.records import (
     UNNAMED_JUDGE,
     Found,
+    Material,
     Recorded,
     Stated,
     Turns,
-    counted,
-    expected,
-    first,
-    mapped,
-    objects,
-    stated,
-    stated_facts,
+    Usage,
+    build_score,
+    collect_facts,
+    find_first,
+    list_objects,
+    read_count,
+    read_expected,
+    read_mapping,
     text_of,
     within,
 )
@@ -53,7 +55,7 @@ _TARGET = re.compile(r"\[(?P<provider>[^\]]*)\] ?(?P<prompt>.*)", re.DOTALL)
 
 def fits(source: Source) -> bool:
     """Return whether a file is promptfoo's JSON, its JSON lines, or its CSV."""
-    inner = mapped(source.head.get("results"))
+    inner = read_mapping(source.head.get("results"))
     known = isinstance(inner.get("results"), list) or {"prompts", "stats"} <= inner.keys()
     return known or source.head.keys() >= _LINE or source.head.keys() >= _HEAD
 
@@ -61,7 +63,7 @@ def fits(source: Source) -> bool:
 def _question(given: Mapping[str, Any], prompt: str) -> str:
     """Return a test's question: its variable of a known name, else all of them, else the prompt."""
     asked = {name: value for name, value in given.items() if name not in _EXPECTED and not name.startswith("__")}
-    found = first(asked, _QUESTIONS) if len(asked) > 1 else next(iter(asked.values()), None)
+    found = find_first(asked, _QUESTIONS) if len(asked) > 1 else next(iter(asked.values()), None)
     if found is None and asked:
         found = "\n".join(f"{name}: {text_of(value)}" for name, value in asked.items())
     return text_of(found) or prompt
@@ -92,44 +94,46 @@ def _others(given: Mapping[str, Any], question: str, varying: Varying) -> tuple[
 
 
 def _scores(row: Mapping[str, Any]) -> dict[str, Stated]:
-    graded = mapped(row.get("gradingResult"))
-    kinds = [mapped(part.get("assertion")) for part in objects(graded.get("componentResults"))]
+    graded = read_mapping(row.get("gradingResult"))
+    kinds = [read_mapping(part.get("assertion")) for part in list_objects(graded.get("componentResults"))]
     judged = [text_of(one.get("provider")) or UNNAMED_JUDGE for one in kinds if _JUDGED.match(str(one.get("type")))]
     error = (text_of(row.get("error")) or UNSTATED) if row.get("failureReason") == _ERROR else ""
     values: dict[str, Any] = {"pass": row.get("success"), "score": row.get("score")}
     if error:  # such a row has no named scores; its assertions name them
-        asserted = [*objects(within(row, "testCase", "assert"))]
-        asserted += [part for one in asserted for part in objects(one.get("assert"))]
+        asserted = [*list_objects(within(row, "testCase", "assert"))]
+        asserted += [part for one in asserted for part in list_objects(one.get("assert"))]
         values |= {f"score.{name}": None for one in asserted if (name := text_of(one.get("metric")))}
-    values |= {f"score.{name}": value for name, value in mapped(row.get("namedScores")).items()}
+    values |= {f"score.{name}": value for name, value in read_mapping(row.get("namedScores")).items()}
     judge, why = next(iter(judged), ""), graded.get("reason")
-    return {name: stated(value, judge=judge, reason=why, error=error) for name, value in values.items()}
+    return {name: build_score(value, judge=judge, reason=why, error=error) for name, value in values.items()}
 
 
 def _recorded(
     row: Mapping[str, Any], name: str, targets: Mapping[tuple[str, int], str], varying: Varying
 ) -> Recorded:
-    response, test = mapped(row.get("response")), mapped(row.get("testCase"))
+    response, test = read_mapping(row.get("response")), read_mapping(row.get("testCase"))
     given, prompt = _asked(row)
     failed, output = row.get("failureReason") == _ERROR, response.get("output")
     # The value of a test's one assertion about an answer.
-    asserted = [one.get("value") for one in objects(test.get("assert")) if one.get("type") in _ASSERTED]
+    asserted = [one.get("value") for one in list_objects(test.get("assert")) if one.get("type") in _ASSERTED]
     answer = asserted[0] if len(asserted) == 1 and isinstance(asserted[0], str) else ""
     question = _question(given, prompt)
     turns = Turns(_read_sent(row), read_calls_of_output(output))
     return Recorded(
         text_of(within(test, "metadata", "id")),
         question,
-        expected(first(given, _EXPECTED) or answer),
+        read_expected(find_first(given, _EXPECTED) or answer),
         None if failed or output is None else _read_text(output),
         _scores(row),
-        targets.get((name, counted(row.get("promptIdx")) or 0), name),
+        targets.get((name, read_count(row.get("promptIdx")) or 0), name),
         text_of(test.get("suite")),
         finish_reason=text_of(response.get("finishReason")),
         error=text_of(row.get("error")) if failed else "",
-        tokens_in=counted(within(response, "tokenUsage", "prompt")),
-        tokens_out=counted(within(response, "tokenUsage", "completion")),
-        contexts=_others(given, question, varying),
+        usage=Usage(
+            read_count(within(response, "tokenUsage", "prompt")),
+            read_count(within(response, "tokenUsage", "completion")),
+        ),
+        material=Material(contexts=_others(given, question, varying)),
         turns=turns if turns.is_chat or turns.calls else Turns(),
     )
 
@@ -143,7 +147,7 @@ def _read_text(output: Any) -> str:
 
 def _asked(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
     """Return a row's variables, and the prompt that was sent."""
-    given = mapped(row.get("vars")) or mapped(within(row, "testCase", "vars"))
+    given = read_mapping(row.get("vars")) or read_mapping(within(row, "testCase", "vars"))
     sent = _read_sent(row)
     return given, write_transcript(sent) if sent else text_of(within(row, "prompt", "raw"))
 
@@ -160,7 +164,7 @@ def _name(row: Mapping[str, Any]) -> str:
 def _targets(rows: Iterable[Any]) -> dict[tuple[str, int], str]:
     """Name each provider and prompt: with the prompt if a provider was asked with several."""
     labels = {
-        (_name(row), counted(row.get("promptIdx")) or 0): text_of(within(row, "prompt", "label"))
+        (_name(row), read_count(row.get("promptIdx")) or 0): text_of(within(row, "prompt", "label"))
         for row in rows
         if isinstance(row, Mapping)
     }
@@ -187,17 +191,17 @@ def read(source: Source) -> Iterator[Found]:
     if source.head.keys() >= _HEAD:
         yield from _table(source)
         return
-    inner = mapped(within(source.whole, "results"))
+    inner = read_mapping(within(source.whole, "results"))
     rows = inner.get("results") or () if inner else [*source.rows()]
-    prompts = objects(inner.get("prompts"))
+    prompts = list_objects(inner.get("prompts"))
     targets, varying = _targets(rows), _varying(_asked(row) for row in rows if isinstance(row, dict))
     models: dict[str, None] = {}
     for row in rows:
         if isinstance(row, dict):
             models[name := _name(row)] = None
             yield _recorded(row, name, targets, varying)
-    asked = [mapped(one.get("config")) for one in objects(within(source.whole, "config", "providers"))]
-    yield stated_facts(
+    asked = [read_mapping(one.get("config")) for one in list_objects(within(source.whole, "config", "providers"))]
+    yield collect_facts(
         tool=TOOL,
         tool_version=within(source.whole, "metadata", "promptfooVersion"),
         model=", ".join(models),
@@ -223,7 +227,7 @@ def _table(source: Source) -> Iterator[Found]:
                 yield from _of_line(header, at, line, varying)
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{source.path}: not promptfoo's CSV ({error}).") from error
-    yield stated_facts(tool=TOOL)
+    yield collect_facts(tool=TOOL)
     yield (
         "promptfoo's CSV has no ids, repeats column names and rounds scores to two digits; rows are paired by "
         "their variables. Its JSON (-o results.json) is more complete."
@@ -250,10 +254,10 @@ def _of_line(header: list[str], at: list[int], line: list[str], varying: Varying
         yield Recorded(
             "",
             question,
-            expected(first(given, _EXPECTED)),
+            read_expected(find_first(given, _EXPECTED)),
             None if error else output,
-            {"pass": stated(status, error=error), "score": stated(score, error=error)},
+            {"pass": build_score(status, error=error), "score": build_score(score, error=error)},
             target,
             error=error,
-            contexts=_others(given, question, varying),
+            material=Material(contexts=_others(given, question, varying)),
         )

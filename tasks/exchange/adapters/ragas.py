@@ -12,10 +12,10 @@ from basic_control.tasks.exchange.records import (
     UNNAMED_JUDGE,
     Found,
     Recorded,
+    build_score,
+    collect_facts,
     conversation,
-    number,
-    stated,
-    stated_facts,
+    read_number,
     text_of,
 )
 from basic_control.tasks.exchange.source import Source
@@ -53,7 +53,7 @@ def _measured(source: Source) -> list[str]:
         for name, value in row.items():
             if name in _SAMPLE or name in others:
                 continue
-            known = number(value) is not None
+            known = read_number(value) is not None
             if not known and value not in _NONE and not isinstance(value, float):
                 others.add(name)
             found[name] = found.get(name, False) or known
@@ -80,8 +80,8 @@ def read(source: Source) -> Iterator[Found]:
             _asked(row.get("user_input")),
             text_of(row.get("reference")),
             text_of(row.get("response")),
-            {name: stated(row.get(name), judge=judge) for name, judge in judges.items()},
+            {name: build_score(row.get(name), judge=judge) for name, judge in judges.items()},
             text_of(row.get("model")) or "model",
         )
     yield frozenset(name for name in judges if name.startswith(_LOWER))
-    yield stated_facts(tool=TOOL)
+    yield collect_facts(tool=TOOL)

@@ -7,11 +7,11 @@ from basic_control.data.errors import InputError
 from basic_control.tasks.exchange.records import (
     Found,
     Recorded,
+    build_score,
     conversation,
-    counted,
-    expected,
-    number,
-    stated,
+    read_count,
+    read_expected,
+    read_number,
     text_of,
 )
 from basic_control.tasks.exchange.source import Source
@@ -60,10 +60,10 @@ def fits(source: Source) -> bool:
 
 
 _READ: Mapping[str, Callable[[Any], Any]] = {
-    "id": text_of, "question": conversation, "answer": expected, "model": text_of, "suite": text_of,
+    "id": text_of, "question": conversation, "answer": read_expected, "model": text_of, "suite": text_of,
     "template": text_of, "finish_reason": text_of, "error": text_of, "judge": text_of,
     "response": lambda value: None if value is None else text_of(value),
-    "repeat": lambda value: None if (turn := number(value)) is None else counted(int(turn)),
+    "repeat": lambda value: None if (turn := read_number(value)) is None else read_count(int(turn)),
 }  # fmt: skip
 """Parsers of a column's cells, by our name for it; scores excepted."""
 _BLANK: Mapping[str, Any] = {ours: convert(None) for ours, convert in _READ.items()}
@@ -94,11 +94,13 @@ def read(source: Source) -> Iterator[Found]:
             given[ours] = convert(row.get(column))
         judge, error = given.pop("judge"), given["error"]
         yield Recorded(
-            scores={name: stated(row.get(column), judge=judge, error=error) for name, column in metrics.items()},
+            scores={
+                name: build_score(row.get(column), judge=judge, error=error) for name, column in metrics.items()
+            },
             target=given.pop("model") or unnamed,
             facts={str(name): row.get(name) for name in more} if more else _NOTHING,
             **given,
         )
-    shares = {str(name): number(source.head[name]) for name in more}
+    shares = {str(name): read_number(source.head[name]) for name in more}
     if passed := [name for name, one in shares.items() if one is not None and 0 <= one <= 1]:
         yield f"Possible scores that are not read: {', '.join(passed)}. To read one: --columns score={passed[0]}"

@@ -68,7 +68,7 @@ def test_a_record_of_every_eval_ever_and_its_instances(tmp_path: Path) -> None:
     by_record, by_instances = read(record), read(tmp_path / "1_samples.jsonl")
     assert told(by_record) == [(question, [answer], reply, score) for question, answer, reply, score in LINES]
     assert told(by_instances) == told(by_record)
-    assert [(row.tokens_in, row.tokens_out) for row in by_record.rows] == [(9, 4), (9, 4)]
+    assert [row.usage for row in by_record.rows] == [(9, 4), (9, 4)]
     assert any("reasoning traces of 2" in remark for remark in by_record.remarks)
 
 
@@ -185,7 +185,7 @@ def test_a_real_log_of_inspect() -> None:
         0.58,
     )
     assert {row.finish_reason for row in log.rows} == {"stop"}
-    assert log.rows[0].tokens_out == 9
+    assert log.rows[0].usage.tokens_out == 9
 
 
 def test_lines_of_two_models_are_not_mixed(tmp_path: Path) -> None:
