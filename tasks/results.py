@@ -13,7 +13,7 @@ from basic_control.data.deciding import columns
 from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS, SCORES
 from basic_control.metrics.analysis.cascades import CascadeFinding, CascadeUse, find_cascades
-from basic_control.metrics.analysis.explainability import EXPLAINED, Terms, explained
+from basic_control.metrics.analysis.explainability import EXPLAINED, Terms, explain_models
 from basic_control.metrics.analysis.passports import passports
 from basic_control.metrics.analysis.results import Participants, Results, SuiteFindings, TwinFindings, build
 from basic_control.metrics.analysis.scores import THRESHOLD
@@ -72,7 +72,7 @@ def results(
         # This run's spending, which is not part of the results: a repeated run finds everything in the cache.
         spending=sum_spending(store, plan, tables.queries, tables.judged, day),
         baseline=compare_planned(plan, provenance, stored, drawn, texts),
-        explainability=explained(found.models, terms) if terms else (),
+        explainability=explain_models(found.models, terms) if terms else (),
         twins=_twins(store, tables, plan, once),
     )
 

@@ -38,8 +38,9 @@ class ExplainabilityResult:
     @property
     def name(self) -> str:
         """The file name: the model's name, or both names."""
-        same = self.cot_model == self.citation_model
-        return self.cot_model if same else f"{self.cot_model}_{self.citation_model}"
+        if self.cot_model == self.citation_model:
+            return self.cot_model
+        return f"{self.cot_model}_{self.citation_model}"
 
 
 def read_published(published: Mapping[str, Any]) -> ExplainabilityResult:
@@ -47,25 +48,28 @@ def read_published(published: Mapping[str, Any]) -> ExplainabilityResult:
     return ExplainabilityResult(published["cot"]["model"], published["citation"]["response_model"], published)
 
 
-def explained(models: Sequence[ModelResult], terms: Terms) -> tuple[ExplainabilityResult, ...]:
+def explain_models(models: Sequence[ModelResult], terms: Terms) -> tuple[ExplainabilityResult, ...]:
     """Return a result for each model that took part in both suites.
 
     If no model did, return one for each pair of a model from the first suite and a model from the second.
     """
-    # The first headline is the suite's own score.
-    cot, citation = (
-        {
-            model.model: next(headline for headline in model.headlines if headline.suite == name)
-            for model in models
-            if any(headline.suite == name for headline in model.headlines)
-        }
-        for name in EXPLAINED
-    )
-    pairs = [(model, model) for model in cot if model in citation] or [*product(cot, citation)]
-    return tuple(
-        ExplainabilityResult(a, b, explainability(cot[a], citation[b], terms, cot_model=a, citation_model=b))
-        for a, b in pairs
-    )
+    cot, citation = (_find_headlines(models, name) for name in EXPLAINED)
+    shared = [model for model in cot if model in citation]
+    results = []
+    for a, b in zip(shared, shared, strict=True) if shared else product(cot, citation):
+        published = explainability(cot[a], citation[b], terms, cot_model=a, citation_model=b)
+        results.append(ExplainabilityResult(a, b, published))
+    return tuple(results)
+
+
+def _find_headlines(models: Sequence[ModelResult], suite: str) -> dict[str, Headline]:
+    """Return a suite's own score, which is its first headline, by model."""
+    firsts: dict[str, Headline] = {}
+    for model in models:
+        for headline in model.headlines:
+            if headline.suite == suite:
+                firsts.setdefault(model.model, headline)
+    return firsts
 
 
 def explainability(
@@ -81,29 +85,44 @@ def explainability(
     """
     whole = math.fsum((terms.weight_cot, terms.weight_citation))
     weights = terms.weight_cot / whole, terms.weight_citation / whole
-    # The seed's own formula uses the judges' verdicts, even where human labels have corrected them.
-    measured = cot.measured, citation.measured
-    scores = [one.score.mean if one.as_judged is None else one.as_judged for one in measured]
-    known = [score for score in scores if score is not None]
-    overall = math.fsum(map(math.prod, zip(weights, known, strict=True))) if len(known) == len(scores) else None
-
-    def published(headline: Headline, score: float | None, threshold: float) -> dict[str, Any]:
-        return {
-            "avg_score": None if score is None else rounded(score, 4),
-            "count": headline.measured.n_scored,
-            "pass": None if score is None else reaches(score, threshold),
-            "threshold": threshold,
-        }
-
+    first, second = _score_by_judges(cot), _score_by_judges(citation)
+    overall = None
+    if first is not None and second is not None:
+        overall = math.fsum((weights[0] * first, weights[1] * second))
+    score, is_passing = _publish_score(overall, 3, terms.threshold)
     return {
-        "XAI_overall_score": None if overall is None else rounded(overall, 3),
-        "overall_pass": None if overall is None else reaches(overall, terms.threshold),
+        "XAI_overall_score": score,
+        "overall_pass": is_passing,
         "overall_threshold": terms.threshold,
-        "cot": {"model": cot_model, **published(cot, scores[0], terms.threshold_cot)},
+        "cot": {"model": cot_model, **_publish_part(cot, first, terms.threshold_cot)},
         "citation": {
             "response_model": citation_model,
             "judge_model": terms.judge_model,
-            **published(citation, scores[1], terms.threshold_citation),
+            **_publish_part(citation, second, terms.threshold_citation),
         },
         "weights": {"weight_cot": rounded(weights[0], 6), "weight_citation": rounded(weights[1], 6)},
+    }
+
+
+def _score_by_judges(headline: Headline) -> float | None:
+    """Return a score by the judges' verdicts."""
+    # The seed's own formula uses them even where human labels have corrected them.
+    measured = headline.measured
+    return measured.score.mean if measured.as_judged is None else measured.as_judged
+
+
+def _publish_score(score: float | None, decimals: int, threshold: float) -> tuple[Any, bool | None]:
+    """Return a score as it is published, and whether it passes; both null without one."""
+    if score is None:
+        return None, None
+    return rounded(score, decimals), reaches(score, threshold)
+
+
+def _publish_part(headline: Headline, score: float | None, threshold: float) -> dict[str, Any]:
+    average, is_passing = _publish_score(score, 4, threshold)
+    return {
+        "avg_score": average,
+        "count": headline.measured.n_scored,
+        "pass": is_passing,
+        "threshold": threshold,
     }

@@ -131,14 +131,14 @@ class ModelResult:
     failed: str = ""
 
     @property
-    def weighing(self) -> tuple[Headline, ...]:
+    def headlines_with_weight(self) -> tuple[Headline, ...]:
         """The headlines that make the overall score."""
         return tuple(headline for headline in self.headlines if headline.weight)
 
     @property
     def has_overall(self) -> bool:
         """Whether there is an overall score: several suites have a weight."""
-        return len(self.weighing) > 1
+        return len(self.headlines_with_weight) > 1
 
     @property
     def scores(self) -> tuple[Headline, ...]:
@@ -150,14 +150,18 @@ class ModelResult:
         """The score that stands for the model: the overall one, its only one with a weight, or the worst."""
         if self.has_overall:
             return self.overall
-        return self.weighing[0] if self.weighing else max(self.headlines, key=_badness)
+        # Without a weight nothing is averaged: the worst says what the model's verdict hangs on.
+        if not self.headlines_with_weight:
+            return max(self.headlines, key=_badness)
+        return self.headlines_with_weight[0]
 
     @property
-    def apart(self) -> tuple[str, ...]:
+    def suites_apart(self) -> tuple[str, ...]:
         """The suites that no score speaks for, so that they are left out of the overall score."""
-        suites = {headline.suite: 0 for headline in self.headlines}
+        suites = dict.fromkeys((headline.suite for headline in self.headlines), 0)
         deciding = [headline for headline in self.headlines if headline.decided.threshold is not None]
         with_threshold = {headline.suite for headline in deciding}
+        # Of a suite without any threshold each metric but `all` counts: none of them stands for it.
         for headline in self.headlines:
             is_measured = headline.suite not in with_threshold and headline.metric != ALL
             suites[headline.suite] += headline.decided.threshold is not None or is_measured

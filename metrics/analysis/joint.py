@@ -10,7 +10,7 @@ import polars as pl
 from basic_control.data.suites import ALL
 from basic_control.data.tables import SCORES
 from basic_control.metrics.analysis.policy import TOLERANCE
-from basic_control.metrics.stats.missing import LOST, RAISABLE, scored
+from basic_control.metrics.stats.missing import LOST, RAISABLE, get_value
 
 VERSION = 1
 _REPLY = ("item_id", "model", "repeat")
@@ -25,7 +25,7 @@ def joint_scores(scores: pl.DataFrame, parts: Mapping[str, float]) -> pl.DataFra
     one is missing; `not_applicable` parts are left out. If only parts that could be worth more fail (truncated
     replies), its status is theirs.
     """
-    rows = scores.filter(pl.col("metric").is_in([*parts])).with_columns(worth=scored())
+    rows = scores.filter(pl.col("metric").is_in([*parts])).with_columns(worth=get_value())
     least = pl.col("metric").replace_strict(parts, return_dtype=pl.Float64)
     fails = (pl.col("worth") < least - TOLERANCE).fill_null(value=False)
     is_open = _STATUS.is_in([*RAISABLE])

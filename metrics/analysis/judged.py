@@ -28,7 +28,7 @@ from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.passports import Passport
 from basic_control.metrics.analysis.policy import Gate, Must, outcome_at
 from basic_control.metrics.analysis.summary import percent
-from basic_control.metrics.analysis.values import placed, unit_codes
+from basic_control.metrics.analysis.values import place_items, unit_codes
 from basic_control.metrics.exam import exam_of
 from basic_control.metrics.judging import Aggregate, aggregate
 from basic_control.metrics.stats.calibration import (
@@ -341,7 +341,7 @@ def correct_means(
 
 
 def _read_verdicts(scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]) -> Iterator[_Verdicts]:
-    where = items.select("item_id", "language").unique("item_id").join(placed(items), on="item_id")
+    where = items.select("item_id", "language").unique("item_id").join(place_items(items), on="item_id")
     weight = 1 / pl.len().over("item_id", "model", "repeat")
     for suite in suites:
         in_suite = where.filter(suite=suite.name)

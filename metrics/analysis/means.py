@@ -24,7 +24,7 @@ from basic_control.metrics.stats.intervals import (
     united,
     units_of,
 )
-from basic_control.metrics.stats.missing import highest, lowest, scored
+from basic_control.metrics.stats.missing import get_value, lower_bound, upper_bound
 
 
 def suite_mean(
@@ -142,7 +142,7 @@ def k_answers(own: pl.DataFrame, suite: Suite, *, bound: str = "") -> pl.DataFra
     """
     k = suite.k or 1
     status = pl.col("status")
-    values = {"lower": lowest(), "upper": highest()}.get(bound, scored())
+    values = {"lower": lower_bound(), "upper": upper_bound()}.get(bound, get_value())
     counted = own.group_by("item_id", "model", "metric", maintain_order=True).agg(
         n=values.is_not_null().sum(),
         c=(values == 1).fill_null(value=False).sum(),

@@ -31,7 +31,7 @@ class StatedScore:
     differing: tuple[StatedDifference, ...]
 
 
-def stated_scores(
+def compare_stated(
     scores: pl.DataFrame, items: pl.DataFrame, metrics: Mapping[str, Sequence[str]]
 ) -> Iterator[StatedScore]:
     """Compare recorded scores with ours, for each suite, model and metric in the suite's `metrics`.
@@ -42,10 +42,10 @@ def stated_scores(
     valued = scores.filter(pl.col("value").is_not_null()).join(items.select("item_id", "suite"), on="item_id")
     theirs = valued.filter(pl.col("metric") == NAME).select(*keys, "suite", stated="value")
     pairs = theirs.join(valued.select(*keys, "metric", ours="value"), on=keys, maintain_order="left")
-    for key, own in pairs.group_by("suite", "model", "metric", maintain_order=True):
+    for key, replies in pairs.group_by("suite", "model", "metric", maintain_order=True):
         suite, model, metric = map(str, key)
         if metric != NAME and metric in metrics.get(suite, ()):
-            apart = own.filter(pl.col("stated") != pl.col("ours")).select("item_id", "repeat", "stated", "ours")
+            apart = replies.filter(pl.col("stated") != pl.col("ours")).select("item_id", "repeat", "stated", "ours")
             differing = tuple(StatedDifference(**row) for row in apart.iter_rows(named=True))
-            stated, ours = (float(own[side].sum()) / own.height for side in ("stated", "ours"))
-            yield StatedScore(suite, model, metric, own.height, stated, ours, differing)
+            stated, ours = (float(replies[side].sum()) / replies.height for side in ("stated", "ours"))
+            yield StatedScore(suite, model, metric, replies.height, stated, ours, differing)

@@ -31,7 +31,7 @@ from basic_control.metrics.stats.margins import (
     paired,
     two_sided,
 )
-from basic_control.metrics.stats.missing import ALIKE, equated
+from basic_control.metrics.stats.missing import ALIKE, equate_alike
 from basic_control.metrics.stats.power import ALPHA, HolmStep, detectable, holm
 
 Scope = Literal["metric", "suite", "total", "overall"]
@@ -333,7 +333,7 @@ def _draft(a: pl.DataFrame, b: pl.DataFrame, model_a: str, model_b: str, line: C
     )
     ends = (difference, difference)
     if n_cut or n_lost:  # a's worst and best over all questions that both were asked
-        rows = equated(questions)
+        rows = equate_alike(questions)
         worst, best = _sample(rows, "lower", "upper_before", line), _sample(rows, "upper", "lower_before", line)
         ends = (worst, best)
     # A TOTAL in rounds has rounds for units, which two runs need not have in common.

@@ -69,9 +69,12 @@ class Passport:
     @property
     def reliability(self) -> Reliability | None:
         """How far the probabilities can be believed; None of a judge that writes."""
-        known = {key: pair for key, pair in self.answers.items() if key in self.probabilities}
-        shares = [self.probabilities[key] for key in known]
-        truths, verdicts = ([pair[side] for pair in known.values()] for side in (0, 1))
+        truths, verdicts, shares = [], [], []
+        for key, (truth, verdict) in self.answers.items():
+            if key in self.probabilities:
+                truths.append(truth)
+                verdicts.append(verdict)
+                shares.append(self.probabilities[key])
         return reliability(truths, verdicts, shares)
 
     @property
@@ -199,8 +202,8 @@ def _probabilities(results: Iterable[ExamResult], labels: Collection[str]) -> di
     probabilities: dict[str, Mapping[str, float]] = {}
     for result in results:
         if result.probabilities:
-            listed = pair_probabilities(result.details, result.probabilities)
-            for number, shares in enumerate(listed):
+            by_pair = pair_probabilities(result.details, result.probabilities)
+            for number, shares in enumerate(by_pair):
                 if set(shares) == set(labels):
                     probabilities[f"{result.item_id}.{number}"] = shares
     return probabilities

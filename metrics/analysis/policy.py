@@ -49,4 +49,6 @@ def outcome_at(score: float | None, interval: "Interval", threshold: float | Non
         return "undecided"
     if reaches(interval.low, threshold):
         return "pass"
-    return "undecided" if reaches(interval.high, threshold) else "fail"
+    if reaches(interval.high, threshold):
+        return "undecided"
+    return "fail"

@@ -6,6 +6,7 @@ from itertools import product
 
 import polars as pl
 
+from basic_control.data.exits import GateOutcome
 from basic_control.metrics.analysis.headlines import ModelResult
 from basic_control.metrics.stats.calibration import kappa, kappa_limits
 from basic_control.metrics.stats.intervals import Interval, Share
@@ -69,7 +70,11 @@ def compare_judges(
         labels_here = labels.filter(suite=suite, metric=metric).select(*KEY, pl.col("label").round(_PLACES))
         labelled = pairs.join(labels_here, on=KEY)
         values = sorted({*pairs["value"], *pairs["value_new"]})
-        table = _count(pairs, values) if len(values) <= MOST_VALUES else ()
+        table: tuple[tuple[int, ...], ...] = ()
+        agreement, limits = None, Interval()
+        if 0 < len(values) <= MOST_VALUES:
+            table = _count(pairs, values)
+            agreement, limits = kappa(table), kappa_limits(table)
         comparisons.append(
             JudgesCompared(
                 suite=suite,
@@ -78,8 +83,8 @@ def compare_judges(
                 equal=Share.of(pairs.filter(pl.col("value") == pl.col("value_new")).height, pairs.height),
                 values=tuple(values),
                 table=table,
-                kappa=kappa(table) if table else None,
-                kappa_interval=kappa_limits(table) if table else Interval(),
+                kappa=agreement,
+                kappa_interval=limits,
                 old_wrong=_count_wrong(labelled, "value"),
                 new_wrong=_count_wrong(labelled, "value_new"),
             )
@@ -102,14 +107,14 @@ def _count_wrong(labelled: pl.DataFrame, column: str) -> Share:
 
 def compare_verdicts(old: Sequence[ModelResult], new: Sequence[ModelResult]) -> list[VerdictChange]:
     """Return the outcome of each headline that both runs have."""
-    before = {
-        (model.model, headline.suite, headline.metric): headline.decided.outcome
-        for model in old
-        for headline in model.headlines
-    }
-    return [
-        VerdictChange(*key, before[key], headline.decided.outcome)
-        for model in new
-        for headline in model.headlines
-        if (key := (model.model, headline.suite, headline.metric)) in before
-    ]
+    before, after = _outcomes(old), _outcomes(new)
+    return [VerdictChange(*key, before[key], outcome) for key, outcome in after.items() if key in before]
+
+
+def _outcomes(models: Sequence[ModelResult]) -> dict[tuple[str, str, str], GateOutcome]:
+    """Return each headline's outcome, by model, suite and metric."""
+    outcomes = {}
+    for model in models:
+        for headline in model.headlines:
+            outcomes[model.model, headline.suite, headline.metric] = headline.decided.outcome
+    return outcomes

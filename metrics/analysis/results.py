@@ -17,7 +17,7 @@ from basic_control.metrics.analysis.explainability import ExplainabilityResult
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from basic_control.metrics.analysis.judged import CorrectedMean, JudgeStatus
 from basic_control.metrics.analysis.matching import question_sets
-from basic_control.metrics.analysis.other_tools import StatedScore, stated_scores
+from basic_control.metrics.analysis.other_tools import StatedScore, compare_stated
 from basic_control.metrics.analysis.pairs import Comparison, Grouping, compare, groups
 from basic_control.metrics.analysis.passports import Passport
 from basic_control.metrics.analysis.scores import Circumstances, model_result, totals_of
@@ -26,7 +26,7 @@ from basic_control.metrics.analysis.spending import Spending
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.analysis.summary import SummaryRow, Total, cells
 from basic_control.metrics.analysis.twins import TwinResult
-from basic_control.metrics.analysis.values import Observations, RepeatedQuestions, few_templates, placed
+from basic_control.metrics.analysis.values import Observations, RepeatedQuestions, list_few_templates, place_items
 from basic_control.metrics.stats.agreement import JudgeAgreement, Repeats, judge_agreement, judge_ratings, repeats
 
 
@@ -174,9 +174,9 @@ def build(
         totals=totals_of(suites, summary),
         cells=cells(summary),
         repeats=[*_repeats(leading, items, suites)],
-        stated=tuple(stated_scores(scores, items, {suite.name: suite.score_metrics for suite in suites})),
+        stated=tuple(compare_stated(scores, items, {suite.name: suite.score_metrics for suite in suites})),
         doubled=once.doubled,
-        few_templates=few_templates(items),
+        few_templates=list_few_templates(items),
         compared=ModelComparisons(
             pairs,
             groups(pairs),
@@ -213,5 +213,5 @@ def _repeats(leading: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]
         if (n := suite.repeats or 1) > 1:
             drawn = items.filter(suite=suite.name)
             own = leading.join(drawn, on="item_id", how="semi")
-            templates: dict[str, int] = dict(placed(drawn).select("item_id", "cluster").iter_rows())
+            templates: dict[str, int] = dict(place_items(drawn).select("item_id", "cluster").iter_rows())
             yield from repeats(own, k=suite.k or n, suite=suite.name, templates=templates)

@@ -23,7 +23,7 @@ COLUMN = "unit"
 _ORDER = "_order"
 
 
-def ordered(items: pl.DataFrame, seed: int) -> pl.DataFrame:
+def order_items(items: pl.DataFrame, seed: int) -> pl.DataFrame:
     """Return items in an order drawn from the seed and their questions, rows of one question as they stand."""
     question = _question(items)
     order = [content_id("order", seed, text) for text in items.select(question).to_series()]
@@ -53,23 +53,23 @@ def cut_into_templates(drawn: pl.DataFrame, seed: int, stop: Stop) -> list[pl.Da
     The first round has `MIN_TEMPLATES` shared templates at least. Where `stop.most` questions have fewer, there is
     one round: nothing stops early.
     """
-    named = drawn.with_columns(unit_of())
-    units = _sizes(named)
+    by_unit = drawn.with_columns(unit_of())
+    units = _sizes(by_unit)
     order = [content_id("order", seed, unit) for unit in units[COLUMN]]
     units = units.with_columns(pl.Series(_ORDER, order, dtype=pl.String)).sort(_ORDER)
     units = units.filter(pl.col("n").cum_sum() <= stop.most)
     if units.is_empty():
         return [drawn.head(stop.most)]
-    whole = units.select(COLUMN).join(named, on=COLUMN, how="left", maintain_order="left_right").drop(COLUMN)
-    asked, shared = units["n"].cum_sum().to_numpy(), units["is_shared"].cum_sum().to_numpy()
+    whole = units.select(COLUMN).join(by_unit, on=COLUMN, how="left", maintain_order="left_right").drop(COLUMN)
+    n_asked, shared = units["n"].cum_sum().to_numpy(), units["is_shared"].cum_sum().to_numpy()
     if shared[-1] < MIN_TEMPLATES:
         return [whole]
-    last = len(asked) - 1
-    first = max(int(np.searchsorted(asked, stop.first)), int(np.searchsorted(shared, MIN_TEMPLATES)))
-    looks = [int(asked[min(first, last)])]
-    while looks[-1] < asked[last]:
+    last = len(n_asked) - 1
+    first = max(int(np.searchsorted(n_asked, stop.first)), int(np.searchsorted(shared, MIN_TEMPLATES)))
+    looks = [int(n_asked[min(first, last)])]
+    while looks[-1] < n_asked[last]:
         aim = looks[-1] + max(1, math.ceil(GROWTH * looks[-1]))
-        looks.append(int(asked[min(int(np.searchsorted(asked, aim)), last)]))
+        looks.append(int(n_asked[min(int(np.searchsorted(n_asked, aim)), last)]))
     return [whole[start:end] for start, end in pairwise((0, *looks))]
 
 
@@ -81,8 +81,8 @@ def _question(items: pl.DataFrame) -> pl.Expr:
     return pl.when(digest.fill_null("") != "").then(digest).otherwise("item_id")
 
 
-def _sizes(named: pl.DataFrame) -> pl.DataFrame:
+def _sizes(items: pl.DataFrame) -> pl.DataFrame:
     """Return the number of items of each unit, and whether it is a template of several questions."""
-    questions = pl.struct("level", "language", question=_question(named))
-    by_unit = named.group_by(COLUMN, maintain_order=True)
+    questions = pl.struct("level", "language", question=_question(items))
+    by_unit = items.group_by(COLUMN, maintain_order=True)
     return by_unit.agg(n=pl.len().cast(pl.Int64), is_shared=(questions.n_unique() > 1).cast(pl.Int64))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +47,15 @@ class Spending:
 
     def __post_init__(self) -> None:
         for name in ("cost", "cost_now"):
-            known = [value for one in self.models if (value := getattr(one, name)) is not None]
-            object.__setattr__(self, name, sum(known) if known else None)
-        without = dict.fromkeys(one.model for one in self.models if one.cost is None and not one.unmeasured)
-        object.__setattr__(self, "unpriced", [*without])
-        unknown = dict.fromkeys(spent.model for spent in self.models if spent.unmeasured)
-        object.__setattr__(self, "unmeasured", [*unknown])
+            total: float | None = None
+            for cost in map(attrgetter(name), self.models):
+                if cost is not None:
+                    total = (total or 0) + cost
+            object.__setattr__(self, name, total)
+        unmeasured = dict.fromkeys(spent.model for spent in self.models if spent.unmeasured)
+        unpriced: dict[str, None] = {}
+        for spent in self.models:
+            if spent.cost is None and not spent.unmeasured:
+                unpriced[spent.model] = None
+        object.__setattr__(self, "unpriced", [*unpriced])
+        object.__setattr__(self, "unmeasured", [*unmeasured])

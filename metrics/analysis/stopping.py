@@ -28,13 +28,13 @@ from basic_control.metrics.analysis.rounds import (
     MIN_TEMPLATES,
     count_shared,
     cut_into_templates,
-    ordered,
+    order_items,
     unit_of,
 )
 from basic_control.metrics.analysis.values import Observations, observations, question_values, weight_by
 from basic_control.metrics.stats.calibration import ExamTable, bounds
 from basic_control.metrics.stats.intervals import Codes, Floats
-from basic_control.metrics.stats.sequential import Look, Side, decided, follow, side
+from basic_control.metrics.stats.sequential import Look, Side, find_decided, follow, side
 
 _STRATUM = ("family", "level", "language")
 _COLUMNS = attrgetter("n", "mean", "low", "high")
@@ -84,7 +84,7 @@ def cut_into_rounds(items: pl.DataFrame, suite: Suite, stop: Stop) -> list[pl.Da
     Raises:
         InputError: fewer questions may be asked than there are strata.
     """
-    drawn = ordered(items, suite.seed)
+    drawn = order_items(items, suite.seed)
     if not suite.strata and count_shared(drawn):
         return cut_into_templates(drawn, suite.seed, stop)
     sizes = drawn.group_by(_STRATUM).len()["len"]
@@ -306,13 +306,16 @@ def _confidence_sequence(
     threshold = 0.0 if against else suite.threshold
     deciding, corrected = None, None
     if threshold is not None:
-        deciding = decided(looks, threshold)
+        deciding = find_decided(looks, threshold)
     if exam and looks and threshold is not None:
         # Half of alpha is for the run, half for the judge's exam.
         halves = looks_at(alpha / 2)
         true_looks = [_allow_for_errors(look, exam, alpha / 2) for look in halves]
         corrected = true_looks[-1].low, true_looks[-1].high
         deciding = _find_agreed(looks, true_looks, threshold)
+    limit = 0
+    if suite.stop:
+        limit = suite.stop.most
     decided_after: int | None = None
     decided_side: Side = ""
     if deciding and threshold is not None:
@@ -323,7 +326,7 @@ def _confidence_sequence(
         against=against,
         alpha=alpha,
         threshold=threshold,
-        most=suite.stop.most if suite.stop else 0,
+        most=limit,
         asked=int(numbers[-1]),
         decided=decided_after,
         side=decided_side,

@@ -13,9 +13,9 @@ from basic_control.data.errors import InputError
 from basic_control.data.records import STATUSES, VALUED
 from basic_control.data.tables import SUMMARY
 from basic_control.metrics.analysis.policy import reaches
-from basic_control.metrics.analysis.values import End, placed
+from basic_control.metrics.analysis.values import End, place_items
 from basic_control.metrics.stats.intervals import Codes, Floats, Interval, MeanEstimate, estimate, independent, pool
-from basic_control.metrics.stats.missing import LOST, RAISABLE, highest, lowest, scored
+from basic_control.metrics.stats.missing import LOST, RAISABLE, get_value, lower_bound, upper_bound
 
 ROLL_UPS: tuple[tuple[str, ...], ...] = (
     (),
@@ -143,11 +143,11 @@ def summarise(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
             from 0 to 1.
     """
     rows = _rows(scores, items)
-    ends = {"value": scored()}
+    ends = {"value": get_value()}
     if rows["status"].is_in([*LOST, *RAISABLE]).any():
-        ends |= {"lower": lowest(), "upper": highest()}
+        ends |= {"lower": lower_bound(), "upper": upper_bound()}
     questions = {end: _questions(rows.with_columns(worth=at)) for end, at in ends.items()}
-    graded = {*rows.filter(~scored().is_in([0.0, 1.0])).select("suite", "metric").iter_rows()}
+    graded = {*rows.filter(~get_value().is_in([0.0, 1.0])).select("suite", "metric").iter_rows()}
     counts = rows.group_by(SUMMARY.key).agg(**_COUNTS)
     ended = {row[: len(SUMMARY.key)]: np.array(row[len(SUMMARY.key) :]) for row in counts.iter_rows()}
     listed = []
@@ -274,7 +274,7 @@ _COUNTS = {
 def _rows(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     """Add each item's dimensions and the number of its template to the rows of scores."""
     known = items.select("item_id", pl.col(_DIMENSIONS).fill_null("")).join(
-        placed(items).select("item_id", "cluster"), on="item_id"
+        place_items(items).select("item_id", "cluster"), on="item_id"
     )
     rows = scores.select("item_id", "model", "metric", "status", "value").join(
         known, on="item_id", how="left", maintain_order="left"

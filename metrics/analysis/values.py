@@ -17,7 +17,7 @@ import polars as pl
 from basic_control.data.errors import InputError
 from basic_control.data.tables import SCORES
 from basic_control.metrics.stats.intervals import Codes, Units, units_of
-from basic_control.metrics.stats.missing import LOST, RAISABLE, bounded, scored
+from basic_control.metrics.stats.missing import LOST, RAISABLE, add_bounds, get_value
 
 KEY = ("item_id", "repeat")
 TEMPLATE = ("suite", "family", "template")
@@ -29,14 +29,14 @@ ENDS: tuple[End, ...] = ("value", "lower", "upper")
 """Which values are used: the questions' values, or their lower or upper bounds."""
 
 
-def placed(items: pl.DataFrame) -> pl.DataFrame:
+def place_items(items: pl.DataFrame) -> pl.DataFrame:
     """Add to each item its suite, family and the number of its template in its family (-1: none).
 
     A row of `items` is an item; a row of the result: item_id, suite, family, cluster.
     """
     filled = items.unique("item_id").select("item_id", pl.col(TEMPLATE).fill_null(""))
-    there = filled.select(TEMPLATE).filter(pl.col("template") != "").unique().sort(TEMPLATE)
-    return filled.join(there.with_row_index("cluster"), on=TEMPLATE, how="left").select(
+    templates = filled.select(TEMPLATE).filter(pl.col("template") != "").unique().sort(TEMPLATE)
+    return filled.join(templates.with_row_index("cluster"), on=TEMPLATE, how="left").select(
         "item_id", "suite", "family", pl.col("cluster").cast(pl.Int64).fill_null(-1)
     )
 
@@ -55,14 +55,16 @@ def unit_codes(questions: Sequence[tuple[str, int]]) -> tuple[Codes, Units]:
 def count_units(items: pl.DataFrame) -> int:
     """Count the units of a suite's items: equal questions are one, and so are those of a template that clusters."""
     once = observations(SCORES.frame(()), items).items
-    clusters = placed(once)["cluster"].to_numpy()
+    clusters = place_items(once)["cluster"].to_numpy()
     return int(np.unique(units_of(once.height, clusters).codes).size)
 
 
-def few_templates(items: pl.DataFrame) -> tuple[str, ...]:
+def list_few_templates(items: pl.DataFrame) -> tuple[str, ...]:
     """List the suites whose questions share too few templates to estimate how templates differ."""
-    suites = placed(items).group_by("suite")
-    few = (str(name) for (name,), own in suites if units_of(own.height, own["cluster"].to_numpy()).fixed_templates)
+    suites = place_items(items).group_by("suite")
+    few = (
+        str(name) for (name,), rows in suites if units_of(rows.height, rows["cluster"].to_numpy()).fixed_templates
+    )
     return tuple(sorted(few))
 
 
@@ -78,7 +80,7 @@ def question_values(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     Raises:
         InputError: a row whose item is not in `items`.
     """
-    by_question = bounded(scores).sort("repeat").group_by("model", "metric", "item_id")
+    by_question = add_bounds(scores).sort("repeat").group_by("model", "metric", "item_id")
     means = by_question.agg(
         pl.col("value", "lower", "upper").mean(),
         answers=pl.col("value").count(),
@@ -89,11 +91,11 @@ def question_values(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
         n_lost=pl.col("status").is_in([*LOST, "unsupported"]).sum(),
     )
     order = ("suite", "metric", "model", "family", "item_id")
-    found = means.join(placed(items), on="item_id", how="left").sort(order)
-    if found["suite"].null_count():
-        lost = found.filter(pl.col("suite").is_null())["item_id"][0]
+    values = means.join(place_items(items), on="item_id", how="left").sort(order)
+    if values["suite"].null_count():
+        lost = values.filter(pl.col("suite").is_null())["item_id"][0]
         raise InputError(f"scores: item {lost!r} is not in the items table; pass the items of the same runs.")
-    return found
+    return values
 
 
 def weight_by(weights: Mapping[str, float]) -> pl.Expr:
@@ -133,9 +135,10 @@ def values_of(scores: pl.DataFrame, metrics: Collection[str] | Mapping[str, floa
     is not plainly scored.
     """
     status = pl.col("status")
+    # Without weights each metric counts alike.
     weights = metrics if isinstance(metrics, Mapping) else dict.fromkeys(metrics, 1.0)
     rows = scores.filter(pl.col("metric").is_in([*metrics]), status != "not_applicable").with_columns(
-        value=scored(), weight=weight_by(weights)
+        value=get_value(), weight=weight_by(weights)
     )
     mean = (pl.col("value") * pl.col("weight")).sum() / pl.col("weight").sum()
     return rows.group_by("model", *KEY, maintain_order=True).agg(
@@ -186,14 +189,14 @@ def observations(scores: pl.DataFrame, items: pl.DataFrame) -> Observations:
     first scored row, of a truncated or unsupported one where there is one, else of the first failed one.
     """
     drawn = items.unique("item_id", maintain_order=True)
-    named = name_questions(drawn)
-    again = named.filter(pl.col("item_id") != pl.col("first"))
+    questions = name_questions(drawn)
+    again = questions.filter(pl.col("item_id") != pl.col("first"))
     if again.is_empty():
         return Observations(scores, drawn)
     rows = dict(drawn.group_by("suite").len().iter_rows())
     repeating = again.group_by("suite", maintain_order=True).len().iter_rows()
     doubled = tuple(RepeatedQuestions(suite, rows[suite], n) for suite, n in repeating)
-    kept = drawn.join(again, on="item_id", how="anti", maintain_order="left")
+    first_items = drawn.join(again, on="item_id", how="anti", maintain_order="left")
     renamed = scores.with_columns(pl.col("item_id").replace(dict(again.select("item_id", "first").iter_rows())))
     several = renamed.select(pl.struct(_ROW).is_duplicated()).to_series()
     status = pl.col("status")
@@ -204,5 +207,5 @@ def observations(scores: pl.DataFrame, items: pl.DataFrame) -> Observations:
         pl.col("value").mean(), *(pl.col(name).first() for name in scores.columns if name not in {*_ROW, "value"})
     )
     return Observations(
-        pl.concat([renamed.filter(~several), joined.select(scores.columns)]), kept, doubled, renamed
+        pl.concat([renamed.filter(~several), joined.select(scores.columns)]), first_items, doubled, renamed
     )

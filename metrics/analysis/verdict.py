@@ -226,11 +226,13 @@ def _model(model: ModelResult, policy: Policy) -> ModelResult:
     """Decide a model's headlines, and overall: as the only headline with weight, else by `_overall`."""
     model = replace(model, headlines=decide_all(model.headlines, policy))
     if model.has_overall:
-        judged = all(headline.decided.threshold is not None for headline in model.weighing)
+        judged = all(headline.decided.threshold is not None for headline in model.headlines_with_weight)
         threshold = policy.threshold if policy.threshold is not None or not judged else THRESHOLD
         decision = _overall(model, threshold, policy.gate)
     else:
-        decision = Decision(outcome=model.weighing[0].decided.outcome if model.weighing else "none")
+        decision = Decision(
+            outcome=model.headlines_with_weight[0].decided.outcome if model.headlines_with_weight else "none"
+        )
     unasked = f"the model could not be asked: {model.missing}" if model.missing else model.failed
     decision = replace(decision, reason=unasked or decision.reason)
     return replace(model, overall=replace(model.overall, decided=decision))
@@ -239,8 +241,8 @@ def _model(model: ModelResult, policy: Policy) -> ModelResult:
 def _overall(model: ModelResult, threshold: float | None, gate: Gate) -> Decision:
     """Decide the overall score by, in order: suite errors, waiting requests, withheld suites, its own score."""
     wrong = [headline.suite for headline in model.headlines if headline.decided.outcome == "error"]
-    submitted = [headline.suite for headline in model.weighing if _waits(headline)]
-    withheld = [headline.suite for headline in model.weighing if headline.missing.withheld]
+    submitted = [headline.suite for headline in model.headlines_with_weight if _waits(headline)]
+    withheld = [headline.suite for headline in model.headlines_with_weight if headline.missing.withheld]
     if wrong:
         return Decision(threshold, "error", f"an error in {', '.join(wrong)}; look there")
     if threshold is None and not submitted:
@@ -260,14 +262,16 @@ def _by_score(model: ModelResult, threshold: float, gate: Gate) -> Decision:
     """Decide by the overall score, with its bounds."""
     score = model.overall.measured.score
     is_sequence = score.interval.method == "sequence"
-    n_scored = sum(headline.measured.n_scored for headline in model.weighing)
+    n_scored = sum(headline.measured.n_scored for headline in model.headlines_with_weight)
     decision = _compared(model.overall, threshold, "interval" if is_sequence else gate, n_scored)
     own = outcome_at(score.mean, score.interval, threshold, "interval")
     at_bounds = (
         _contradicted(own, model.overall, threshold) if is_sequence else _moves(model.overall, threshold, gate)
     )
     if at_bounds:
-        return Decision(threshold, "undecided", _depends_on_replies(model.overall, threshold, model.weighing))
+        return Decision(
+            threshold, "undecided", _depends_on_replies(model.overall, threshold, model.headlines_with_weight)
+        )
     return replace(decision, n_deciding=None) if is_sequence else decision
 
 

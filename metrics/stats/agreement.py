@@ -82,10 +82,11 @@ def agreement(ratings: pl.DataFrame) -> Agreement:
 
     Source: Krippendorff 2011, of intervals; Rubin 1981 (the Bayesian bootstrap); the added unit ours.
     """
-    given = ratings.select("unit", pl.col("value").cast(pl.Float64)).drop_nulls()
-    rated = given.filter(pl.len().over("unit") > 1)
+    valued = ratings.select("unit", pl.col("value").cast(pl.Float64)).drop_nulls()
+    rated = valued.filter(pl.len().over("unit") > 1)
     units, n_ratings = rated["unit"].n_unique(), rated.height
-    at = pl.col("value") - rated["value"].mean()  # centre first: sums of squares keep their precision
+    # Centre first: sums of squares keep their precision.
+    at = pl.col("value") - rated["value"].mean()
     by_unit = rated.with_columns(at=at).group_by("unit", maintain_order=True)
     grouped = by_unit.agg(n=pl.len(), total=pl.col("at").sum(), squares=(pl.col("at") ** 2).sum())
     size, totals, squares = (grouped[name].to_numpy().astype(float) for name in ("n", "total", "squares"))
@@ -120,10 +121,13 @@ def judge_ratings(scores: pl.DataFrame) -> pl.DataFrame:
     columns = judged.select("item_id", "model", "repeat", "metric", "details")
     for item_id, model, repeat, metric, details in columns.iter_rows():
         judges = json.loads(details).get("judges")
-        for judge, found in judges.items() if isinstance(judges, dict) else ():
-            if isinstance(found, dict) and found.get("status") != "not_applicable" and found.get("n_calls") != 0:
-                unit, is_unsure = json.dumps([item_id, model, repeat]), bool(found.get("n_unsure"))
-                rows.append((metric, unit, judge, found.get("value"), is_unsure))
+        # What a file says of judges may have any form.
+        for judge, verdict in judges.items() if isinstance(judges, dict) else ():
+            if not isinstance(verdict, dict) or verdict.get("status") == "not_applicable":
+                continue
+            if verdict.get("n_calls") != 0:
+                unit, is_unsure = json.dumps([item_id, model, repeat]), bool(verdict.get("n_unsure"))
+                rows.append((metric, unit, judge, verdict.get("value"), is_unsure))
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
@@ -136,11 +140,11 @@ def judge_agreement(ratings: pl.DataFrame) -> JudgeAgreement:
     failed, unsure = pl.col("value").null_count(), pl.col("is_unsure").sum()
     counts = ratings.group_by("judge").agg(asked=pl.len(), failed=failed, unsure=unsure).sort("judge")
     judges = tuple(
-        JudgeFailures(judge, asked, failed, failed / asked, wilson(failed, asked), unsure)
-        for judge, asked, failed, unsure in counts.iter_rows()
+        JudgeFailures(judge, n, failed, failed / n, wilson(failed, n), unsure)
+        for judge, n, failed, unsure in counts.iter_rows()
     )
-    found = agreement(ratings)
-    return JudgeAgreement("interval", found.alpha, found.n_units, judges, found.interval)
+    overall = agreement(ratings)
+    return JudgeAgreement("interval", overall.alpha, overall.n_units, judges, overall.interval)
 
 
 def pass_at(n: int, c: int, k: int) -> float:
@@ -179,17 +183,34 @@ def repeats(
         .agg(n=pl.len(), c=(pl.col("value") == 1).sum())
         .sort("model", "metric", "item_id")
     )
-    found = []
+    measured = []
     for (model, metric), items in counts.group_by("model", "metric", maintain_order=True):
-        each = [(n, c, (templates or {}).get(item, -1)) for item, n, c in items.select("item_id", "n", "c").rows()]
-        enough = [row for row in each if row[0] >= k]
-        several = [row for row in each if row[0] > 1]
-        same = [(math.comb(c, 2) + math.comb(n - c, 2)) / math.comb(n, 2) for n, c, _ in several]
-        shares = [
-            ([pass_at(n, c, k) for n, c, _ in enough], enough),
-            ([pass_all(n, c, k) for n, c, _ in enough], enough),
-            (same, several),
-        ]
-        means = [mean_interval(values, clusters=[row[2] for row in rows]) for values, rows in shares]
-        found.append(Repeats(suite, str(model), str(metric), k, len(enough), *means))
-    return tuple(found)
+        by_k, by_pair = _Repeated(), _Repeated()
+        passing_all = []
+        for item, n, c in items.select("item_id", "n", "c").rows():
+            template = (templates or {}).get(item, -1)
+            # An item with fewer repeats than k says nothing of k of them.
+            if n >= k:
+                by_k.add(pass_at(n, c, k), template)
+                passing_all.append(pass_all(n, c, k))
+            if n > 1:
+                by_pair.add((math.comb(c, 2) + math.comb(n - c, 2)) / math.comb(n, 2), template)
+        means = (
+            mean_interval(by_k.values, clusters=by_k.templates),
+            mean_interval(passing_all, clusters=by_k.templates),
+            mean_interval(by_pair.values, clusters=by_pair.templates),
+        )
+        measured.append(Repeats(suite, str(model), str(metric), k, len(passing_all), *means))
+    return tuple(measured)
+
+
+@dataclass(slots=True)
+class _Repeated:
+    """Values of items that were asked often enough, and the numbers of their templates."""
+
+    values: list[float] = field(default_factory=list)
+    templates: list[int] = field(default_factory=list)
+
+    def add(self, value: float, template: int) -> None:
+        self.values.append(value)
+        self.templates.append(template)

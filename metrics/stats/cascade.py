@@ -46,7 +46,9 @@ def upper_bound(k: int, n: int, level: float) -> float:
     """Return the exact one-sided upper bound of a share, k of n."""
     from scipy.special import betaincinv  # slow import
 
-    return 1.0 if k >= n else float(betaincinv(k + 1, n - k, 1 - level))
+    if k >= n:
+        return 1.0
+    return float(betaincinv(k + 1, n - k, 1 - level))
 
 
 def lower_bound(k: int, n: int, level: float) -> float:

@@ -29,28 +29,30 @@ ENDS = ("lower", "upper", "lower_before", "upper_before")
 """The bounds of both sides of a pair."""
 
 
-def scored() -> pl.Expr:
+def get_value() -> pl.Expr:
     """The value of a row of the scores table; null if it is not scored."""
     return pl.when(_STATUS == "scored").then(_VALUE).when(_STATUS.is_in(VALUED)).then(_VALUE.fill_null(0.0))
 
 
-def lowest() -> pl.Expr:
+def lower_bound() -> pl.Expr:
     """The lower bound of the row's value; null if the metric does not apply."""
-    return pl.when(_STATUS.is_in(LOST)).then(0.0).otherwise(scored())
+    return pl.when(_STATUS.is_in(LOST)).then(0.0).otherwise(get_value())
 
 
-def highest() -> pl.Expr:
+def upper_bound() -> pl.Expr:
     """The upper bound of the row's value; null if the metric does not apply."""
-    return pl.when(_STATUS.is_in([*LOST, *RAISABLE])).then(1.0).otherwise(scored())
+    return pl.when(_STATUS.is_in([*LOST, *RAISABLE])).then(1.0).otherwise(get_value())
 
 
-def bounded(scores: pl.DataFrame) -> pl.DataFrame:
+def add_bounds(scores: pl.DataFrame) -> pl.DataFrame:
     """Return the rows that apply, with `value`, its bounds `lower` and `upper`, and why it is missing (`cause`)."""
-    asked = scores.filter(_STATUS != "not_applicable")
-    return asked.with_columns(value=scored(), lower=lowest(), upper=highest(), cause=_cause(asked))
+    applicable = scores.filter(_STATUS != "not_applicable")
+    return applicable.with_columns(
+        value=get_value(), lower=lower_bound(), upper=upper_bound(), cause=_cause(applicable)
+    )
 
 
-def equated(pairs: pl.DataFrame) -> pl.DataFrame:
+def equate_alike(pairs: pl.DataFrame) -> pl.DataFrame:
     """Make the bounds of both sides equal where they are alike."""
     return pairs.with_columns(pl.when(ALIKE).then(0.0).otherwise(pl.col(name)).alias(name) for name in ENDS)
 

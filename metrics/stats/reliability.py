@@ -5,6 +5,7 @@ Source: Brier 1950; Naeini, Cooper & Hauskrecht 2015 (expected calibration error
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import eq, getitem
 
 import numpy as np
 
@@ -51,11 +52,9 @@ def reliability(
         return None
     # Two labels have one distance, which both of them show.
     scale = 0.5 if len(probabilities[0]) == 2 else 1.0  # noqa: PLR2004 - two labels
-    squares = np.array(
-        [scale * _distance(truth, shares) for truth, shares in zip(truths, probabilities, strict=True)]
-    )
-    confidence = np.array([shares[verdict] for verdict, shares in zip(verdicts, probabilities, strict=True)])
-    right = np.array([float(truth == verdict) for truth, verdict in zip(truths, verdicts, strict=True)])
+    squares = scale * np.array([*map(_distance, truths, probabilities)])
+    confidence = np.array([*map(getitem, probabilities, verdicts)])
+    right = np.array([*map(eq, truths, verdicts)], float)
     drawn = np.random.default_rng(0).integers(0, len(truths), (_DRAWS, len(truths)))
     errors = _errors(confidence[drawn], right[drawn])
     return Reliability(

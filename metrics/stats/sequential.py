@@ -55,7 +55,8 @@ def lower(values: Floats, counts: Floats, alpha: float) -> float:
     tiny = 1e-12
     if mean <= tiny or capital(values, counts, tiny) < goal:
         return 0.0
-    if capital(values, counts, mean) >= goal:  # only rounding: nothing is won at the observed mean
+    # Only rounding: nothing is won at the observed mean.
+    if capital(values, counts, mean) >= goal:
         return mean
     from scipy.optimize import brentq  # slow import (half a second)
 
@@ -81,25 +82,33 @@ def follow(
     Raises:
         ValueError: a value out of bounds.
     """
-    least, most = bounds
-    below = (np.asarray(values, np.float64) - least) / (most - least)
-    above = below if ceiling is None else (np.asarray(ceiling, np.float64) - least) / (most - least)
+    least, greatest = bounds
+    width = greatest - least
+    below = (np.asarray(values, np.float64) - least) / width
+    above = below
+    if ceiling is not None:
+        above = (np.asarray(ceiling, np.float64) - least) / width
     for column in (below, above):
         if column.size and not (column.min() >= 0 and column.max() <= 1):
-            raise ValueError(f"expected values within {least:g} and {most:g}")
-    found: list[Look] = []
+            raise ValueError(f"expected values within {least:g} and {greatest:g}")
+    followed: list[Look] = []
     low, high = 0.0, 1.0
     for n in range(1, len(below) + 1) if looks is None else looks:
         if not 0 < n <= len(below):
             continue
-        distinct = (np.unique(column[:n], return_counts=True) for column in (below, 1 - above))
-        least_now, most_now = (lower(seen, counts.astype(np.float64), alpha / 2) for seen, counts in distinct)
-        now_low, now_high = max(low, least_now), min(high, 1 - most_now)
-        if now_low <= now_high:  # else one of the two is wrong: keep the earlier one
+        now_low = max(low, _lower_of(below[:n], alpha / 2))
+        now_high = min(high, 1 - _lower_of(1 - above[:n], alpha / 2))
+        # Else one of the two is wrong: keep the earlier one.
+        if now_low <= now_high:
             low, high = now_low, now_high
-        mean, width = float(below[:n].mean()), most - least
-        found.append(Look(n, least + width * mean, least + width * low, least + width * high))
-    return tuple(found)
+        mean = float(below[:n].mean())
+        followed.append(Look(n, least + width * mean, least + width * low, least + width * high))
+    return tuple(followed)
+
+
+def _lower_of(column: Floats, alpha: float) -> float:
+    values, counts = np.unique(column, return_counts=True)
+    return lower(values, counts.astype(np.float64), alpha)
 
 
 def side(look: Look, threshold: float) -> Side:
@@ -109,6 +118,6 @@ def side(look: Look, threshold: float) -> Side:
     return "below" if look.high < threshold else ""
 
 
-def decided(looks: Iterable[Look], threshold: float) -> Look | None:
+def find_decided(looks: Iterable[Look], threshold: float) -> Look | None:
     """Return the first look that excludes the threshold; None if there is none."""
     return next((look for look in looks if side(look, threshold)), None)

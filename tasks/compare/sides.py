@@ -10,7 +10,7 @@ import polars as pl
 from basic_control.data.batches import Ref
 from basic_control.data.errors import InputError
 from basic_control.data.tables import SCORES
-from basic_control.metrics.analysis.other_tools import stated_scores
+from basic_control.metrics.analysis.other_tools import compare_stated
 from basic_control.metrics.analysis.rules import stated_facts
 from basic_control.metrics.stated import NAME as STATED
 from basic_control.tasks.exchange.reading import read
@@ -183,7 +183,7 @@ def _verified(side: Side, ours: str) -> Side:
     both = side.scores.filter(pl.col("metric").is_in([main, ours])).with_columns(
         pl.col("metric").replace({main: STATED})
     )
-    return replace(side, verified=tuple(stated_scores(both, side.items, dict.fromkeys(side.score, (ours,)))))
+    return replace(side, verified=tuple(compare_stated(both, side.items, dict.fromkeys(side.score, (ours,)))))
 
 
 def _expecting(whole: Sequence[Side]) -> list[Side]:

@@ -27,7 +27,7 @@ from basic_control.data.questions import format_expected, format_question
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.judged import Labels
 from basic_control.metrics.analysis.scores import MIN_COVERAGE
-from basic_control.metrics.analysis.values import name_questions, placed, unit_codes
+from basic_control.metrics.analysis.values import name_questions, place_items, unit_codes
 from basic_control.metrics.cascade import mean_value_in
 from basic_control.metrics.judging import aggregate
 from basic_control.metrics.stats.agreement import Agreement, agreement
@@ -109,7 +109,7 @@ def joined(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl
     judged = rows.with_columns(value=pl.coalesce("value", verdicts))
     valued = judged.filter(pl.col("value").is_not_null() | is_unasked, ~_is_settled())
     questions = name_questions(items).select("item_id", "prompt", "facts", question="first")
-    asked = questions.join(placed(items), on="item_id")
+    asked = questions.join(place_items(items), on="item_id")
     found = valued.join(asked, on="item_id").join(texts, on=["item_id", "model", "repeat"], how="left")
     prompts = [
         format_question(prompt or "", json.loads(facts)) for prompt, facts in found.select("prompt", "facts").rows()

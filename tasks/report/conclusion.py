@@ -41,7 +41,7 @@ class Conclusion:
 def conclusion(verdict: RunVerdict, baseline: BaselineComparison | None) -> Conclusion:
     """Return the run's outcome and the reason."""
     outcome, reason = _concluded(verdict, baseline)
-    apart = dict.fromkeys(suite for model in verdict.models for suite in model.apart)
+    apart = dict.fromkeys(suite for model in verdict.models for suite in model.suites_apart)
     if apart:
         reason = f"{reason}; {say('screen.apart', suites=listed([*apart]))}"
     if verdict.gate == "off" and verdict.exit_code != verdict.gated_exit_code:
@@ -227,7 +227,7 @@ def _other(pair: Comparison, model: str) -> str:
 
 def _of_the_score(models: Sequence[ModelResult], compared: ModelComparisons) -> _Ranking:
     """Return pairs and groups of the deciding score: the overall one, else that of the suite with a weight."""
-    weighing = [headline.suite for headline in models[0].weighing]
+    weighing = [headline.suite for headline in models[0].headlines_with_weight]
     for suite, scope in (("", "overall"), *((suite, scope) for suite in weighing for scope in _SCOPES)):
         pairs = [pair for pair in compared.pairs if (pair.suite, pair.scope) == (suite, scope)]
         if pairs:

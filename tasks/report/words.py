@@ -22,7 +22,7 @@ def best_first(models: Iterable[ModelResult]) -> list[ModelResult]:
 
 
 def _rank(model: ModelResult) -> float:
-    score = (model.overall if model.weighing else model.score).measured.score.mean
+    score = (model.overall if model.headlines_with_weight else model.score).measured.score.mean
     return 1.0 if score is None else -score
 
 

@@ -151,7 +151,7 @@ def _read_outcome(folder: Path) -> dict[str, Any]:
 
 def _list_scores(model: "ModelResult") -> Iterator[tuple[str, TargetScore]]:
     """Yield a model's name and score; of a model without a score for all, each of its headlines."""
-    if model.weighing:
+    if model.headlines_with_weight:
         score = model.overall.measured.score
         yield model.model, TargetScore(score.mean, score.interval.low, score.interval.high, model.verdict)
         return

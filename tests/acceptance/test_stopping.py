@@ -171,7 +171,7 @@ def test_values_out_of_bounds_are_refused(values: list[float]) -> None:
 def test_a_threshold_is_decided_only_where_it_is_excluded(low: float, high: float, side: str) -> None:
     look = Look(n=10, mean=(low + high) / 2, low=low, high=high)
     assert sequential.side(look, 0.8) == side
-    assert sequential.decided([Look(5, 0.5, 0.0, 1.0), look], 0.8) == (look if side else None)
+    assert sequential.find_decided([Look(5, 0.5, 0.0, 1.0), look], 0.8) == (look if side else None)
 
 
 Put = tuple[Suite, pl.DataFrame, tuple[ConfidenceSequence, ...]]

@@ -23,7 +23,7 @@ from scipy.special import logsumexp
 
 from basic_control.metrics.stats.calibration import ExamTable, bounds
 from basic_control.metrics.stats.intervals import Floats, score_limits, wilson
-from basic_control.metrics.stats.sequential import PARTS, decided, follow, share_of, side
+from basic_control.metrics.stats.sequential import PARTS, find_decided, follow, share_of, side
 
 Counts = npt.NDArray[np.int64]
 Rule = Callable[[Floats, float, float], tuple[Counts, Counts]]
@@ -221,7 +221,7 @@ def _table(
     asked, undecided, against = [], 0, 0
     truth = "above" if values.mean() > threshold else "below"
     for order in shuffles:
-        found = decided(follow(values[order], alpha=alpha, looks=LOOKS, bounds=bounds), threshold)
+        found = find_decided(follow(values[order], alpha=alpha, looks=LOOKS, bounds=bounds), threshold)
         asked.append(found.n if found else len(values))
         undecided += found is None
         against += found is not None and side(found, threshold) != truth

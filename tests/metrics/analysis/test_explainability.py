@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from basic_control.metrics.analysis.explainability import Terms, explainability, explained
+from basic_control.metrics.analysis.explainability import Terms, explain_models, explainability
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from tests.helpers.suites import headline, model_of
 
@@ -78,7 +78,7 @@ def models(**taken: tuple[str, ...]) -> list[ModelResult]:
 def named(*found: ModelResult) -> list[tuple[str, str, str]]:
     return [
         (one.name, one.published["cot"]["model"], one.published["citation"]["response_model"])
-        for one in explained(found, Terms("j"))
+        for one in explain_models(found, Terms("j"))
     ]
 
 

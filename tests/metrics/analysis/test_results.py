@@ -12,7 +12,7 @@ import pytest
 from basic_control.data.documents import RESULTS_VERSION
 from basic_control.data.tables import ITEMS, SCORES
 from basic_control.metrics.analysis.document import document, read, schema
-from basic_control.metrics.analysis.explainability import Terms, explained
+from basic_control.metrics.analysis.explainability import Terms, explain_models
 from basic_control.metrics.analysis.pairs import compare, groups
 from basic_control.metrics.analysis.results import JudgeFindings, ModelComparisons, Results
 from basic_control.metrics.analysis.summary import cells, summarise, totals
@@ -50,7 +50,7 @@ def _results() -> tuple[Results, RunVerdict]:
         compared=ModelComparisons(comparisons, groups(comparisons)),
         repeats=repeats(scores, k=2),
         judged=JudgeFindings({"support": judge_agreement(ratings)}),
-        explainability=explained(
+        explainability=explain_models(
             [model_of("m", headline("cot", None), headline("citation", 1.0, n_scored=1))], Terms("j")
         ),
     )

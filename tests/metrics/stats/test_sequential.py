@@ -8,7 +8,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from basic_control.metrics.stats.sequential import PARTS, capital, decided, follow, lower, share_of, side
+from basic_control.metrics.stats.sequential import PARTS, capital, find_decided, follow, lower, share_of, side
 
 
 def _won(values: Sequence[float], m: float) -> float:
@@ -109,16 +109,16 @@ def test_cut_replies_reach_from_the_lower_means_end_to_the_upper_ones() -> None:
 
 def test_a_threshold_is_decided_once_it_is_excluded_and_says_on_which_side() -> None:
     looks = follow([1.0] * 40, alpha=0.05)
-    first = decided(looks, 0.8)
+    first = find_decided(looks, 0.8)
     assert first is not None
     assert side(first, 0.8) == "above"
     assert all(not side(look, 0.8) for look in looks if look.n < first.n)
-    below = decided(follow([0.0] * 40, alpha=0.05), 0.8)
+    below = find_decided(follow([0.0] * 40, alpha=0.05), 0.8)
     assert below is not None
     assert side(below, 0.8) == "below"
     assert below.n < first.n
-    assert decided(looks, 1.0) is None
-    assert decided([], 0.8) is None
+    assert find_decided(looks, 1.0) is None
+    assert find_decided([], 0.8) is None
 
 
 def test_values_out_of_bounds_are_refused() -> None:

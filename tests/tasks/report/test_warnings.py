@@ -14,7 +14,7 @@ from basic_control.metrics.analysis.headlines import Headline
 from basic_control.metrics.analysis.pairs import MissingPairs
 from basic_control.metrics.analysis.results import Results
 from basic_control.metrics.analysis.rules import RuleDifference
-from basic_control.metrics.analysis.values import few_templates
+from basic_control.metrics.analysis.values import list_few_templates
 from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.metrics.stats.regression import Change
 from basic_control.tasks.plan import resolve
@@ -41,7 +41,7 @@ def test_suites_of_a_few_shared_templates_are_named() -> None:
     """Four that are shared are few; five are units, and templates of one question each are questions."""
     few, enough = (items(name, [f"t{n % shared}" for n in range(20)]) for name, shared in (("few", 4), ("five", 5)))
     alone, none = items("alone", [f"t{n}" for n in range(20)]), items("none", [""] * 20)
-    assert few_templates(pl.concat([few, enough, alone, none])) == ("few",)
+    assert list_few_templates(pl.concat([few, enough, alone, none])) == ("few",)
 
 
 @pytest.mark.parametrize(
