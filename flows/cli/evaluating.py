@@ -177,8 +177,16 @@ def _outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool, again: bool) 
     width, narrow = room()
     files = (outcome.reports[0], Path(outcome.folder) / "results.json")
     results, verdict, requests = outcome.results, outcome.verdict, outcome.requests
-    examples = _worst_rows(outcome, plan, width)
-    made = screen(results, verdict, plan, requests, wall_s=outcome.wall_s, files=files, examples=examples)
+    made = screen(
+        results,
+        verdict,
+        plan,
+        requests,
+        wall_s=outcome.wall_s,
+        files=files,
+        examples=_worst_rows(outcome, plan, width),
+        changed=[*_changed_rows(outcome, plan)],
+    )
     yield from made.terminal(width, whole=not narrow)
     if again:
         fresh = Counter(row["stage"] for row in outcome.stages if not row["cached"])
@@ -197,6 +205,19 @@ def _worst_rows(outcome: "RunResult", plan: "Plan", width: int) -> list[str]:
     side = side_of(find(outcome.folder, Path(outcome.folder).parent), plan.store.root)
     failed = [row for row in rows_of(side) if row.is_failed]
     return [*lines_of(failed, WORST_ROWS, width)]
+
+
+def _changed_rows(outcome: "RunResult", plan: "Plan") -> "Iterator[str]":
+    """Yield how many rows came out otherwise than in the run before of the same task, if any."""
+    from basic_control.data.commands import format_command
+    from basic_control.tasks.compare.changed import count_changed
+    from basic_control.tasks.report.language import say
+    from basic_control.tasks.store.runs import find
+
+    run = find(outcome.folder, Path(outcome.folder).parent)
+    before, n_changed = count_changed(run, plan.store.root)
+    if n_changed:
+        yield say("screen.changed", n=n_changed, run=before, command=format_command(f"compare {before} {run.name}"))
 
 
 def _stage(stage: Mapping[str, Any]) -> str:

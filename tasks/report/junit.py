@@ -49,7 +49,7 @@ def gates(data: ReportData) -> list[ET.Element]:
     waiting = data.verdict.waiting
     passes = policy.undecided == "pass" and not waiting  # which leaves a run undecided, whatever the gate
     warned: dict[tuple[str, str, str], list[str]] = {}
-    for warning in warnings(headlines_of(models), data.results.judged):
+    for warning in warnings(headlines_of(models), data.results.judged, data.run):
         warned.setdefault((warning.model, warning.suite, warning.metric), []).append(
             f"{say('common.warning')}: {warning.text}"
         )

@@ -5,6 +5,7 @@ from functools import partial
 from operator import attrgetter
 from typing import NamedTuple
 
+from basic_control.data.commands import format_command
 from basic_control.data.labelled_sets import SETS
 from basic_control.metrics.analysis.headlines import Headline
 from basic_control.metrics.analysis.judged import CorrectedMean
@@ -143,7 +144,12 @@ class JudgeWarning(NamedTuple):
     text: str
 
 
-def warnings(headlines: Iterable[Headline], judged: JudgeFindings) -> list[JudgeWarning]:
+def _exam_command(run: str) -> str:
+    """Return what measures the errors of a run's judges, as it is typed."""
+    return format_command(f"exam --run {run}" if run else "exam FILE")
+
+
+def warnings(headlines: Iterable[Headline], judged: JudgeFindings, run: str = "") -> list[JudgeWarning]:
     """Return the warnings of judges that do not count, were not examined, or grade their own model."""
     found = []
     for headline in headlines:
@@ -153,7 +159,14 @@ def warnings(headlines: Iterable[Headline], judged: JudgeFindings) -> list[Judge
             for judge, reason in missing.judges_left_out.items()
         ]
         if missing.judges_unmeasured:
-            texts.append(say("common.no_passport", **names, judges=", ".join(missing.judges_unmeasured)))
+            texts.append(
+                say(
+                    "common.no_passport",
+                    **names,
+                    judges=", ".join(missing.judges_unmeasured),
+                    command=_exam_command(run),
+                )
+            )
         texts += [
             say("common.self_judged", **names, judge=judge, model=headline.model)
             for judge, models in judged.self_judged.get(headline.suite, {}).items()
@@ -163,7 +176,7 @@ def warnings(headlines: Iterable[Headline], judged: JudgeFindings) -> list[Judge
     return found
 
 
-def panel(headlines: Sequence[Headline], judged: JudgeFindings) -> Iterator[str]:
+def panel(headlines: Sequence[Headline], judged: JudgeFindings, run: str = "") -> Iterator[str]:
     """Yield a line for each judge of a run, one for all from three on: whether they count, unreadable replies.
 
     Then the corrections of judged means by human labels; nothing if there are no judges.
@@ -182,12 +195,12 @@ def panel(headlines: Sequence[Headline], judged: JudgeFindings) -> Iterator[str]
         judges |= dict.fromkeys(models_by_judge)
     if len(judges) > _EACH:
         counts = {"not_counting": len(left_out), "not_measured": len(unmeasured)}
-        parts = [say(f"screen.{name}", n=n) for name, n in counts.items() if n]
+        parts = [say(f"screen.{name}", n=n, command=_exam_command(run)) for name, n in counts.items() if n]
         yield say("screen.judges", n=len(judges), told="; ".join([*parts, *_readable(rated, judges)]))
         judges = {}
     for judge in judges:
         parts = [_left_out(left_out[judge])] if judge in left_out else []
-        parts += [say("screen.no_passport")] if judge in unmeasured else []
+        parts += [say("screen.no_passport", command=_exam_command(run))] if judge in unmeasured else []
         models = [model for own in judged.self_judged.values() for model in own.get(judge, ())]
         if models:
             parts.append(say("screen.self_judged", models=listed([*dict.fromkeys(models)])))

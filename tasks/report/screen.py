@@ -199,8 +199,11 @@ def screen(
     wall_s: float | None = None,
     files: Sequence[str | Path] = (),
     examples: Sequence[str] = (),
+    changed: Sequence[str] = (),
 ) -> Screen:
     """Return a run's screen from its results, its requests' outcomes, its duration, and the files to name.
+
+    `examples` are rows that failed, `changed` says how many came out otherwise than in the run before.
 
     It is in the current language, in which it is also to be rendered.
     """
@@ -230,10 +233,11 @@ def screen(
             *against(results.baseline),
         ],
         notes=[
+            *changed,
             *_stopped(headlines, names),
             *_beside(headlines, names),
             *twins.lines(results.twins.results),
-            *panel(headlines_of(verdict.models), results.judged),
+            *panel(headlines_of(verdict.models), results.judged, str(results.run.get("run", ""))),
             *cascade_lines(results.judged.cascades),
             *_slices(results.compared.slices, names),
             *expected_lines(plan),

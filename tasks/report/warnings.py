@@ -86,7 +86,7 @@ def notes(
         *(_of_budget(results, verdict, plan) if plan else ()),
         *(
             Note(warning.text, judge=True, topic="judges")
-            for warning in passports.warnings(headlines, results.judged)
+            for warning in passports.warnings(headlines, results.judged, str(results.run.get("run", "")))
         ),
         *(Note(text, topic="cascades") for text in cascade_warnings(results.judged.cascades)),
         *_of_tables(data),

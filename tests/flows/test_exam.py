@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -380,3 +381,41 @@ def test_a_passport_of_the_first_edition_counts_until_the_judge_takes_this_one(r
     assert taken.returncode == 0, taken.stderr
     (suite,) = results["final"]["models"][0]["suites"]
     assert (after.returncode, suite["measured"]) == (1, True), after.stderr
+
+
+def test_what_a_screen_advises_examines_the_runs_own_judge_in_the_steps_that_it_used(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"question": "1 + 1?", "answer": "2"}\n' * 2, encoding="utf-8")
+    with serve_openai('{"reason": "r", "rating": 3}') as server:
+        place = {"provider": "openai", "base_url": server.base_url}
+        suite = {
+            "name": "own",
+            "items": {"data": str(tmp_path / "rows.jsonl")},
+            "prompt": "{{ question }}",
+            "metrics": {"rubric": {"criteria": "Right.", "scale": [1, 5]}},
+            "threshold": 0.5,
+        }
+        configuration = {
+            "models": [{"name": "m", **place}],
+            "judges": [{"name": "mine", **place}],
+            "suites": [suite],
+            "gate": "off",
+        }
+        (tmp_path / "eval.yaml").write_text(json.dumps(configuration), encoding="utf-8")
+        done = run(str(tmp_path / "eval.yaml"))
+        assert done.returncode == 0, done.stderr
+        (advised,) = re.findall(
+            r"nobody has measured its errors: python -m basic_control exam (--run \w+)", done.stdout
+        )
+        whole = run("--set", f"judges=[{json.dumps(configuration['judges'][0])}]", "--dry-run", command="exam")
+        for words in ([str(tmp_path / "eval.yaml")], advised.split()):
+            planned = run(*words, "--dry-run", command="exam")
+            assert planned.returncode == 0, planned.stderr
+            assert "judge mine, exam" in planned.stdout
+            assert 0 < 3 * calls_of(planned.stdout) < calls_of(whole.stdout), "one step of several"
+
+
+def calls_of(screen: str) -> int:
+    """Return how many calls a dry run counts."""
+    return int(re.findall(r"(\d+) calls: ", screen)[0])

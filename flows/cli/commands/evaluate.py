@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -25,6 +25,11 @@ from basic_control.flows.cli.options import (
     parse_words,
 )
 from basic_control.tasks.runtime.logs import begin
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from basic_control.config.settings import Rerun, Settings
 
 
 def run(
@@ -69,6 +74,7 @@ def exam(
     file: Configuration = "",
     /,
     *,
+    run: Annotated[str, Parameter(metavar="RUN")] = "",
     judge: Names = (),
     n: Annotated[int | None, Parameter(metavar="N")] = None,
     language: Languages = (),
@@ -85,7 +91,10 @@ def exam(
     judges are also asked about sets that people labelled (fetch them first): wice, begin, llmbar, lidirus; their
     results are in a separate table.
 
+    Of FILE, and of a RUN, only the steps that its metrics use are asked; of a RUN, in the languages of its rows.
+
     Args:
+        run: the judges of an earlier run: its id
         judge: a judge of the configuration; may be repeated (default: all)
         n: questions per true answer, step and language (default: 20), and per data set (default: 100)
         language: en, ru or zh; may be repeated (default: en)
@@ -98,11 +107,18 @@ def exam(
 
     begin("")
     # The exam is a suite like others: its options become assignments of that suite's keys.
-    values = {"n_items": n, "n_data": n, "languages": [*language] or None, "data": data or None}
-    assignments = [f"{SUITE}.items.{key}={as_yaml(value)}" for key, value in values.items() if value is not None]
-    options = RunOptions(config=config, sets=(*sets, *assignments), wait=wait)
-    words = [file] if file else []
-    settings, again = choose(SUITE, parse_words(words, options)[1])
+    file = parse_words([file] if file else [], RunOptions(config=config))[1].config
+    steps, languages = _exam_of(file, run, sets)
+    values = {
+        "n_items": n,
+        "n_data": n,
+        "languages": [*language] or languages,
+        "data": data or None,
+        "steps": steps if not any(text.startswith(f"{SUITE}.items.steps=") for text in sets) else None,
+    }
+    assignments = [f"{SUITE}.items.{key}={as_yaml(value)}" for key, value in values.items() if value]
+    options = RunOptions(config=file, sets=(*sets, *assignments), wait=wait)
+    settings, again = _choose_exam(run, options) if run else choose(SUITE, options)
     settings = examine(settings, judge)
     if dry_run:
         from basic_control.flows.cli.estimate import show_estimate
@@ -130,6 +146,53 @@ def exam(
         complain(f"no call to {', '.join(sorted(silent))} was answered; the report says why.")
         return Exit.ERROR
     return Exit.PASSED
+
+
+def _exam_of(file: str, run: str, sets: "Sequence[str]") -> tuple[list[str], list[str]]:
+    """Return the judged steps that a configuration uses, or an earlier run, and the languages of its rows.
+
+    Both are empty where nothing is known: then all steps are asked, in the exam's own languages.
+    """
+    from basic_control.config.exam import SUITE
+    from basic_control.config.reading import read
+    from basic_control.data.exam import STEPS
+    from basic_control.data.plugins import metric
+    from basic_control.metrics.analysis.judged import exams_of
+
+    own_sets = [text for text in sets if not text.startswith(f"{SUITE}.")]
+    if run:
+        from basic_control.tasks.store.runs import find_by_name, results
+
+        statuses = results(find_by_name(run, _runs_folder(file, own_sets)), whole=True)[0].judged.statuses
+        languages = sorted({status.language for status in statuses})
+        return sorted({status.exam for status in statuses} & {*STEPS}), languages
+    if not file:
+        return [], []
+    suites = read(file, own_sets).suites
+    used = {
+        exam
+        for suite in suites
+        for name in suite.metric_names
+        for exam in exams_of(metric(name), suite.options(name))
+    }
+    return [step for step in STEPS if step in used], []
+
+
+def _runs_folder(file: str, sets: "Sequence[str]") -> Path:
+    from basic_control.config.reading import read_store
+
+    return Path(read_store(file, [text for text in sets if text.startswith("store.")]).runs)
+
+
+def _choose_exam(run: str, options: RunOptions) -> tuple["Settings", "Rerun"]:
+    """Return the exam with the judges of an earlier run."""
+    from basic_control.config.exam import SUITE
+    from basic_control.config.settings import Rerun
+    from basic_control.flows.earlier import settings_of
+
+    runs = _runs_folder(options.config, options.sets)
+    settings, _ = settings_of(str(runs), run, options.sets, SUITE)
+    return settings.waiting() if options.wait else settings, Rerun()
 
 
 def demo(*, folder: Folder = "basic-control-demo", language: str = "en") -> int:

@@ -14,7 +14,8 @@ from basic_control.tasks.report.warnings import Note, notes
 from basic_control.tasks.report.words import headlines_of
 from tests.tasks.report.runs import MODELS, page_of
 
-SAID = "RAG: nobody has measured the errors of gpt-judge; `basic-control exam` does"
+EXAM = "python -m basic_control exam --run 20261105_140233"
+SAID = f"RAG: nobody has measured the errors of gpt-judge; this does: {EXAM}"
 
 
 def told(data: ReportData, **changes: Any) -> ReportData:
@@ -47,7 +48,7 @@ def warned(run: ReportData) -> list[str]:
 
 
 def told_of(run: ReportData) -> list[JudgeWarning]:
-    return warnings(headlines_of(run.verdict.models), run.results.judged)
+    return warnings(headlines_of(run.verdict.models), run.results.judged, run.run)
 
 
 def lines(run: ReportData) -> list[str]:
@@ -57,7 +58,7 @@ def lines(run: ReportData) -> list[str]:
 def test_every_report_warns_of_a_judge_without_a_passport(data: ReportData) -> None:
     run = told(data, judges_unmeasured=["gpt-judge"], judges_left_out={})
     assert warned(run) == [SAID]
-    assert "gpt-judge: nobody has measured its errors (`basic-control exam`)" in " ".join(lines(run))
+    assert "gpt-judge: nobody has measured its errors: python -m basic_control exam FILE" in " ".join(lines(run))
     assert Note(SAID, judge=True) in notes(run.results, run.verdict, run.plan)
     assert "nobody has measured the errors of" in markdown.compose(run)
     assert "nobody has measured the errors of" in page_of(run)
