@@ -73,7 +73,9 @@ def test_the_screen_show_and_compare_name_rows_by_their_questions(
         finally:
             REPLIES["I cannot log in"] = "Access"
     assert again.returncode == 1, again.stderr
-    (advised,) = re.findall(r"1 row changed since \d{8}_\d{6}\w*: python -m basic_control (compare .*)", again.stdout)
+    (advised,) = re.findall(
+        r"1 row changed since \d{8}_\d{6}\w*: python -m basic_control (compare .*)", again.stdout
+    )
     assert "changed since" not in first.stdout
     assert "I cannot log in" in run(*advised.split()[1:], command="compare").stdout
     compared = run("last", command="compare")
