@@ -13,6 +13,7 @@ from tests.oracle.draws import Run
 from tests.oracle.product import Output
 from tests.oracle.rules import (
     ENDS,
+    JOINS,
     Headline,
     Intervals,
     Score,
@@ -242,8 +243,9 @@ def slices(reported: Sequence[Document], expected: Mapping[str, list[dict[str, H
         parts_of = {part.metric: part for one in by_name.values() for _, part in one.parts}
         shown = {**parts_of, **by_name}[entry["metric"]]
         topic_of = {question.text: question.columns["topic"] for question in shown.suite.questions}
+        values = shown.values("value", JOINS[shown.suite.options.get("gate_on", "mean")])
         parts: dict[bool, list[Fraction]] = {True: [], False: []}
-        for text, value in shown.values().items():
+        for text, value in values.items():
             parts[topic_of[text] == entry["text"]].append(value)
         what = f"slice {entry['text']} of {entry['suite']}, {entry['metric']}"
         equal(entry["n"], len(parts[True]), f"{what}: questions")

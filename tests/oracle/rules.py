@@ -208,9 +208,9 @@ class Headline:
         whole = sum(weight for weight, _ in scores)
         return Score(sum((weight / whole * (score.mean or 0) for weight, score in scores), Fraction(0)), ())
 
-    def values(self, end: str = "value") -> dict[str, Fraction]:
+    def values(self, end: str = "value", join: Join = mean) -> dict[str, Fraction]:
         """Return what each question comes to by the parts that apply to it, where all of them do."""
-        columns = [(weight, part.values(end), part) for weight, part in self.parts]
+        columns = [(weight, part.values(end, join), part) for weight, part in self.parts]
         found = {}
         for text in columns[0][2].questions:
             shares = [
