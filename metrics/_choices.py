@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from basic_control.data.records import Expectation, Sample
@@ -10,8 +12,10 @@ from basic_control.metrics._replies import fold, write_value
 
 BARE = "ABCDEFGHIJ"
 """The letters that are looked for where a row does not list its options."""
-_LEAD = re.compile(r"\(?([^\W_]{1,3})[).:](?:\s+|$)")  # of "B) blue", "(B) blue", "B. blue"
-_WHOLE = re.compile(r"[-+]?[0-9]{1,6}(?:\.0{1,6})?")  # "1", "1.0"
+# The letter before an option's text: of "B) blue", "(B) blue", "B. blue"
+_LEAD = re.compile(r"\(?([^\W_]{1,3})[).:](?:\s+|$)")
+# A whole number: "1", "1.0"
+_WHOLE = re.compile(r"[-+]?[0-9]{1,6}(?:\.0{1,6})?")
 _LABELS, _TEXTS = ("label", "key"), ("text", "value")
 """Keys of options that are mappings: {"key": "A", "value": "red"}."""
 ENTRIES = 2
@@ -43,25 +47,31 @@ def offer_of(sample: Sample, options: Mapping[str, Any]) -> Offer:
     """Return the options of a row in any known form."""
     columns = options["texts"]
     if not isinstance(columns, str):
-        return _offer_list([sample.get(column) for column in columns], options)
+        return _offer_list([*map(sample.get, columns)], options)
     cell = parse_json(sample.get(columns))
     if isinstance(cell, Mapping):
         return _offer_mapping(cell, options)
+    # Lines that each begin with a letter are options; any other text is none.
     if isinstance(cell, str):
-        lines = [line.strip() for line in cell.splitlines() if line.strip()]
-        cell = lines if len(lines) >= ENTRIES and all(map(_LEAD.match, lines)) else None
+        lines = [*filter(None, map(str.strip, cell.splitlines()))]
+        if len(lines) < ENTRIES or not all(map(_LEAD.match, lines)):
+            return Offer(dict.fromkeys(options["letters"] or BARE, ""))
+        cell = lines
     if isinstance(cell, Sequence) and cell:
-        if all(isinstance(entry, Mapping) for entry in cell):
-            return _entries(cell, options)
+        entries = [entry for entry in cell if isinstance(entry, Mapping)]
+        if len(entries) == len(cell):
+            return _offer_entries(entries, options)
         return _offer_list(cell, options)
     return Offer(dict.fromkeys(options["letters"] or BARE, ""))
 
 
-def _text(value: Any) -> str:
-    return "" if value is None else fold(write_value(value))
+def _read_text(value: Any) -> str:
+    if value is None:
+        return ""
+    return fold(write_value(value))
 
 
-def _label(value: Any) -> str:
+def _read_label(value: Any) -> str:
     label = fold(write_value(value)).strip("().: ")
     return label.upper() if len(label) == 1 else label
 
@@ -71,41 +81,49 @@ def _offer_list(texts: Sequence[Any], options: Mapping[str, Any]) -> Offer:
     letters = options["letters"] or "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     if len(texts) > len(letters):
         return Offer({}, problem=f"{len(texts)} options; expected at most {len(letters)}, or labels beside them")
-    wordings = [_text(text) for text in texts]
-    leads = [_LEAD.match(wording) for wording in wordings]
-    if all(lead and lead[1].upper() == letter for lead, letter in zip(leads, letters, strict=False)):
-        wordings = [wording[lead.end() :] for wording, lead in zip(wordings, leads, strict=True) if lead]
+    wordings = [*map(_read_text, texts)]
+    leads = [*filter(None, map(_LEAD.match, wordings))]
+    if [lead[1].upper() for lead in leads] == [*letters[: len(texts)]]:
+        wordings = [wording[lead.end() :] for wording, lead in zip(wordings, leads, strict=True)]
     return Offer(dict(zip(letters, wordings, strict=False)))
 
 
 def _offer_mapping(cell: Mapping[str, Any], options: Mapping[str, Any]) -> Offer:
     """Return the options of a mapping: of lists side by side, else of labels with texts."""
     for texts, labels in (("text", "label"), ("choices", "labels")):
-        if all(isinstance(cell.get(key), list | tuple) for key in (texts, labels)):
-            beside = f"options from its `{texts}` and `{labels}`"
+        if isinstance(cell.get(texts), list | tuple) and isinstance(cell.get(labels), list | tuple):
+            reading = f"options from its `{texts}` and `{labels}`"
             if len(cell[texts]) != len(cell[labels]):
                 return Offer({}, problem=f"{len(cell[texts])} texts and {len(cell[labels])} labels")
-            if all(flag in FLAGS and not isinstance(flag, str) for flag in cell[labels]):
-                return _offer_list(cell[texts], options)._replace(reading=beside)
-            pairs = zip(map(_label, cell[labels]), map(_text, cell[texts]), strict=True)
-            return Offer(dict(pairs), beside, is_labelled=True)
-    return Offer({_label(label): _text(text) for label, text in cell.items()}, is_labelled=True)
+            # Labels that are flags say which option is right, and name none.
+            if all(map(_is_flag, cell[labels])):
+                return _offer_list(cell[texts], options)._replace(reading=reading)
+            pairs = zip(map(_read_label, cell[labels]), map(_read_text, cell[texts]), strict=True)
+            return Offer(dict(pairs), reading, is_labelled=True)
+    texts_by_label = dict(zip(map(_read_label, cell), map(_read_text, cell.values()), strict=True))
+    return Offer(texts_by_label, is_labelled=True)
 
 
-def _entries(cell: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Offer:
+def _is_flag(value: Any) -> bool:
+    return value in FLAGS and not isinstance(value, str)
+
+
+def _offer_entries(entries: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Offer:
     """Return the options of a list of mappings, each with a text and perhaps a label."""
-    first = cell[0]
-    label = next((key for key in _LABELS if key in first), "")
-    text = next((key for key in _TEXTS if key in first), "")
+    first = entries[0]
+    label = next(filter(first.__contains__, _LABELS), "")
+    text = next(filter(first.__contains__, _TEXTS), "")
     if not text:
         return Offer({}, problem=f"options are mappings of {', '.join(map(str, first))}; expected a text in each")
     if not label:
-        return _offer_list([entry.get(text) for entry in cell], options)._replace(reading=f"options from `{text}`")
-    pairs = {_label(entry.get(label)): _text(entry.get(text)) for entry in cell}
-    return Offer(pairs, f"options from `{label}` and `{text}`", is_labelled=True)
+        return _offer_list([entry.get(text) for entry in entries], options)._replace(
+            reading=f"options from `{text}`"
+        )
+    texts_by_label = {_read_label(entry.get(label)): _read_text(entry.get(text)) for entry in entries}
+    return Offer(texts_by_label, f"options from `{label}` and `{text}`", is_labelled=True)
 
 
-def _flags(answer: Any, offer: Offer) -> Naming | None:
+def _read_flags(answer: Any, offer: Offer) -> Naming | None:
     """Return the options that a mapping or a list of one flag for each option marks; None if it is neither."""
     flags = answer.get("labels") if isinstance(answer, Mapping) else answer
     is_marked = (
@@ -113,35 +131,36 @@ def _flags(answer: Any, offer: Offer) -> Naming | None:
         and len(flags) == len(offer.texts) > ENTRIES - 1
         and any(offer.texts.values())
     )
-    if not is_marked or not all(flag in FLAGS and not isinstance(flag, str) for flag in flags):
+    if not is_marked or not all(map(_is_flag, flags)):
         return None
-    marked = zip(offer.texts, flags, strict=True)
-    return Naming(frozenset(label for label, flag in marked if flag), "the options marked 1")
+    return Naming(frozenset(compress(offer.texts, flags)), "the options marked 1")
 
 
 def _read_naming(answer: Any, offer: Offer, options: Mapping[str, Any]) -> Naming:
     """Return the options that one value names: a given label, an option's text, a letter, an index."""
     text = fold(write_value(answer))
-    bare = text.strip("().: ")
     labels = {label.upper(): label for label in offer.texts}
-    label = labels.get(bare.upper())
+    label = labels.get(text.strip("().: ").upper())
     if offer.is_labelled and label:
         return Naming(frozenset([label]), "" if label.isalpha() else "a given label")
-    matching = frozenset(key for key, own in offer.texts.items() if own and own.casefold() == text.casefold())
+    # A text comes before a letter that the loader gave: an option may be "A".
+    wording = text.casefold()
+    matching = frozenset(key for key, option in offer.texts.items() if option and option.casefold() == wording)
     if matching:
         return Naming(matching, "an option's text")
     if label and not offer.is_labelled:
         return Naming(frozenset([label]))
     lead = _LEAD.match(text)
-    if lead and lead[1].upper() in labels and _agrees(text[lead.end() :], offer.texts[labels[lead[1].upper()]]):
-        return Naming(frozenset([labels[lead[1].upper()]]), "a letter with its text")
+    lead_label = labels.get(lead[1].upper()) if lead else None
+    if lead and lead_label is not None and _agrees(text[lead.end() :], offer.texts[lead_label]):
+        return Naming(frozenset([lead_label]), "a letter with its text")
     if _WHOLE.fullmatch(text) and not isinstance(answer, bool):
         return _read_index(int(float(text)), offer, options)
     return Naming(problem=f"expected one of its options ({_range(offer)}), by label, text, letter or index")
 
 
-def _agrees(text: str, own: str) -> bool:
-    return not own or text.strip().casefold() == own.casefold()
+def _agrees(text: str, option: str) -> bool:
+    return not option or text.strip().casefold() == option.casefold()
 
 
 def _range(offer: Offer) -> str:
@@ -165,19 +184,21 @@ def find_right_options(sample: Sample, offer: Offer, options: Mapping[str, Any])
     answer = sample.get("answer")
     if offer.problem:
         return Naming(problem=offer.problem)
-    flagged = _flags(parse_json(answer), offer)
-    if flagged:
-        return flagged
+    marked = _read_flags(parse_json(answer), offer)
+    if marked:
+        return marked
     answers = answers_of(answer)
     if answers.unknown is not None:
         return Naming(problem=f"a mapping of {', '.join(map(str, answers.unknown))}; expected the right option")
     if is_absent(answer) or not answers.values:
         return Naming(problem=ABSENT)
     namings = [_read_naming(value, offer, options) for value in answers.values]
-    problem = next((naming.problem for naming in namings if naming.problem), "")
-    reading = next((naming.reading for naming in namings if naming.reading), "")
-    labels = frozenset[str]().union(*(naming.labels for naming in namings))
-    return Naming(frozenset() if problem else labels, reading, problem, namings[0].index)
+    problem = next(filter(None, map(attrgetter("problem"), namings)), "")
+    reading = next(filter(None, map(attrgetter("reading"), namings)), "")
+    labels = frozenset[str]()
+    if not problem:
+        labels = labels.union(*map(attrgetter("labels"), namings))
+    return Naming(labels, reading, problem, namings[0].index)
 
 
 def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
@@ -201,4 +222,6 @@ def completes(samples: Iterable[Sample], options: Mapping[str, Any]) -> Mapping[
         if index == 0:
             return {**options, "index": 0}
         reaches_end |= index == len(offer.texts) and any(offer.texts.values())
-    return {**options, "index": 1} if reaches_end else options
+    if reaches_end:
+        return {**options, "index": 1}
+    return options

@@ -35,7 +35,7 @@ def _read_text(context: Any) -> str:
 
 def contexts(sample: Sample) -> list[str]:
     """Return the sample's non-empty contexts."""
-    return [text for text in list_contexts(sample) if text]
+    return [*filter(None, list_contexts(sample))]
 
 
 def score_without_contexts(options: Mapping[str, Any]) -> Score:

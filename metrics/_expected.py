@@ -30,6 +30,7 @@ _MORE = pattern(
 )
 """What makes an expression of a number, whose place holds a zero."""
 _POWER = pattern(r"(?<=\0)(\s?(?:\\text\{)?\s?[a-z]{1,3}\}?)\^?\{?\0\}?\s*$")  # 5 cm^2
+# A box around a result: "\\boxed{"
 _BOX = pattern(r"\\boxed\s*\{")
 _LONGEST = 80
 """Characters of an answer that is a number, not a solution that ends in one."""
@@ -54,11 +55,12 @@ def answers_of(value: Any) -> Answers:
     readings: dict[str, None] = {}
     for entry in value if isinstance(value, list | tuple) else [value]:
         if isinstance(entry, Mapping):
-            form = next((form for form in _FORMS if all(key in entry for key in form)), ())
+            form = next((form for form in _FORMS if entry.keys() >= {*form}), ())
             if not form:
                 return Answers([], unknown=entry)
             readings |= dict.fromkeys([" and ".join(f"its `{key}`" for key in form)])
-            values += [text for key in form for text in _flat(entry[key])]
+            for key in form:
+                values += _flat(entry[key])
         else:
             values.append(entry)
     distinct = {repr(answer): answer for answer in values if not is_absent(answer)}
@@ -87,7 +89,7 @@ def expect(sample: Sample, reads: Callable[[Any], bool] = bool, needed: str = ""
         return Expectation(ABSENT)
     if needed and not all(map(reads, answers.values)):
         return Expectation(f"expected {needed}")
-    return Expectation(readings=(answers.reading,) if answers.reading else ())
+    return Expectation(readings=tuple(filter(None, [answers.reading])))
 
 
 def expect_texts(sample: Sample, options: Mapping[str, Any]) -> Expectation:
@@ -104,7 +106,9 @@ def parse_json(text: Any) -> Any:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    return value if isinstance(value, list | dict) else text
+    if isinstance(value, list | dict):
+        return value
+    return text
 
 
 def is_solution(text: str) -> bool:

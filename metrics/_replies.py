@@ -11,7 +11,9 @@ from basic_control.data.records import CALLS, RENDERED, TURNS, Message, Sample, 
 from basic_control.data.truncation import CUT
 from basic_control.metrics._expected import answers_of
 
+# Emphasis by underscores: "_so_", "__so__"
 _EMPHASIS = re.compile(r"(?<![\w)\]}])(_{1,3})(?![\s_])([^_\n]*[^_\s])\1(?!\w)")
+# How a turn of a conversation begins: "user: "
 _TURN = re.compile(rf"(?:{'|'.join(ROLES)}): ")
 WORD = r"[^\W\u3040-\u30ff\u3400-\u9fff]"
 """A word character, in scripts that put spaces between words."""
@@ -67,16 +69,21 @@ NUMBER_ENDS = r"(?![.,][0-9])"
 """Boundaries of a number: not next to a decimal point or a thousands' comma, nor after a minus sign."""
 
 
-def bound_pattern(text: str) -> str:
+def build_pattern(text: str) -> str:
     """Return the pattern of a folded text at word boundaries.
 
     A boundary is required only next to a letter or digit at an end of the text: at the end of '$5', not of '(a)',
     nor for scripts without spaces, such as Chinese. 12 is not part of 12.5, 12,500 or -12.
     """
-    before = f"(?<!{WORD})" if re.match(f"-?{WORD}", text) else ""
-    before += NUMBER_BEGINS if text[:1].isdigit() else ""
-    after = f"(?!{WORD})" if re.search(f"{WORD}$", text) else ""
-    after += NUMBER_ENDS if text[-1:].isdigit() else ""
+    before = after = ""
+    if re.match(f"-?{WORD}", text):
+        before = f"(?<!{WORD})"
+    if text[:1].isdigit():
+        before += NUMBER_BEGINS
+    if re.search(f"{WORD}$", text):
+        after = f"(?!{WORD})"
+    if text[-1:].isdigit():
+        after += NUMBER_ENDS
     return before + r"\s+".join(map(re.escape, text.split(" "))) + after
 
 
@@ -92,16 +99,16 @@ def question(sample: Sample) -> str:
 
 def conversation(sample: Sample) -> str:
     """Return what was asked and answered as turns, with the calls of tools that the reply made."""
-    asked = prompt(sample).strip()
-    if not _TURN.match(asked):
-        asked = f"user: {asked}"
+    prompt_text = prompt(sample).strip()
+    if not _TURN.match(prompt_text):
+        prompt_text = f"user: {prompt_text}"
     turns = sample.get(TURNS)
     if turns:
-        said = write_transcript(read_messages(turns))
+        reply_text = write_transcript(read_messages(turns))
     else:
         calls = tuple(call for call in sample.get(CALLS) or () if isinstance(call.get("arguments"), Mapping))
-        said = write_transcript([Message("assistant", reply(sample), calls)])
-    return f"{asked}\n\n{said}"
+        reply_text = write_transcript([Message("assistant", reply(sample), calls)])
+    return f"{prompt_text}\n\n{reply_text}"
 
 
 def reference(sample: Sample) -> str:

@@ -35,7 +35,7 @@ def hold_by_token(language: str) -> float:
     return CHARACTERS.get(language, _OTHER)
 
 
-def bound_reply(schema: Mapping[str, Any], tokens: int, language: str) -> dict[str, Any]:
+def limit_reply(schema: Mapping[str, Any], tokens: int, language: str) -> dict[str, Any]:
     """Return the schema with a bound on every text and list that has none or a wider one, in the same order.
 
     `tokens` is the reply's limit. An open list has as many entries as fit with `_ENTRY` characters each; without
@@ -43,13 +43,14 @@ def bound_reply(schema: Mapping[str, Any], tokens: int, language: str) -> dict[s
     """
     if not _is_unbounded(schema):
         return dict(schema)
-    held = hold_by_token(language)
+    per_token = hold_by_token(language)
+    # Lists first: what they leave over, texts may have.
     if _open(schema):
         length = _ENTRY.get(language, _ENTRY_ELSE)
-        more = bisect(range(2, MOST + 1), tokens, key=lambda n: _tokens(schema, length, n, held))
-        return _with(schema, length, 1 + more)
-    more = bisect(range(_LEAST + 1, LONGEST + 1), tokens, key=lambda n: _tokens(schema, n, MOST, held))
-    return _with(schema, _LEAST + more, MOST)
+        extra = bisect(range(2, MOST + 1), tokens, key=lambda n: _tokens(schema, length, n, per_token))
+        return _with(schema, length, 1 + extra)
+    extra = bisect(range(_LEAST + 1, LONGEST + 1), tokens, key=lambda n: _tokens(schema, n, MOST, per_token))
+    return _with(schema, _LEAST + extra, MOST)
 
 
 def widen(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,37 +122,38 @@ def _open(schema: Mapping[str, Any]) -> bool:
 
 def reason_length(schema: Mapping[str, Any], tokens: int, language: str) -> int:
     """Return the characters that each text of a reply may have: those that its fixed parts leave over."""
-    held = hold_by_token(language)
-    return bisect(range(1, LONGEST + 1), tokens, key=lambda n: _tokens(schema, n, MOST, held))
+    per_token = hold_by_token(language)
+    return bisect(range(1, LONGEST + 1), tokens, key=lambda n: _tokens(schema, n, MOST, per_token))
 
 
-def _tokens(schema: Mapping[str, Any], length: int, entries: int, held: float) -> float:
+def _tokens(schema: Mapping[str, Any], length: int, entries: int, per_token: float) -> float:
     """Return the tokens of the longest reply, with texts of `length` characters and open lists of `entries`."""
     if "enum" in schema:
-        return (max(len(str(one)) for one in schema["enum"]) + 2) / _FORM
+        return (max(len(str(label)) for label in schema["enum"]) + 2) / _FORM
     kind = schema.get("type")
+    # Quotes, colons, commas and spaces are part of the form.
     if kind == "object":
         form = sum(len(name) + 6 for name in schema.get("properties", {})) + 2
-        return form / _FORM + sum(_tokens(part, length, entries, held) for part in _parts(schema))
+        return form / _FORM + sum(_tokens(part, length, entries, per_token) for part in _parts(schema))
     if kind == "array":
         number = min(int(schema.get("maxItems", entries)), max(entries, int(schema.get("minItems", 0))))
-        return 1 + number * (1 + _tokens(schema.get("items", {}), length, entries, held))
+        return 1 + number * (1 + _tokens(schema.get("items", {}), length, entries, per_token))
     if kind == "string":
-        return min(length, int(schema.get("maxLength", length))) / held + 1
+        return min(length, int(schema.get("maxLength", length))) / per_token + 1
     return _NUMBER / _FORM
 
 
 def _with(schema: Mapping[str, Any], length: int, entries: int) -> dict[str, Any]:
-    found = dict(schema)
+    bounded = dict(schema)
     if "enum" in schema:
-        return found
+        return bounded
     kind = schema.get("type")
     if kind == "string":
-        found["maxLength"] = min(length, int(schema.get("maxLength", length)))
+        bounded["maxLength"] = min(length, int(schema.get("maxLength", length)))
     if kind == "array":
         if "items" in schema:
-            found["items"] = _with(schema["items"], length, entries)
-        found["maxItems"] = int(schema.get("maxItems", max(entries, int(schema.get("minItems", 0)))))
+            bounded["items"] = _with(schema["items"], length, entries)
+        bounded["maxItems"] = int(schema.get("maxItems", max(entries, int(schema.get("minItems", 0)))))
     if isinstance(schema.get("properties"), Mapping):
-        found["properties"] = {name: _with(part, length, entries) for name, part in schema["properties"].items()}
-    return found
+        bounded["properties"] = {name: _with(part, length, entries) for name, part in schema["properties"].items()}
+    return bounded

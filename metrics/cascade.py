@@ -1,7 +1,7 @@
 """A cascade of two judges on one reply: which of them decides, and what the other says of it."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
@@ -43,7 +43,11 @@ def confidence_in(probabilities: Probabilities, value: float | None) -> float | 
     if {*questions} == ORDERS:
         (shares,) = pair_probabilities({"exam": "preference"}, questions)
         return shares[SAID[value]]
-    return min(max(shares.values()) for shares in questions.values())
+    return min(map(_find_highest, questions.values()))
+
+
+def _find_highest(shares: Mapping[str, float]) -> float:
+    return max(shares.values())
 
 
 def mean_value_in(probabilities: Probabilities) -> float | None:
@@ -70,7 +74,9 @@ def mean_value_in(probabilities: Probabilities) -> float | None:
 
 def confidence_of(session: Session) -> float | None:
     """Return the confidence of an ended session; None if it failed."""
-    return None if session.asks else confidence_in(session.probabilities, outcome(session).value)
+    if session.asks:
+        return None
+    return confidence_in(session.probabilities, outcome(session).value)
 
 
 def is_checked(key: str, share: float) -> bool:
@@ -91,15 +97,25 @@ def join(small: Session, large: Session | None, names: Sequence[str], *, alone: 
     """Return the cascade's session, with which judge decided and what each said; the large one may be a check."""
     if not small.n_calls and not small.failure:
         return small
-    chosen = small
-    if not alone and large is not None:
-        chosen = large
+    chosen, name, n_calls = small, names[0], small.n_calls
+    if not alone:
+        name = names[1]
+    if large is not None:
+        n_calls += large.n_calls
+        if not alone:
+            chosen = large
     account: dict[str, Any] = {
-        "by": names[0] if alone else names[1],
+        "by": name,
         "confidence": confidence_of(small),
-        "small": None if small.asks else outcome(small).value,
-        "large": None if large is None or large.asks else outcome(large).value,
+        "small": _read_value(small),
+        "large": _read_value(large),
         "checked": alone and large is not None,
     }
-    n_calls = small.n_calls + (large.n_calls if large else 0)
     return replace(chosen, n_calls=n_calls, cascade=account)
+
+
+def _read_value(session: Session | None) -> float | None:
+    """Return the value of an ended session; None if it failed, or was not held."""
+    if session is None or session.asks:
+        return None
+    return outcome(session).value

@@ -45,12 +45,16 @@ class Options(Frozen):
 def needs(options: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the columns that a row must have: that of the texts, unless letters alone may do."""
     columns = options["texts"]
-    return ("answer", *([] if columns == TEXTS else [columns] if isinstance(columns, str) else columns))
+    if columns == TEXTS:
+        return ("answer",)
+    if isinstance(columns, str):
+        return ("answer", columns)
+    return ("answer", *columns)
 
 
-def read_choice(sample: Sample, text: str, there: Mapping[str, str]) -> Reading:
+def read_choice(sample: Sample, text: str, texts_by_label: Mapping[str, str]) -> Reading:
     """Read which of the options a reply's text chooses."""
-    slot = options_of(tuple(there.items()))
+    slot = options_of(tuple(texts_by_label.items()))
     return read(unify(text), slot, cut=is_cut(sample), prompt=prompt(sample))
 
 
@@ -80,6 +84,7 @@ def choice(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Score
         return Score(0.0, "no_answer", "no option is named")
     chosen = sorted(map(str, reading.values))
     details = {"chosen": chosen, "rule": reading.rule, "how": "said" if reading.is_said else "inferred"}
+    # Also where one of them is right: a reply that names all would be.
     if len(chosen) > 1:
         return Score(0.0, reason="more than one option is named", details=details)
     if chosen and right_labels.issuperset(chosen):

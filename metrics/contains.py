@@ -13,7 +13,7 @@ from basic_control.metrics._expected import expect_texts
 from basic_control.metrics._replies import (
     NO_EXPECTED,
     NO_REPLY,
-    bound_pattern,
+    build_pattern,
     collapse_spaces,
     fold,
     reply,
@@ -46,7 +46,7 @@ def holds(reply: str, text: str, options: Mapping[str, Any]) -> bool:
         reply = strip_emphasis(reply)
     if not options["words"]:
         return text in reply
-    return re.search(bound_pattern(text), reply) is not None
+    return re.search(build_pattern(text), reply) is not None
 
 
 def _differs_in_case(reply: str, missing: Iterable[str], options: Mapping[str, Any]) -> bool:

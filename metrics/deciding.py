@@ -10,6 +10,9 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from functools import partial
+from itertools import filterfalse
+from operator import itemgetter
 from typing import Any
 
 from basic_control.data.records import Question, Unparsable
@@ -23,7 +26,9 @@ _ALONE = "1"
 """The id of an entry that is asked about alone, so that equal texts are an equal question."""
 
 # As in: - NEUTRAL: the source does not settle the claim.
+# A label and what it means, in a prompt: "- CORRECT: it says the same"
 _DESCRIBED = re.compile(r"^- (?P<label>\w+) ?[:：] ?(?P<line>.+)$", re.MULTILINE)
+# More than one empty line: "\\n\\n\\n"
 _BLANKS = re.compile(r"\n{3,}")
 _MARK = "mark"
 
@@ -43,19 +48,22 @@ def pose(typed: Typed, question: Question, part: str, *, prompt: str, language: 
     text = fill(prompt, language, {**values, _MARK: mark})
     # As in: <claim-1-0f3a>\nThe ship sank.\n</claim-1-0f3a>
     fence = re.compile(rf"<(?P<name>[\w-]+)-{mark}>\s*(?P<text>.*?)\s*</(?P=name)-{mark}>", re.DOTALL)
-    state = {match["name"]: match["text"] for match in fence.finditer(text)}
-    ends = [match.end() for match in fence.finditer(text)]
-    if shipped(prompt) and ends:
+    fences = [*fence.finditer(text)]
+    state = {match["name"]: match["text"] for match in fences}
+    if shipped(prompt) and fences:
         # What follows the texts is the form of a written reply.
-        text = text[: ends[-1]]
-    instructions = "\n".join(
-        line for line in fence.sub(r"<\g<name>>", text).splitlines() if not _is_form(line, typed)
-    )
+        text = text[: fences[-1].end()]
+    lines = fence.sub(r"<\g<name>>", text).splitlines()
+    instructions = "\n".join(filterfalse(partial(_is_form, typed=typed), lines))
     if not state:
         state, instructions = {"text": instructions.strip()}, render("judging/whole", language)
-    described = {match["label"]: match["line"] for match in _DESCRIBED.finditer(instructions)}
+    described = dict(_DESCRIBED.findall(instructions))
     labels = {label: described.get(label) or typed.descriptions.get(label, "") for label in typed.labels}
-    instructions_alone = _DESCRIBED.sub(lambda match: "" if match["label"] in labels else match[0], instructions)
+
+    def drop_label(match: re.Match[str]) -> str:
+        return "" if match["label"] in labels else match[0]
+
+    instructions_alone = _DESCRIBED.sub(drop_label, instructions)
     return TypedQuestion(typed.kind, _BLANKS.sub("\n\n", instructions_alone).strip(), state, labels)
 
 
@@ -74,9 +82,9 @@ def read_probabilities(text: str, labels: Mapping[str, str]) -> dict[str, float]
     if answer.get("refusal"):
         raise Unparsable(REFUSED)
     pairs = answer["probabilities"]
-    names = [name for name, _ in pairs]
+    names = [*map(itemgetter(0), pairs)]
     # A boolean is no label, whatever it is called.
-    if not all(isinstance(name, str) for name in names) or sorted(names) != sorted(labels):
+    if {*map(type, names)} != {str} or sorted(names) != sorted(labels):
         raise Unparsable(f"probabilities of {_list(names)}; expected one for each of {_list(labels)}")
     probabilities: dict[str, float] = {}
     for name, value in pairs:

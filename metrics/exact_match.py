@@ -4,6 +4,8 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
+from functools import partial
+from itertools import product, starmap
 from typing import Any
 
 from pydantic import Field, model_validator
@@ -18,10 +20,14 @@ from basic_control.metrics._expected import expect_texts
 from basic_control.metrics._patterns import SLOW, Pattern, remove_matches
 from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, list_expected, reply, write_value
 
+# An article: "The"
 _ARTICLES = pattern(r"\b(?:a|an|the)\b", re.IGNORECASE)
 # Signs of category P that are part of what they stand in: 3.5 is not 35, nor -5 5, nor C# C.
+# Signs that belong to a number or a word: "." in "3.5", "-" in "-3", "#" in "C#"
 _IN_WORDS = pattern(r"((?<=\d)[^\w\s](?=\d)|[-+](?=\d)|(?<=\w)[#%@&]+(?!\w))")
+# A comma between thousands: "1,000"
 _THOUSANDS = pattern(r"(?<=\d),(?=\d{3}(?!\d))")
+# Marks at the start of a line, and of code: "# ", "`"
 _MARKDOWN = pattern(r"`+|^\s*(?:[>#]+\s+)+")
 
 
@@ -49,8 +55,9 @@ class Options(Frozen):
         return renamed
 
 
+_SAME_MARKS = ("***", "**", "*", "___", "__", "_", "~~", '"', "'")
 _PAIRS = (
-    *((marks, marks) for marks in ("***", "**", "*", "___", "__", "_", "~~", '"', "'")),
+    *zip(_SAME_MARKS, _SAME_MARKS, strict=True),
     *(("“", "”"), ("‘", "’"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』")),
 )
 _STOPS = (".", "。", "．")
@@ -69,7 +76,7 @@ def unwrap(text: str) -> Iterator[str]:
         if text.endswith(_STOPS) and not text.endswith(".."):
             text = text[:-1].rstrip()
             yield text
-        inner = next((inside for pair in _PAIRS if (inside := _inside(text, *pair))), "")
+        inner = next(filter(None, starmap(partial(_inside, text), _PAIRS)), "")
         if not inner:
             return
         text = inner
@@ -81,7 +88,9 @@ def _inside(text: str, begin: str, end: str) -> str:
         return ""
     inner = text[len(begin) : -len(end)]
     within = rf"(?<!\w)(?:{re.escape(begin)}|{re.escape(end)})|(?:{re.escape(begin)}|{re.escape(end)})(?!\w)"
-    return "" if re.search(within, inner) else inner
+    if re.search(within, inner):
+        return ""
+    return inner
 
 
 def normalise(text: str, options: Mapping[str, Any]) -> str:
@@ -90,24 +99,31 @@ def normalise(text: str, options: Mapping[str, Any]) -> str:
     Source: SPEC 19; the options after SQuAD's normalisation (Rajpurkar et al. 2016).
     """
     text = unify(text)
-    text = whole = collapse_spaces(text if options["case_sensitive"] else text.casefold())
+    if not options["case_sensitive"]:
+        text = text.casefold()
+    text = original = collapse_spaces(text)
     if options["punctuation"]:
         text = _THOUSANDS.sub("", _MARKDOWN.sub(" ", text))
-        pieces = enumerate(_IN_WORDS.split(text))
-        text = "".join(piece if number % 2 else _without_punctuation(piece) for number, piece in pieces)
+        # Every second piece is a sign that stays.
+        pieces = _IN_WORDS.split(text)
+        pieces[::2] = map(_without_punctuation, pieces[::2])
+        text = "".join(pieces)
     if options["articles"]:
         text = _ARTICLES.sub(" ", text)
-    return collapse_spaces(text) or whole  # `+` is not `-`, nor `A` `the`
+    return collapse_spaces(text) or original  # `+` is not `-`, nor `A` `the`
 
 
 def _without_punctuation(text: str) -> str:
     return "".join(sign for sign in text if not unicodedata.category(sign).startswith("P"))
 
 
+_BOOLEANS = {True: {"true", "yes"}, False: {"false", "no"}}
+
+
 def equals_typed(text: str, answer: Any) -> bool:
     """Return whether a text is an expected value that its file types as a boolean or a number: 18.0 is 18."""
     if isinstance(answer, bool):
-        return text.casefold() in ({"true", "yes"} if answer else {"false", "no"})
+        return text.casefold() in _BOOLEANS[answer]
     try:
         return isinstance(answer, int | float) and Decimal(text.replace(",", "")) == Decimal(str(answer))
     except InvalidOperation:
@@ -118,10 +134,10 @@ def _equals(text: str, answers: list[Any], options: Mapping[str, Any]) -> bool:
     """Return whether a text, or what it wraps, equals an answer."""
     forms = {normalise(write_value(answer), options) for answer in answers}
     forms |= {form[:-1] for form in forms if form.endswith(_STOPS) and len(form) > 1}
-    layers = [layer for form in (text, without_note(text)) for layer in unwrap(form)]
+    layers = [*unwrap(text), *unwrap(without_note(text))]
     if any(normalise(layer, options) in forms for layer in layers):
         return True
-    return any(equals_typed(unify(layer), answer) for layer in layers for answer in answers)
+    return any(starmap(equals_typed, product(map(unify, layers), answers)))
 
 
 @metric(

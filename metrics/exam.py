@@ -59,7 +59,7 @@ Pairs = list[tuple[str, str]]
 def step_of(exam: str) -> tuple[Metric, Step]:
     """Return the metric whose step an exam examines, and the step."""
     metric, name = EXAMINED[exam]
-    return metric, next(step for step in metric.steps if step.name == name)
+    return metric, next(filter(lambda step: step.name == name, metric.steps))
 
 
 def exam_of(metric: str, step: str) -> str:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from basic_control.data.sentences import list_sentences
 from basic_control.data.shown import read_shown
 from basic_control.data.typed import Typed, object_schema
 from basic_control.metrics._long_texts import divide, is_short
-from basic_control.metrics._reply_bounds import bound_reply, reason_length, widen
+from basic_control.metrics._reply_bounds import limit_reply, reason_length, widen
 from basic_control.metrics.judging import label, reason_of
 
 WORTH = {"SUPPORTED": 1.0, "CONTRADICTED": 0.0, "NEUTRAL": 0.0}
@@ -39,8 +40,12 @@ def _text(sample: Sample, side: str) -> str:
     return str(sample.get(side) or "").strip()
 
 
+_MODES = {"response": {"f1", "precision"}, "reference": {"f1", "recall"}}
+"""The modes in which each side is split into claims."""
+
+
 def _splits(mode: str, side: str) -> bool:
-    return mode in {"f1", "precision" if side == "response" else "recall"}
+    return mode in _MODES[side]
 
 
 def sides(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Iterable[Question]:
@@ -61,7 +66,7 @@ def divide_text(question: Question, room: Room, language: str) -> Sequence[Quest
     Each has the whole text, so that pronouns can be understood.
     """
     text = question.values["text"]
-    claims = bound_reply(_SPLIT_SCHEMA, room.tokens, language)["properties"]["claims"]
+    claims = limit_reply(_SPLIT_SCHEMA, room.tokens, language)["properties"]["claims"]
     if is_short(text, claims["maxItems"], claims["items"]["maxLength"], language):
         return [question]
     passages = divide(text, room.tokens, language)
@@ -83,6 +88,7 @@ def divide_claims(question: Question, room: Room, language: str) -> Sequence[Que
     """Return the questions about claims: several with the same source if a reply has no room for all verdicts."""
     claims = question.values["claims"]
     size = len(claims)
+    # As many as leave a reason its room; then in parts of about the same size.
     while size > 1 and _reason_length(_about(question, claims[:size]), room, language) < _REASON:
         size -= 1
     n_parts = math.ceil(len(claims) / size)
@@ -108,18 +114,25 @@ def _about(question: Question, claims: Sequence[Mapping[str, str]]) -> Question:
 def read_claims(question: Question, text: str) -> list[str]:
     """Read `{"claims": […]}`: texts, none of them empty; an empty list is valid."""
     claims = read_object(text, "claims")["claims"]
-    worded = isinstance(claims, list) and all(isinstance(one, str) and any(map(str.isalnum, one)) for one in claims)
-    if not worded:
+    if not isinstance(claims, list) or not all(map(_is_claim, claims)):
         raise Unparsable('"claims" must be a list of texts, each with words in it')
     if len(claims) > MOST_CLAIMS:
         raise Unparsable(f'"claims" has {len(claims)} entries; expected at most {MOST_CLAIMS}')
-    return [claim.strip() for claim in claims]
+    return [*map(str.strip, claims)]
+
+
+def _is_claim(value: object) -> bool:
+    return isinstance(value, str) and any(map(str.isalnum, value))
 
 
 def _parts_of(replies: Mapping[str, Any], side: str) -> list[Any]:
     """Return the replies about a side, in the order of its parts, such as `response 2`; the side itself is one."""
-    keyed = {key.removeprefix(side): reply for key, reply in replies.items() if key.partition(" ")[0] == side}
-    return [keyed[number] for number in sorted(keyed, key=lambda number: int(number or 0))]
+    by_number: dict[int, Any] = {}
+    for key, reply in replies.items():
+        name, _, number = key.partition(" ")
+        if name == side:
+            by_number[int(number or 0)] = reply
+    return [by_number[number] for number in sorted(by_number)]
 
 
 def claims_of(replies: Found, side: str) -> list[str]:
@@ -127,13 +140,17 @@ def claims_of(replies: Found, side: str) -> list[str]:
     parts = _parts_of(replies.get("split", {}), side)
     if len(parts) == 1:
         return list(parts[0])
-    claims = [claim for part in parts for claim in part]
-    return list({" ".join(claim.casefold().split()): claim for claim in reversed(claims)}.values())[::-1]
+    claims = [*chain.from_iterable(parts)]
+    # Of two alike the first wording stays, where the last one stands.
+    by_wording = {" ".join(claim.casefold().split()): claim for claim in reversed(claims)}
+    return [*by_wording.values()][::-1]
 
 
 def list_claims(sample: Sample, replies: Found, side: str, options: Mapping[str, Any]) -> list[str]:
     """Return a side's claims: its sentences, or those into which the judge split it."""
-    return claims_of(replies, side) if splits_by_judge(options) else list_sentences(_text(sample, side))
+    if splits_by_judge(options):
+        return claims_of(replies, side)
+    return list_sentences(_text(sample, side))
 
 
 def splits_by_judge(options: Mapping[str, Any]) -> bool:
@@ -149,7 +166,9 @@ def number_claims(claims: Iterable[str]) -> list[dict[str, str]]:
 def join_verdicts(replies: Found, side: str, claims: Sequence[str]) -> list[dict[str, str]]:
     """Return a side's claims with their ids and verdicts, in order; none if they were not asked about."""
     parts = _parts_of(replies.get("entails", {}), side)
-    verdicts = {claim_id: verdict for part in parts for claim_id, verdict in part.items()}
+    verdicts: dict[str, dict[str, str]] = {}
+    for part in parts:
+        verdicts |= part
     return [claim | verdicts[claim["id"]] for claim in number_claims(claims) if verdicts]
 
 
@@ -181,24 +200,39 @@ def read_verdicts(question: Question, text: str) -> dict[str, dict[str, str]]:
     entries = read_object(text, "verdicts")["verdicts"]
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise Unparsable('"verdicts" must be a list of objects')
-    expected = [claim["id"] for claim in question.values["claims"]]
-    ids = [entry.get("id") for entry in entries]
-    found = [str(one).strip() if isinstance(one, int | str) and not isinstance(one, bool) else "" for one in ids]
-    if sorted(found) != sorted(expected):
-        missing = [one for one in expected if one not in found]
-        extra = [one for one in dict.fromkeys(found) if one not in expected or found.count(one) > 1]
-        raise Unparsable(
-            f"expected one verdict for each of the {len(expected)} claims, found {len(found)}; "
-            f"missing ids: {', '.join(missing[:20]) or 'none'}; "
-            f"unknown or repeated ids: {', '.join(repr(one[:20]) for one in extra[:20]) or 'none'}"
-        )
-    read = {}
-    for one, entry in zip(found, entries, strict=True):
+    # In any order: a verdict is its claim's by the id alone.
+    ids = [_read_id(entry) for entry in entries]
+    _check_ids(ids, [claim["id"] for claim in question.values["claims"]])
+    verdicts = {}
+    for claim_id, entry in zip(ids, entries, strict=True):
         verdict = label(entry.get("verdict"))
         if verdict not in VERDICTS:
-            raise Unparsable(f"the verdict on claim {one} is none of {', '.join(VERDICTS)}")
-        read[one] = {"verdict": verdict, "reason": reason_of(entry)}
-    return read
+            raise Unparsable(f"the verdict on claim {claim_id} is none of {', '.join(VERDICTS)}")
+        verdicts[claim_id] = {"verdict": verdict, "reason": reason_of(entry)}
+    return verdicts
+
+
+def _read_id(entry: Mapping[str, Any]) -> str:
+    """Return the claim's id, which a judge may write as a number; '' if there is none."""
+    claim_id = entry.get("id")
+    if isinstance(claim_id, int | str) and not isinstance(claim_id, bool):
+        return str(claim_id).strip()
+    return ""
+
+
+def _check_ids(ids: Sequence[str], expected: Sequence[str]) -> None:
+    """Refuse verdicts that are not exactly those asked for."""
+    if sorted(ids) == sorted(expected):
+        return
+    missing = [claim_id for claim_id in expected if claim_id not in ids]
+    extra = [
+        repr(claim_id[:20]) for claim_id in dict.fromkeys(ids) if ids.count(claim_id) != expected.count(claim_id)
+    ]
+    raise Unparsable(
+        f"expected one verdict for each of the {len(expected)} claims, found {len(ids)}; "
+        f"missing ids: {', '.join(missing[:20]) or 'none'}; "
+        f"unknown or repeated ids: {', '.join(extra[:20]) or 'none'}"
+    )
 
 
 def _score_without_judge(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Score | None:
@@ -209,19 +243,25 @@ def _score_without_judge(sample: Sample, replies: Found, options: Mapping[str, A
         return Score(None, "not_applicable", "empty reference", parts=dict.fromkeys(names))
     if _splits(mode, "reference") and not list_claims(sample, replies, "reference", options):
         return Score(None, "not_applicable", "no claims in the reference", parts=dict.fromkeys(names))
-    empty = not _text(sample, "response")
-    if empty or (_splits(mode, "response") and not list_claims(sample, replies, "response", options)):
-        zeros = {
-            name: 0.0 for name, side in (("precision", "response"), ("recall", "reference")) if _splits(mode, side)
-        }
-        reason = "empty response" if empty else "no claims in the response"
-        return Score(0.0, "scored", reason, parts={**dict.fromkeys(names), **zeros})
-    return None
+    reason = ""
+    if not _text(sample, "response"):
+        reason = "empty response"
+    elif _splits(mode, "response") and not list_claims(sample, replies, "response", options):
+        reason = "no claims in the response"
+    if not reason:
+        return None
+    parts: dict[str, float | None] = dict.fromkeys(names)
+    for name, side in (("precision", "response"), ("recall", "reference")):
+        if _splits(mode, side):
+            parts[name] = 0.0
+    return Score(0.0, "scored", reason, parts=parts)
 
 
 def f1(precision: float, recall: float) -> float:
     """Return the harmonic mean; 0 if both are 0."""
-    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    if not precision + recall:
+        return 0.0
+    return 2 * precision * recall / (precision + recall)
 
 
 class ClaimOptions(Frozen):
@@ -240,7 +280,7 @@ class Options(ClaimOptions):
 
     @field_validator("mode", mode="before")
     @classmethod
-    def _seeds_own(cls, value: object) -> object:
+    def _lower(cls, value: object) -> object:
         """Accept seed 002's `F1` and `PRECISION`."""
         return value.lower() if isinstance(value, str) else value
 
@@ -289,18 +329,24 @@ def factual_correctness(sample: Sample, replies: Found, options: Mapping[str, An
 
     Source: seed 002.
     """
-    if settled := _score_without_judge(sample, replies, options):
-        return settled
+    score = _score_without_judge(sample, replies, options)
+    if score:
+        return score
     mode = options["mode"]
     details: dict[str, Any] = {"mode": mode}
     shares: dict[str, dict[str, float]] = {}
     for side in ("response", "reference"):
-        if judged := join_verdicts(replies, side, list_claims(sample, replies, side, options)):
+        judged = join_verdicts(replies, side, list_claims(sample, replies, side, options))
+        if judged:
             details[f"{side}_claims"] = judged
             shares[side] = measure_shares(judged)
-    precision, recall = (shares.get(side, {}).get("SUPPORTED") for side in ("response", "reference"))
-    checked = shares["response" if "response" in shares else "reference"]
-    value = f1(precision, recall) if precision is not None and recall is not None else precision or recall or 0.0
+    precision = shares.get("response", {}).get("SUPPORTED")
+    recall = shares.get("reference", {}).get("SUPPORTED")
+    # The rates are of what was said, or of the reference where that alone is split.
+    checked = shares.get("response") or shares["reference"]
+    value = precision or recall or 0.0
+    if precision is not None and recall is not None:
+        value = f1(precision, recall)
     parts = {
         "precision": precision,
         "recall": recall,

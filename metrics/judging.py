@@ -19,7 +19,7 @@ from basic_control.data.json_reply import read_object
 from basic_control.data.options import options_of
 from basic_control.data.records import Found, Message, Metric, Question, Room, Sample, Score, Step, Unparsable
 from basic_control.data.typed import TypedQuestion
-from basic_control.metrics._reply_bounds import bound_reply, find_cut, widen
+from basic_control.metrics._reply_bounds import find_cut, limit_reply, widen
 from basic_control.metrics.deciding import pose, read_probabilities
 from basic_control.prompts import fill, languages, render
 
@@ -110,7 +110,7 @@ class Session:
     options: Mapping[str, Any]
     language: str
     position: int = -1
-    found: Found = field(default_factory=dict)
+    replies: Found = field(default_factory=dict)
     asks: tuple[JudgeRequest, ...] = ()
     n_calls: int = 0
     n_repairs: int = 0
@@ -145,19 +145,24 @@ def language_of(prompt: str, language: str) -> str:
 
     A user's own prompt is the same in all of them.
     """
-    spoken = languages(prompt)
-    return ENGLISH if spoken and language not in spoken and ENGLISH in spoken else language
+    prompt_languages = languages(prompt)
+    if language not in prompt_languages and ENGLISH in prompt_languages:
+        return ENGLISH
+    return language
 
 
 def templates(metric: Metric, options: Mapping[str, Any]) -> Iterator[str]:
     """Yield the prompts of a metric's judges: templates' names, or a user's own text."""
     for step in metric.list_steps(options_of(metric, options)):
         yield _prompt(step, options)
-    yield from ("judging/system", "judging/repair") if metric.steps else ()
+    if metric.steps:
+        yield from ("judging/system", "judging/repair")
 
 
 def _prompt(step: Step, options: Mapping[str, Any]) -> str:
-    return step.prompt(options) if callable(step.prompt) else step.prompt
+    if callable(step.prompt):
+        return step.prompt(options)
+    return step.prompt
 
 
 def write(step: Step, question: Question, language: str, options: Mapping[str, Any]) -> JudgeRequest:
@@ -175,9 +180,11 @@ def write(step: Step, question: Question, language: str, options: Mapping[str, A
 
 def write_repair(ask: JudgeRequest, reply: str, error: str, language: str) -> JudgeRequest:
     """Build the single repair request: the same prompt, the reply, and what is wrong with it."""
-    shown = reply if len(reply) <= SHOWN else f"{reply[:SHOWN]} …"
-    again = render("judging/repair", language_of("judging/repair", language), error=error)
-    messages = (*ask.messages, Message("assistant", shown.strip() or "(empty)"), Message("user", again))
+    quoted = reply
+    if len(reply) > SHOWN:
+        quoted = f"{reply[:SHOWN]} …"
+    instruction = render("judging/repair", language_of("judging/repair", language), error=error)
+    messages = (*ask.messages, Message("assistant", quoted.strip() or "(empty)"), Message("user", instruction))
     return replace(ask, messages=messages, repair=True)
 
 
@@ -224,8 +231,9 @@ def _go_on(session: Session) -> Session:
         step = session.metric.steps[position]
         if not step.applies(session.options):
             continue
-        questions = _divide(step, session, step.rows(session.sample, session.found, session.options))
+        questions = _divide(step, session, step.rows(session.sample, session.replies, session.options))
         if questions:
+            # Replies are told apart by their keys.
             if len({question.key for question in questions}) != len(questions):
                 raise ValueError(f"metric {session.metric.name}, step {step.name}: two questions have the same key")
             asks = _ask(session, step, questions)
@@ -238,9 +246,13 @@ def _go_on(session: Session) -> Session:
 def _ask(session: Session, step: Step, questions: Sequence[Question]) -> tuple[JudgeRequest, ...]:
     """Return the requests for a step's questions; none if the judge decides and the step must be written."""
     language, options = session.language, session.options
-    if not session.decides:
-        return tuple(write(step, question, language, options) for question in questions)
-    return tuple(ask for question in questions for ask in write_typed(step, question, language, options))
+    asks: list[JudgeRequest] = []
+    for question in questions:
+        if session.decides:
+            asks += write_typed(step, question, language, options)
+        else:
+            asks.append(write(step, question, language, options))
+    return tuple(asks)
 
 
 def _divide(step: Step, session: Session, questions: Iterable[Question]) -> tuple[Question, ...]:
@@ -259,8 +271,9 @@ def _parse(session: Session, ask: JudgeRequest, reply: str | CutReply) -> Any:
         Unparsable: it is not of the form asked for.
     """
     step, room = session.metric.steps[session.position], session.room
+    text = reply.text if isinstance(reply, CutReply) else reply
     if ask.typed is not None:
-        return read_probabilities(reply.text if isinstance(reply, CutReply) else reply, ask.typed.labels)
+        return read_probabilities(text, ask.typed.labels)
     if isinstance(reply, CutReply):
         try:
             return _parse(session, ask, reply.text)
@@ -268,9 +281,12 @@ def _parse(session: Session, ask: JudgeRequest, reply: str | CutReply) -> Any:
             limit = f" of {room.tokens} tokens" if room else ""
             raise Cut(f"the reply was cut at its limit{limit}; raise the judge's `max_tokens`") from error
     parsed = step.parse(ask.question, reply)
-    sent = constrain(ask, room.tokens, session.language) if room and room.is_enforced else None
-    if sent and (where := find_cut(sent, read_object(reply, *sent.get("required", ())))):
-        raise Cut(where)
+    # A server that holds the reply to a schema may have ended a text at its bound.
+    if room and room.is_enforced:
+        sent_schema = constrain(ask, room.tokens, session.language)
+        cut = find_cut(sent_schema, read_object(reply, *sent_schema.get("required", ()))) if sent_schema else ""
+        if cut:
+            raise Cut(cut)
     return parsed
 
 
@@ -281,7 +297,7 @@ def advance(session: Session, replies: Sequence[JudgeReply]) -> Session:
     if not session.asks:
         return session
     step = session.metric.steps[session.position]
-    read = dict(session.found.get(step.name, {}))
+    parsed = dict(session.replies.get(step.name, {}))
     repairs: list[JudgeRequest] = []
     if session.decides:
         return _decide(session, step, replies)
@@ -289,12 +305,12 @@ def advance(session: Session, replies: Sequence[JudgeReply]) -> Session:
         if isinstance(reply, UnansweredRequest):
             return _end_unanswered(session, step, reply)
         try:
-            read[ask.question.key] = _parse(session, ask, reply)
+            parsed[ask.question.key] = _parse(session, ask, reply)
         except Unparsable as error:
             if ask.repair:
                 return _fail(session, error)
             repairs.append(_repair(session, ask, reply, error))
-    session = replace(session, found={**session.found, step.name: read}, asks=tuple(repairs))
+    session = replace(session, replies={**session.replies, step.name: parsed}, asks=tuple(repairs))
     if repairs:
         n = len(repairs)
         return replace(session, n_calls=session.n_calls + n, n_repairs=session.n_repairs + n)
@@ -302,8 +318,8 @@ def advance(session: Session, replies: Sequence[JudgeReply]) -> Session:
 
 
 def _end_unanswered(session: Session, step: Step, reply: UnansweredRequest) -> Session:
-    what = WAITS if reply.waits else NO_CALL
-    return replace(session, asks=(), failure=f"{step.name}: {what}", error=reply.reason)
+    failure = WAITS if reply.waits else NO_CALL
+    return replace(session, asks=(), failure=f"{step.name}: {failure}", error=reply.reason)
 
 
 def _decide(session: Session, step: Step, replies: Sequence[JudgeReply]) -> Session:
@@ -316,7 +332,7 @@ def _decide(session: Session, step: Step, replies: Sequence[JudgeReply]) -> Sess
         for ask, reply in zip(session.asks, replies, strict=True):
             if isinstance(reply, UnansweredRequest):
                 return _end_unanswered(session, step, reply)
-            name = f"{ask.question.key}.{ask.part}" if ask.part else ask.question.key
+            name = ".".join(filter(None, [ask.question.key, ask.part]))
             probabilities[name] = _parse(session, ask, reply)
             typed = step.find_type(ask.question)
             if typed is not None:
@@ -330,7 +346,7 @@ def _decide(session: Session, step: Step, replies: Sequence[JudgeReply]) -> Sess
         return _fail(session, error)
     session = replace(
         session,
-        found={**session.found, step.name: parsed},
+        replies={**session.replies, step.name: parsed},
         probabilities={**session.probabilities, step.name: probabilities},
         asks=(),
     )
@@ -340,8 +356,8 @@ def _decide(session: Session, step: Step, replies: Sequence[JudgeReply]) -> Sess
 def _fail(session: Session, error: Unparsable) -> Session:
     """End a session whose repair could not be read either."""
     step = session.metric.steps[session.position]
-    failure = f"{step.name}: {CUT if isinstance(error, Cut) else UNREADABLE}"
-    return replace(session, asks=(), failure=failure, error=str(error))
+    failure = CUT if isinstance(error, Cut) else UNREADABLE
+    return replace(session, asks=(), failure=f"{step.name}: {failure}", error=str(error))
 
 
 def _repair(session: Session, ask: JudgeRequest, reply: str | CutReply, error: Unparsable) -> JudgeRequest:
@@ -356,20 +372,22 @@ def _repair(session: Session, ask: JudgeRequest, reply: str | CutReply, error: U
 
 def leave_out(session: Session) -> Session:
     """End the session of a judge that does not count, without asking it; one that needs no reply stays."""
-    return replace(session, asks=(), n_calls=0, failure=NOT_ASKED) if session.asks else session
+    if not session.asks:
+        return session
+    return replace(session, asks=(), n_calls=0, failure=NOT_ASKED)
 
 
-def describe_unreadable(session: Session, replies: Sequence[JudgeReply]) -> list[int]:
+def list_unreadable(session: Session, replies: Sequence[JudgeReply]) -> list[int]:
     """Return the indices of the replies to `session.asks` that exist but cannot be read."""
-    found = []
-    for place, (ask, reply) in enumerate(zip(session.asks, replies, strict=True)):
+    indices = []
+    for index, (ask, reply) in enumerate(zip(session.asks, replies, strict=True)):
         if isinstance(reply, UnansweredRequest):
             continue
         try:
             _parse(session, ask, reply)
         except Unparsable:
-            found.append(place)
-    return found
+            indices.append(index)
+    return indices
 
 
 def constrain(ask: JudgeRequest, max_tokens: int, language: str) -> dict[str, Any] | None:
@@ -377,8 +395,9 @@ def constrain(ask: JudgeRequest, max_tokens: int, language: str) -> dict[str, An
 
     A repair has a third of the room: its first reply may have been truncated, in a language that takes more tokens.
     """
-    room = max_tokens // _TIGHTER if ask.repair else max_tokens
-    return None if ask.schema is None else bound_reply(ask.schema, room, language)
+    if ask.schema is None:
+        return None
+    return limit_reply(ask.schema, max_tokens // _TIGHTER if ask.repair else max_tokens, language)
 
 
 def outcome(session: Session) -> Score:
@@ -387,7 +406,7 @@ def outcome(session: Session) -> Score:
         raise ValueError(f"metric {session.metric.name}: the session has {len(session.asks)} unanswered requests")
     if session.failure:
         return Score(None, "judge_failed", session.failure, {"error": session.error[:300]})
-    return session.metric.score(session.sample, session.found, session.options)
+    return session.metric.score(session.sample, session.replies, session.options)
 
 
 def _read_reason(entry: object) -> object:
@@ -396,41 +415,46 @@ def _read_reason(entry: object) -> object:
 
 def count_unsure(replies: Found) -> int:
     """Return how many of a judge's answers it is unsure of, as their reasons say."""
-    reasons: list[object] = []
-    for answer in (answer for step in replies.values() for answer in step.values()):
-        # A verdict or rating; or several verdicts by the ids of claims.
-        entries = answer.values() if isinstance(answer, Mapping) else [answer]
-        reasons += map(_read_reason, entries)
-    return sum(str(reason).startswith(UNSURE) for reason in reasons)
+    count = 0
+    for step_replies in replies.values():
+        for answer in step_replies.values():
+            # A verdict or rating; or several verdicts by the ids of claims.
+            entries = answer.values() if isinstance(answer, Mapping) else [answer]
+            count += sum(str(_read_reason(entry)).startswith(UNSURE) for entry in entries)
+    return count
 
 
 def aggregate(values: Sequence[float], how: Aggregate) -> float:
     """Join judges' values into one; a tied majority takes the lower value."""
     if how == "majority":
-        counts = {value: values.count(value) for value in values}
-        return min(value for value, count in counts.items() if count == max(counts.values()))
-    if how == "mean":
-        return fmean(values)
-    return float(median(values) if how == "median" else min(values) if how == "min" else max(values))
+        # Of equally frequent ones `max` takes the first, the lowest.
+        return max(sorted(values), key=values.count)
+    join = {"mean": fmean, "median": median, "min": min, "max": max}[how]
+    return float(join(values))
 
 
-def _vote(founds: Sequence[Found], metric: Metric) -> Found:
+def _vote(replies_by_judge: Sequence[Found], metric: Metric) -> Found:
     """Join judges' results into one by majority over each verdict or rating."""
     ballots: dict[str, dict[str, list[Judgement]]] = {}
-    replies = [(step, *one) for found in founds for step, asked in found.items() for one in asked.items()]
-    for step, key, reply in replies:
-        if not isinstance(reply, Judgement):
-            raise InputError(
-                f"metric {metric.name}: cannot aggregate by majority, because each judge makes its own claims. Use "
-                "mean, median, min or max; majority is only for verdicts and ratings."
-            )
-        ballots.setdefault(step, {}).setdefault(key, []).append(reply)
+    for replies in replies_by_judge:
+        for step, step_replies in replies.items():
+            for key, reply in step_replies.items():
+                if not isinstance(reply, Judgement):
+                    raise InputError(
+                        f"metric {metric.name}: cannot aggregate by majority, because each judge makes its own "
+                        "claims. Use mean, median, min or max; majority is only for verdicts and ratings."
+                    )
+                ballots.setdefault(step, {}).setdefault(key, []).append(reply)
+    winners: dict[str, dict[str, Judgement]] = {}
+    for step, votes_by_key in ballots.items():
+        winners[step] = {key: _find_winner(votes) for key, votes in votes_by_key.items()}
+    return winners
 
-    def winner(votes: Sequence[Judgement]) -> Judgement:
-        value = aggregate([vote.value for vote in votes], "majority")
-        return next(vote for vote in votes if vote.value == value)
 
-    return {step: {key: winner(votes) for key, votes in asked.items()} for step, asked in ballots.items()}
+def _find_winner(votes: Sequence[Judgement]) -> Judgement:
+    """Return the first vote for the value that most judges gave."""
+    value = aggregate([vote.value for vote in votes], "majority")
+    return next(vote for vote in votes if vote.value == value)
 
 
 def combine(
@@ -450,63 +474,96 @@ def combine(
         raise InputError("no judge: a judged metric needs at least one; add one to `judges`.")
     metric = next(iter(sessions.values())).metric
     # What was settled without a question does not depend on any judge.
-    is_judged = any(session.n_calls or session.failure == NOT_ASKED for session in sessions.values())
-    excluded = {judge: why for judge, why in (left_out or {}).items() if is_judged and judge in sessions}
-    unasked = {judge for judge in excluded if sessions[judge].failure == NOT_ASKED}
-    scores = {judge: outcome(session) for judge, session in sessions.items() if judge not in unasked}
+    excluded: dict[str, str] = {}
+    if any(session.n_calls or session.failure == NOT_ASKED for session in sessions.values()):
+        excluded = {judge: reason for judge, reason in (left_out or {}).items() if judge in sessions}
+    scores: dict[str, Score] = {}
+    for judge, session in sessions.items():
+        if judge not in excluded or session.failure != NOT_ASKED:
+            scores[judge] = outcome(session)
+    details = _describe_judges(sessions, scores, how)
+    if excluded:
+        details["left_out"] = excluded
     counting = {judge: score for judge, score in scores.items() if judge not in excluded}
-    waits = {judge: score for judge, score in counting.items() if score.reason.endswith(WAITS)}
-    valued = {} if waits else {judge: one for judge, one in counting.items() if one.value is not None}
-    details = {
+    if not counting:
+        parts = dict.fromkeys(itertools.chain.from_iterable(score.parts for score in scores.values()))
+        return Score(None, "judge_failed", NONE_COUNTS, details, parts)
+    # A reply to come may change the value: there is none until then.
+    waiting = [score for score in counting.values() if score.reason.endswith(WAITS)]
+    valued = {judge: score for judge, score in counting.items() if score.value is not None}
+    if waiting or not valued:
+        return _join_failures(waiting or [*counting.values()], details)
+    if how == "majority":
+        first, *_ = voters = [sessions[judge] for judge in valued]
+        winners = _vote([voter.replies for voter in voters], metric)
+        score = metric.score(first.sample, winners, first.options)
+        return replace(score, details={**details, "majority": dict(score.details)})
+    return _join_values([*valued.values()], how, details)
+
+
+def _describe_judges(
+    sessions: Mapping[str, Session], scores: Mapping[str, Score], how: Aggregate
+) -> dict[str, Any]:
+    """Return the details of a score by several judges: each one's own score, and how many there are."""
+    # Each judge's own score is kept, also of those that do not count.
+    judges: dict[str, Any] = {}
+    statuses: list[str] = []
+    for judge, score in scores.items():
+        session = sessions[judge]
+        statuses.append(score.status)
+        judges[judge] = {
+            "value": score.value,
+            "status": score.status,
+            "reason": score.reason,
+            "n_calls": session.n_calls,
+            "n_repairs": session.n_repairs,
+            "n_unsure": count_unsure(session.replies),
+            "parts": dict(score.parts),
+            "details": dict(score.details),
+            **_format_probabilities(session),
+        }
+    return {
         "aggregate": how,
         "n_judges": len(scores),
-        "n_failed": sum(score.status == "judge_failed" for score in scores.values()),
-        "n_not_applicable": sum(score.status == "not_applicable" for score in scores.values()),
-        "judges": {
-            judge: {
-                "value": score.value,
-                "status": score.status,
-                "reason": score.reason,
-                "n_calls": sessions[judge].n_calls,
-                "n_repairs": sessions[judge].n_repairs,
-                "n_unsure": count_unsure(sessions[judge].found),
-                "parts": dict(score.parts),
-                "details": dict(score.details),
-                **_format_probabilities(sessions[judge]),
-            }
-            for judge, score in scores.items()
-        },
-        **({"left_out": excluded} if excluded else {}),
+        "n_failed": statuses.count("judge_failed"),
+        "n_not_applicable": statuses.count("not_applicable"),
+        "judges": judges,
     }
-    if not counting:
-        parts = dict.fromkeys(name for score in scores.values() for name in score.parts)
-        return Score(None, "judge_failed", NONE_COUNTS, details, parts)
-    if not valued:
-        own = [*(waits or counting).values()]
-        left = [score for score in own if score.status == "not_applicable"] or own
-        reason = "; ".join(dict.fromkeys(score.reason for score in left))
-        return Score(None, left[0].status, reason, details, dict.fromkeys(left[0].parts))
-    if how == "majority":
-        voted = [sessions[judge] for judge in valued]
-        joined = metric.score(voted[0].sample, _vote([s.found for s in voted], metric), voted[0].options)
-        return replace(joined, details={**details, "majority": dict(joined.details)})
-    counted = [*valued.values()]
-    values = {name: [score.parts.get(name) for score in counted] for score in counted for name in score.parts}
-    parts = {name: _join(of_judges, how) for name, of_judges in values.items()}
-    reason = counted[0].reason if len({score.reason for score in counted}) == 1 else ""
-    return Score(_join([score.value for score in counted], how), counted[0].status, reason, details, parts)
+
+
+def _join_failures(scores: Sequence[Score], details: Mapping[str, Any]) -> Score:
+    """Return the score without a value: not applicable, if some judge says so, else failed."""
+    relevant = [score for score in scores if score.status == "not_applicable"] or scores
+    reasons = dict.fromkeys(score.reason for score in relevant)
+    return Score(None, relevant[0].status, "; ".join(reasons), details, dict.fromkeys(relevant[0].parts))
+
+
+def _join_values(scores: Sequence[Score], how: Aggregate, details: Mapping[str, Any]) -> Score:
+    """Return the score with the judges' joined value and parts; their reason, if all give the same."""
+    parts: dict[str, float | None] = {}
+    for name in dict.fromkeys(itertools.chain.from_iterable(score.parts for score in scores)):
+        parts[name] = _join([score.parts.get(name) for score in scores], how)
+    reasons = {score.reason for score in scores}
+    reason = reasons.pop() if len(reasons) == 1 else ""
+    return Score(_join([score.value for score in scores], how), scores[0].status, reason, details, parts)
 
 
 def _format_probabilities(session: Session) -> dict[str, Any]:
     """Return a deciding judge's probabilities, and how a cascade decided, as a score's details hold them."""
-    shown: dict[str, Any] = {"probabilities": session.probabilities, "cascade": session.cascade}
-    return {name: value for name, value in shown.items() if value}
+    details: dict[str, Any] = {}
+    if session.probabilities:
+        details["probabilities"] = session.probabilities
+    if session.cascade:
+        details["cascade"] = session.cascade
+    return details
 
 
 def _join(values: Sequence[float | None], how: Aggregate) -> float | None:
     """Join the values of the judges that have one."""
-    there = [value for value in values if value is not None]
-    return aggregate(there, how) if there else None
+    numbers = [value for value in values if value is not None]
+    if not numbers:
+        return None
+    return aggregate(numbers, how)
 
 
 def label(value: object) -> str:
@@ -521,17 +578,18 @@ def read_verdict(text: str, values: Mapping[str, float]) -> Judgement:
     Raises:
         Unparsable: no such object, or another verdict.
     """
-    found = read_object(text, "reason", "verdict")
-    verdict = label(found["verdict"])
+    reply = read_object(text, "reason", "verdict")
+    verdict = label(reply["verdict"])
     if verdict not in values:
-        given = json.dumps(found["verdict"], ensure_ascii=False)
-        given = given if len(given) <= 60 else f"{given[:60]}…"  # noqa: PLR2004 - a glance is enough
-        raise Unparsable(f'"verdict" is {given}; expected one of {", ".join(values)}')
-    return Judgement(verdict, values[verdict], reason_of(found))
+        quoted = json.dumps(reply["verdict"], ensure_ascii=False)
+        if len(quoted) > 60:  # noqa: PLR2004 - a glance is enough
+            quoted = f"{quoted[:60]}…"
+        raise Unparsable(f'"verdict" is {quoted}; expected one of {", ".join(values)}')
+    return Judgement(verdict, values[verdict], reason_of(reply))
 
 
-def read_whole(text: str, key: str, known: Collection[int], expected: str) -> tuple[int, str]:
-    """Read a reply of the form `{"reason": …, key: one of the known whole numbers}`: the number and the reason.
+def read_whole(text: str, key: str, numbers: Collection[int], expected: str) -> tuple[int, str]:
+    """Read a reply of the form `{"reason": …, key: one of the whole numbers}`: the number and the reason.
 
     4.0 and "4" are accepted. Everything else is refused, without clamping or guessing: true and false, 1.5, 90, "1
     (out of 2)", NaN, lists, prose.
@@ -539,16 +597,18 @@ def read_whole(text: str, key: str, known: Collection[int], expected: str) -> tu
     Raises:
         Unparsable: the number is missing or another; it must be what is `expected`.
     """
-    found = read_object(text, key)
-    value = found[key]
+    reply = read_object(text, key)
+    value = reply[key]
     if isinstance(value, str):
-        value = {str(one): one for one in known}.get(value.strip())
-    if isinstance(value, bool) or not isinstance(value, int | float) or value not in known:
+        value = dict(zip(map(str, numbers), numbers, strict=True)).get(value.strip())
+    if isinstance(value, bool) or not isinstance(value, int | float) or value not in numbers:
         raise Unparsable(f'"{key}" must be {expected}')
-    return int(value), reason_of(found)
+    return int(value), reason_of(reply)
 
 
-def reason_of(found: Mapping[str, Any]) -> str:
+def reason_of(reply: Mapping[str, Any]) -> str:
     """Return a judge's reason, at most 500 characters of it."""
-    reason = found.get("reason")
-    return reason.strip()[:500] if isinstance(reason, str) else ""
+    reason = reply.get("reason")
+    if not isinstance(reason, str):
+        return ""
+    return reason.strip()[:500]

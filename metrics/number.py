@@ -64,6 +64,7 @@ def number(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Score
     text = reply(sample)
     if not text:
         return NO_REPLY
+    # What is asked for says which of several numbers is the answer.
     question = str(sample.get("question") or "")
     if options["unit"]:
         question = f"{question} How many {options['unit']}?"

@@ -40,8 +40,10 @@ class Options(Frozen):
 
 def read_opponent(sample: Sample, options: Mapping[str, Any]) -> str | None:
     """Return the baseline's response without its thinking; None if there is none."""
-    found = sample.get(options["baseline"])
-    return None if found is None else reply({"response": found})
+    response = sample.get(options["baseline"])
+    if response is None:
+        return None
+    return reply({"response": response})
 
 
 def _score_without_judge(sample: Sample, options: Mapping[str, Any]) -> Score | None:
@@ -72,22 +74,22 @@ def rows(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Iterabl
     yield Question("ba", {**shared, "first": theirs, "second": ours})
 
 
-def read_winner(asked: Question, text: str) -> Judgement:
+def read_winner(question: Question, text: str) -> Judgement:
     """Read `{"reason": …, "winner": first, second or tie}`; return the result for the response in that order.
 
     Raises:
         Unparsable: the winner is missing or another.
     """
-    found = read_object(text, "winner")
-    winner = label(found["winner"])
-    if winner not in WINNERS[asked.key]:
+    verdict = read_object(text, "winner")
+    winner = label(verdict["winner"])
+    if winner not in WINNERS[question.key]:
         raise Unparsable('"winner" must be exactly one of "first", "second", "tie"')
-    return Judgement(winner.lower(), WINNERS[asked.key][winner], reason_of(found))
+    return Judgement(winner.lower(), WINNERS[question.key][winner], reason_of(verdict))
 
 
-def winner_of(asked: Question) -> Typed:
+def winner_of(question: Question) -> Typed:
     """Declare the answer: which response is better, with its worth for ours in this order."""
-    worth = {winner.lower(): value for winner, value in WINNERS[asked.key].items()}
+    worth = {winner.lower(): value for winner, value in WINNERS[question.key].items()}
     labels = {winner: worth[winner] for winner in ("first", "second", "tie")}
     return Typed("choice", "winner", labels, tie="tie")
 
@@ -95,8 +97,9 @@ def winner_of(asked: Question) -> Typed:
 def _outcome(details: Mapping[str, Any]) -> list[str]:
     if not {"ab", "ba"} <= set(details):
         return []
-    ab, ba = (WINNERS[key][details[key]["winner"].upper()] for key in ("ab", "ba"))
-    return [SAID[ab if ab == ba else TIE]]
+    values = {WINNERS[key][details[key]["winner"].upper()] for key in ("ab", "ba")}
+    # Orders that disagree are a tie.
+    return [SAID[values.pop() if len(values) == 1 else TIE]]
 
 
 @metric(
@@ -124,11 +127,14 @@ def preference(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Sc
 
     Source: SPEC 14; both orders after Zheng et al. 2023.
     """
-    if settled := _score_without_judge(sample, options):
-        return settled
+    score = _score_without_judge(sample, options)
+    if score:
+        return score
     judged: Mapping[str, Judgement] = replies["compare"]
     flipped = judged["ab"].value != judged["ba"].value
-    details = {key: {"winner": one.label, "reason": one.reason} for key, one in sorted(judged.items())}
-    value = TIE if flipped else judged["ab"].value
-    reason = "the two orders disagree" if flipped else SAID[value]
+    details = {key: {"winner": judged[key].label, "reason": judged[key].reason} for key in sorted(judged)}
+    value = judged["ab"].value
+    reason = SAID[value]
+    if flipped:
+        value, reason = TIE, "the two orders disagree"
     return Score(value, reason=reason, details=details, parts={"flipped": float(flipped)})

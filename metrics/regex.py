@@ -62,7 +62,9 @@ def _compare_group(match: "regex.Match[str]", sample: Sample, options: Mapping[s
 def _fold(text: str, options: Mapping[str, Any]) -> str:
     """Return a text without what does not count between a group and an answer."""
     text = collapse_spaces(remove_matches(options["ignore"], text))
-    return text if options["case_sensitive"] else text.casefold()
+    if options["case_sensitive"]:
+        return text
+    return text.casefold()
 
 
 def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
@@ -81,6 +83,7 @@ def regex(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Score:
     reply_text = reply(sample)
     if not reply_text:
         return NO_REPLY
+    # A pattern of the user's may take exponential time.
     try:
         match = find_last(options["pattern"], reply_text, options["flags"])
         if match is not None:

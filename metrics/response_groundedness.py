@@ -27,6 +27,7 @@ _BARE = frozenset(
 )
 """Answers that state nothing by themselves: they always go to the judge, even if equal to a context."""
 
+# A mark of quotation, or a bracket: "«", "("
 _QUOTES = pattern(r"[\"«»“”„「」『』()（）\[\]]")
 _OPENING, _CLOSING = "«“„「『(（[", "»”」』)）]"
 _END = ".。"
@@ -61,10 +62,15 @@ def _runs(context: str, response: str) -> bool:
     if response not in folded:
         return False
     # Find sentences by their capitals before folding case; folding may change a text's length.
-    at = [0, *accumulate(len(sign.casefold()) for sign in text)]
-    found = [*_statements(text)]
-    ends = {at[end] for _, end in found} | {at[end - 1] for _, end in found if text[end - 1] in _END}
-    starts = (at[start] for start, _ in found if _begins(text, start))
+    offsets = [0, *accumulate(len(sign.casefold()) for sign in text)]
+    statements = [*_statements(text)]
+    ends = set[int]()
+    for _, end in statements:
+        ends.add(offsets[end])
+        # A response may lack the full stop.
+        if text[end - 1] in _END:
+            ends.add(offsets[end - 1])
+    starts = [offsets[start] for start, _ in statements if _begins(text, start)]
     return any(start + len(response) in ends and folded.startswith(response, start) for start in starts)
 
 
@@ -74,7 +80,7 @@ def _begins(text: str, start: int) -> bool:
     return not before or not before.endswith(("..", "…"))
 
 
-def shortcut(response: str, given: Sequence[str]) -> str:
+def shortcut(response: str, passages: Sequence[str]) -> str:
     """Return why a response is grounded without a judge: '', 'equals a context' or 'sentences of a context'.
 
     White space and case are normalised. A bare 'no' is never grounded this way, nor a clause cut out of a sentence,
@@ -82,26 +88,27 @@ def shortcut(response: str, given: Sequence[str]) -> str:
 
     Source: seed 003 (heuristic shortcuts), narrowed: ours.
     """
-    said = normalise(response)
-    if not said or said.strip(" .,!?…。！？\"'«»“”*`") in _BARE:
+    text = normalise(response)
+    if not text or text.strip(" .,!?…。！？\"'«»“”*`") in _BARE:
         return ""
-    if said in map(normalise, given):
+    if text in map(normalise, passages):
         return "equals a context"
-    if count_words(said) >= FEWEST_WORDS and any(_runs(text, said) for text in given):
+    if count_words(text) >= FEWEST_WORDS and any(_runs(context, text) for context in passages):
         return "sentences of a context"
     return ""
 
 
 def _score_without_judge(sample: Sample, options: Mapping[str, Any]) -> Score | None:
-    """Return the score that needs no judge."""
-    given = contexts(sample)
-    if not given:
+    """Return the score that needs no judge; None if it needs one."""
+    texts = contexts(sample)
+    if not texts:
         return score_without_contexts(options)
     response = str(sample.get("response") or "")
     if not response.strip():
         return Score(0.0, "scored", "empty response", {"shortcut": ""})
-    if options["heuristic_shortcuts"] and (why := shortcut(response, given)):
-        return Score(1.0, "scored", why, {"shortcut": why})
+    reason = shortcut(response, texts) if options["heuristic_shortcuts"] else ""
+    if reason:
+        return Score(1.0, "scored", reason, {"shortcut": reason})
     return None
 
 
@@ -160,8 +167,9 @@ def response_groundedness(sample: Sample, replies: Found, options: Mapping[str, 
 
     Source: seed 003.
     """
-    if settled := _score_without_judge(sample, options):
-        return settled
+    score = _score_without_judge(sample, options)
+    if score:
+        return score
     judged: Judgement = replies["rate"]["rating"]
     details = {"shortcut": "", "raw": int(judged.value), "label": judged.label, "judge_reason": judged.reason}
     return Score(judged.value / 2, details=details)

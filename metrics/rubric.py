@@ -48,21 +48,25 @@ class Options(Frozen):
 
     @field_validator("prompt")
     @classmethod
-    def _readable(cls, value: str) -> str:
+    def _check_prompt(cls, value: str) -> str:
         try:
-            named = reads(value)
+            names = reads(value)
         except InputError as error:
             raise ValueError(str(error)) from error
-        if unknown := {"row" if one == WHOLE else one for one in named} - NAMES:
+        unknown = names - NAMES
+        # A prompt may not read the row as a whole.
+        if WHOLE in unknown:
+            unknown = unknown - {WHOLE} | {"row"}
+        if unknown:
             raise ValueError(f"unknown names {', '.join(sorted(unknown))}; expected {', '.join(sorted(NAMES))}")
-        if shipped(value) or (value.strip() and "response" not in named):
+        if shipped(value) or (value.strip() and "response" not in names):
             raise ValueError(
                 "expected a text (no file is read here) with {{ response }}: judges rate what they see"
             )
         return value
 
     @model_validator(mode="after")
-    def _ordered(self) -> Self:
+    def _check_scale(self) -> Self:
         lo, hi = self.scale
         if not 0 < hi - lo <= WIDEST:
             raise ValueError(f"scale: expected the lowest rating, then one at most {WIDEST} above it")
@@ -72,16 +76,25 @@ class Options(Frozen):
 
 
 def _criteria(options: Mapping[str, Any]) -> dict[str, str]:
-    given = options["criteria"]
-    return {_WHOLE: given} if isinstance(given, str) else dict(given)
+    criteria = options["criteria"]
+    if isinstance(criteria, str):
+        return {_WHOLE: criteria}
+    return dict(criteria)
 
 
 def rows(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Iterable[Question]:
     """Ask one question for each criterion, all at once; none about an empty response."""
-    if not (said := reply(sample)):
+    reply_text = reply(sample)
+    if not reply_text:
         return
     lo, hi = options["scale"]
-    shared = {"question": question(sample), "response": said, "reference": reference(sample), "lo": lo, "hi": hi}
+    shared = {
+        "question": question(sample),
+        "response": reply_text,
+        "reference": reference(sample),
+        "lo": lo,
+        "hi": hi,
+    }
     if CONVERSATION in options["prompt"]:
         shared[CONVERSATION] = conversation(sample)
     for name, criterion in _criteria(options).items():
@@ -93,24 +106,31 @@ def prompt(options: Mapping[str, Any]) -> str:
     text: str = options["prompt"]
     if not text.strip():
         return "rubric/rate"
-    return text if '"rating"' in text else text + _FORM
+    # A user's own text may say itself what a reply looks like.
+    if '"rating"' in text:
+        return text
+    return text + _FORM
 
 
-def rating_of(asked: Question) -> Typed:
+def rating_of(question: Question) -> Typed:
     """Declare the answer: one of the scale's ratings."""
-    return levels("rating", asked.values["lo"], asked.values["hi"])
+    return levels("rating", question.values["lo"], question.values["hi"])
 
 
-def read_rating(asked: Question, text: str) -> Judgement:
+def read_rating(question: Question, text: str) -> Judgement:
     """Read `{"reason": …, "rating": a whole number of the scale}`; 4.0 and "4" are accepted.
 
     Raises:
         Unparsable: there is none, or it is outside of the scale: nothing is clamped or guessed.
     """
-    lo, hi = asked.values["lo"], asked.values["hi"]
+    lo, hi = question.values["lo"], question.values["hi"]
     expected = f"exactly one of the whole numbers from {lo} to {hi}"
     rating, reason = read_whole(text, "rating", range(lo, hi + 1), expected)
     return Judgement(str(rating), float(rating), reason)
+
+
+def _list_ratings(details: Mapping[str, Any]) -> list[str]:
+    return [str(rated["rating"]) for rated in details.get("ratings", {}).values()]
 
 
 @metric(
@@ -122,7 +142,7 @@ def read_rating(asked: Question, text: str) -> Judgement:
             "",
             "rubric",
             {"5": 1.0, "4": 0.75, "3": 0.5, "2": 0.25, "1": 0.0},
-            lambda details: [str(one["rating"]) for one in details.get("ratings", {}).values()],
+            _list_ratings,
             fits=lambda options: tuple(options["scale"]) == (1, 5),
         ),
     ),
@@ -135,10 +155,16 @@ def rubric(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Score:
     """
     lo, hi = options["scale"]
     names = list(_criteria(options))
-    named = not isinstance(options["criteria"], str)
+    # A single criterion without a name is no part.
+    parts: dict[str, float | None] = {}
+    has_names = not isinstance(options["criteria"], str)
     if not reply(sample):
-        return Score(0.0, NO_REPLY.status, NO_REPLY.reason, parts=dict.fromkeys(names, 0.0) if named else {})
+        if has_names:
+            parts = dict.fromkeys(names, 0.0)
+        return Score(0.0, NO_REPLY.status, NO_REPLY.reason, parts=parts)
     judged: Mapping[str, Judgement] = replies["rate"]
     values = {name: (judged[name].value - lo) / (hi - lo) for name in names}
     details = {name: {"rating": int(judged[name].value), "reason": judged[name].reason} for name in names}
-    return Score(fmean(values.values()), details={"ratings": details}, parts=values if named else {})
+    if has_names:
+        parts = {**values}
+    return Score(fmean(values.values()), details={"ratings": details}, parts=parts)

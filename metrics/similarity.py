@@ -41,12 +41,13 @@ def similarity(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> S
 
     Source: SPEC 14; rapidfuzz.
     """
-    wanted = list(texts(sample))
-    if not wanted:
+    expected_texts = list(texts(sample))
+    if not expected_texts:
         return NO_EXPECTED
-    if not (said := reply(sample)):
+    reply_text = reply(sample)
+    if not reply_text:
         return NO_REPLY
-    alike = getattr(fuzz, options["scorer"])
+    measure = getattr(fuzz, options["scorer"])
     processor = _process if options["case"] else None
-    best = max(alike(said[:LONGEST], text[:LONGEST], processor=processor) for text in wanted)
+    best = max(measure(reply_text[:LONGEST], text[:LONGEST], processor=processor) for text in expected_texts)
     return Score(best / 100)

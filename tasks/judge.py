@@ -36,7 +36,7 @@ from basic_control.metrics.judging import (
     advance,
     begin,
     constrain,
-    describe_unreadable,
+    list_unreadable,
     fence_code,
     language_of,
     leave_out,
@@ -199,7 +199,7 @@ def _ask_wave(
     for number, session in sessions.items():
         ids = [row["request_id"] for row in asks[number]]
         given = [replies[one] for one in ids]
-        unread = [ids[place] for place in describe_unreadable(session, given) if ids[place] in kept]
+        unread = [ids[place] for place in list_unreadable(session, given) if ids[place] in kept]
         heard[number] = advance(session, given), unread
     return asked, heard
 
@@ -317,7 +317,7 @@ def judge(
             "repeat": sample.repeat,
             "metric": unit.name,
             "judge": one.name,
-            "found": format_canonical(encode(session.found)),
+            "found": format_canonical(encode(session.replies)),
             "probabilities": format_canonical(session.probabilities) if session.probabilities else None,
             "cascade": format_canonical(session.cascade) if session.cascade else None,
             **{name: getattr(session, name) for name in _ENDS},
@@ -339,7 +339,7 @@ def reopen(
         options=options_of(unit, options),
         language=language,
         position=len(unit.steps),
-        found=decode(json.loads(row["found"])),
+        replies=decode(json.loads(row["found"])),
         probabilities=json.loads(row["probabilities"] or "{}"),
         cascade=json.loads(row["cascade"] or "{}"),
         **{name: row[name] for name in _ENDS},

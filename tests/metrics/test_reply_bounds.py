@@ -8,7 +8,7 @@ import pytest
 
 from basic_control.data.plugins import metrics
 from basic_control.data.records import Message, Question, Step
-from basic_control.metrics._reply_bounds import CHARACTERS, bound_reply
+from basic_control.metrics._reply_bounds import CHARACTERS, limit_reply
 from basic_control.metrics.judging import JudgeRequest, constrain
 
 VERDICTS = {"claims": [{"id": str(n), "text": "x"} for n in range(1, 5)], "source": "y"}
@@ -45,7 +45,7 @@ def longest(schema: Mapping[str, Any]) -> Any:
 @pytest.mark.parametrize(("name", "step"), STEPS)
 def test_the_longest_reply_fits(name: str, step: Step, tokens: int, language: str) -> None:
     del name
-    reply = longest(bound_reply(schema_of(step), tokens, language))
+    reply = longest(limit_reply(schema_of(step), tokens, language))
     texts = sum(len(part) for part in words(reply) if set(part) == {"x"})
     form = len(json.dumps(reply)) - texts
     # By hand: texts at the language's rate, the form at two characters a token.
@@ -62,7 +62,7 @@ def words(value: Any) -> list[str]:
 
 def test_more_tokens_leave_room_for_more_claims() -> None:
     split = next(step for name, step in STEPS if step.name == "split")
-    counts = [bound_reply(schema_of(split), n, "en")["properties"]["claims"]["maxItems"] for n in (256, 1024, 4096)]
+    counts = [limit_reply(schema_of(split), n, "en")["properties"]["claims"]["maxItems"] for n in (256, 1024, 4096)]
     assert counts == sorted(set(counts))
     assert counts[1] >= 20
 
@@ -72,8 +72,8 @@ def test_the_order_and_tighter_bounds_of_a_schema_stay() -> None:
         "type": "object",
         "properties": {"why": {"type": "string", "maxLength": 20}, "a": {"type": "integer", "enum": [1, 2]}},
     }
-    assert bound_reply(given, 1024, "en") == given
-    assert list(bound_reply(given, 1024, "en")["properties"]) == ["why", "a"]
+    assert limit_reply(given, 1024, "en") == given
+    assert list(limit_reply(given, 1024, "en")["properties"]) == ["why", "a"]
 
 
 def test_a_repair_has_less_room() -> None:

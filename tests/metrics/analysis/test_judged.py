@@ -425,7 +425,7 @@ def test_a_judge_that_does_not_count_withholds_its_metric_and_no_other() -> None
 def test_a_reply_that_no_judge_read_brings_none_back_that_does_not_count() -> None:
     said = [2] * 85 + [0] * 15
     sample = {"response": "It is so.", "retrieved_contexts": ["It is so."]}
-    settled = replace(rated(2), sample=sample, found={}, n_calls=0)
+    settled = replace(rated(2), sample=sample, replies={}, n_calls=0)
     panels = [{"always": rated(2), "lenient": rated(one)} for one in said]
     panels.append({"always": settled, "lenient": settled})
     made = [combine(one, "mean", {"always": "it cannot measure this"}) for one in panels]
