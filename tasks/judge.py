@@ -36,10 +36,10 @@ from basic_control.metrics.judging import (
     advance,
     begin,
     constrain,
-    list_unreadable,
     fence_code,
     language_of,
     leave_out,
+    list_unreadable,
 )
 from basic_control.prompts import render
 from basic_control.tasks.models.openai_forms import LOGPROBS
