@@ -97,7 +97,8 @@ def account_table(conversion: "Conversion") -> "Table":
 
     account = conversion.account
     totals = ", ".join(f"{account.count(outcome)} {outcome}" for outcome in OUTCOMES)
-    table = Table(title=f"From {conversion.tool}: {totals}", title_justify="left")
+    taken = f"; {account.n_taken} of {account.n_assertions} assertions taken over" if account.n_assertions else ""
+    table = Table(title=f"From {conversion.tool}: {totals}{taken}", title_justify="left")
     table.add_column("part")
     table.add_column("n", justify="right")
     table.add_column("outcome")

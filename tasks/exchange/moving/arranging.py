@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 from pydantic import ValidationError
@@ -15,6 +16,9 @@ from basic_control.tasks.exchange.moving.records import REPLIED, Account, Case, 
 
 ANSWER = "answer"
 MOST_SUITES = 200
+MOST_JOINED = 8
+"""The checks of a test whose threshold is written as one regular expression."""
+ROUNDING = 1e-9
 _REFERENCE = re.compile(r"\\[1-9]|\(\?P?<[A-Za-z]")  # \1, (?<year>
 
 
@@ -53,6 +57,46 @@ def _key(check: ConvertedCheck) -> str:
     return json.dumps([check.subject, check.options, check.answer], sort_keys=True, ensure_ascii=False)
 
 
+def fold_threshold(
+    checks: Sequence[ConvertedCheck], threshold: float | None, account: Account
+) -> tuple[list[ConvertedCheck], float | None]:
+    """Return a case's checks so that each row decides as the threshold of the weighted mean of its checks does.
+
+    Where every check must hold, or checks of texts can be joined, no threshold is left; else it is returned, and
+    decides on the suite's mean.
+    """
+    if threshold is None or not checks:
+        return [*checks], None
+    weights = [check.weight for check in checks]
+    needed = threshold * sum(weights) - ROUNDING
+    is_yes_no = all(check.metric != "similarity" for check in checks)
+    if is_yes_no and sum(weights) - min(weights) < needed:
+        return [*checks], None
+    are_texts = all(check.pattern and check.metric != "json_match" for check in checks)
+    is_joinable = are_texts and not any(_REFERENCE.search(check.pattern) for check in checks)
+    if needed > 0 and is_joinable and len(checks) <= MOST_JOINED:
+        for check in checks:
+            account.add(check.subject, "taken", "with its test's threshold, as one regular expression")
+        joined = "|".join(
+            "".join(checks[number].pattern for number in numbers) for numbers in _list_enough(weights, needed)
+        )
+        check = ConvertedCheck("test's threshold", "regex", pattern=f"(?:{joined})", assertions=len(checks))
+        return [check], None
+    account.add("test's threshold", "changed", "decides on the mean of its suite's rows, not on each")
+    return [*checks], threshold
+
+
+def _list_enough(weights: Sequence[float], needed: float) -> list[tuple[int, ...]]:
+    """Return the smallest sets of checks whose weights reach what is needed."""
+    sets: list[tuple[int, ...]] = []
+    for size in range(1, len(weights) + 1):
+        for numbers in combinations(range(len(weights)), size):
+            is_enough = sum(weights[number] for number in numbers) >= needed
+            if is_enough and not any(set(smaller) <= set(numbers) for smaller in sets):
+                sets.append(numbers)
+    return sets
+
+
 def fill_slots(checks: Sequence[ConvertedCheck], shared: set[str], account: Account) -> Slots:
     """Return the metrics of a case's checks; what finds no slot becomes part of one regular expression."""
     slots = Slots()
@@ -75,6 +119,7 @@ def fill_slots(checks: Sequence[ConvertedCheck], shared: set[str], account: Acco
         else:
             outcome, reason = "left out", f"a test holds one {check.metric}; make another suite of it"
         account.add(check.subject, outcome, reason)
+        account.n_taken += 0 if outcome == "left out" else check.assertions
     _add_pattern(slots, account)
     return slots
 
@@ -91,6 +136,7 @@ def _add_pattern(slots: Slots, account: Account) -> None:
         joined = [check for check in checks if len(checks) == 1 or not _REFERENCE.search(check.pattern)]
         for _ in range(len(checks) - len(joined)):
             account.add("regex", "left out", "its groups cannot be joined with others; make a suite of it")
+            account.n_taken -= 1
         pattern = "\\A" + "".join(check.pattern for check in joined)
     slots.metrics["regex"] = {"pattern": pattern}
     slots.weights["regex"] = sum(check.weight for check in checks if check.metric != "json_match") or 1.0
@@ -121,11 +167,12 @@ def is_valid(check: ConvertedCheck) -> str:
 
 def arrange(cases: Sequence[tuple[Case, Sequence[ConvertedCheck]]], account: Account) -> list[Group]:
     """Return the groups of cases that are checked alike, in the order of their first."""
-    shared = list_shared(checks for _, checks in cases) if len(cases) > 1 else set()
+    folded = [(case, *fold_threshold(checks, case.threshold, account)) for case, checks in cases]
+    shared = list_shared(checks for _, checks, _ in folded) if len(cases) > 1 else set()
     groups: dict[str, Group] = {}
-    for case, checks in cases:
+    for case, checks, threshold in folded:
         slots = fill_slots(checks, shared, account)
-        suite = make_suite(slots, case.threshold)
+        suite = make_suite(slots, threshold)
         key = json.dumps([suite, slots.answer is None], sort_keys=True, default=str)
         if key not in groups and len(groups) == MOST_SUITES:
             account.add("tests", "left out", f"more than {MOST_SUITES} kinds of checks")

@@ -112,7 +112,7 @@ class CaseReader:
             if options.get(key):
                 self.account.add(f"options.{key}", "left out", "replies and prompts are taken as they are")
         for key in ("provider", "providerOutput", "assertScoringFunction"):
-            if test.get(key) is not None:
+            if test.get(key, default.get(key)) is not None:
                 self.account.add(f"tests: {key}", "left out", "no equal in a test")
         is_own = options.get("disableDefaultAsserts") is True
         assertions = [*self._assertions({} if is_own else default), *self._assertions(test)]

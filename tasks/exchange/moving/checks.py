@@ -25,6 +25,9 @@ _HINTS = {
     "webhook": "nothing is fetched",
     "factuality": "no equal; factual_correctness asks a judge the same of a column `reference`",
     "context-faithfulness": "no equal; see response_groundedness",
+    "context-recall": "no equal; see context_recall, which reads `retrieved_contexts`",
+    "context-relevance": "no equal; see context_precision, which reads `retrieved_contexts`",
+    "answer-relevance": "no equal; see answers_question",
     "cost": "the report shows cost; budget limits it",
     "latency": "the report shows latency",
 }

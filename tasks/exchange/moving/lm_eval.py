@@ -3,6 +3,7 @@
 Source: lm-evaluation-harness' guide to tasks.
 """
 
+import ast
 import itertools
 import re
 from collections.abc import Iterator, Mapping
@@ -26,6 +27,7 @@ _KEYS = {
     *("task", "dataset_path", "dataset_name", "dataset_kwargs", "output_type", "doc_to_text", "doc_to_target"),
     *("test_split", "validation_split", "training_split", "fewshot_split", "fewshot_config", "num_fewshot"),
     *("generation_kwargs", "filter_list", "metric_list", "description", "target_delimiter", "fewshot_delimiter"),
+    "gen_prefix",
 }
 _SILENT = {"tag", "group", "metadata", "task_alias", "repeats"}
 _NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -97,8 +99,29 @@ def _convert_rows(raw: Mapping[str, Any], folder: Folder, account: Account) -> l
     rows = []
     for document in documents:
         question, answer = _fill(raw, "doc_to_text", document), _fill(raw, "doc_to_target", document)
-        rows.append({QUESTION: before + question, ANSWER: answer.strip()})
+        beginning = _fill_prefix(raw, document)
+        if beginning:
+            question += write_text(raw.get("target_delimiter", " ")) + beginning
+        rows.append({QUESTION: before + question, ANSWER: _read_answers(answer)})
+    if raw.get("gen_prefix"):
+        account.add("gen_prefix", "changed", "ends the question, and does not begin the reply")
     return rows
+
+
+def _fill_prefix(raw: Mapping[str, Any], document: Mapping[str, Any]) -> str:
+    return _fill(raw, "gen_prefix", document) if raw.get("gen_prefix") else ""
+
+
+def _read_answers(text: str) -> str | list[str]:
+    """Return what is expected; a text such as `['Rome', 'Roma']` is any of a list, as for the harness."""
+    text = text.strip()
+    if not (text.startswith("[") and text.endswith("]")):
+        return text
+    try:
+        values = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+    return [write_text(value) for value in values] if isinstance(values, list) and values else text
 
 
 def _read_split(raw: Mapping[str, Any], split: Any, folder: Folder) -> Iterator[dict[str, Any]]:
@@ -131,9 +154,13 @@ def _fill(raw: Mapping[str, Any], key: str, document: Mapping[str, Any]) -> str:
     template = raw.get(key)
     if isinstance(template, str) and template in document:
         return write_text(document[template])
+    if isinstance(template, int | float):
+        return str(template)
     if not isinstance(template, str) or template.startswith(PROGRAM_TAG):
         raise UnreadableError(f"{key} is no template; a program is not run")
-    return fill(template, "en", document, may_print_lists=True)
+    text = fill(template, "en", document, may_print_lists=True)
+    # Jinja drops a line break at the end, which the harness keeps.
+    return f"{text}\n" if template.endswith("\n") and not text.endswith("\n") else text
 
 
 def _examples(raw: Mapping[str, Any], split: Any, folder: Folder, account: Account) -> list[str]:
@@ -156,7 +183,9 @@ def _examples(raw: Mapping[str, Any], split: Any, folder: Folder, account: Accou
     between = write_text(raw.get("target_delimiter", " "))
     after = write_text(raw.get("fewshot_delimiter", "\n\n"))
     pairs = [(_fill(raw, "doc_to_text", row), _fill(raw, "doc_to_target", row)) for row in documents]
-    return [f"{question}{between}{answer}{after}" for question, answer in pairs]
+    prefixes = [_fill_prefix(raw, row) for row in documents]
+    starts = [f"{between}{prefix} " if prefix else between for prefix in prefixes]
+    return [f"{question}{start}{answer}{after}" for (question, answer), start in zip(pairs, starts, strict=True)]
 
 
 def _settings(generation: Any, account: Account) -> dict[str, Any]:

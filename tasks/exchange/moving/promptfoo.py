@@ -80,6 +80,7 @@ def _refusal(path: Path, part: str, account: Account) -> InputError:
 def _checks(assertion: Mapping[str, Any], case: Case, folder: Folder, account: Account) -> list[ConvertedCheck]:
     """Return an assertion's check in a list; an empty one if it has no equal, which the account says."""
     kind = write_text(assertion.get("type")) or "assertion without a type"
+    account.n_assertions += 1
     weight = assertion.get("weight", 1)
     is_weight = isinstance(weight, int | float) and not isinstance(weight, bool) and 0 <= weight <= 10**6
     if weight == 0:

@@ -24,9 +24,11 @@ class PartNote:
 
 @dataclass(slots=True)
 class Account:
-    """The notes of a conversion, each with how often it applies."""
+    """The notes of a conversion, each with how often it applies; its assertions, and those that are taken over."""
 
     notes: Counter[PartNote] = field(default_factory=Counter)
+    n_assertions: int = 0
+    n_taken: int = 0
 
     def add(self, subject: str, outcome: Outcome, reason: str = "") -> None:
         """Count one more part of this kind."""
@@ -47,6 +49,7 @@ class ConvertedCheck:
 
     `options` are of the metric `metric`; `answer`, if not None, may stand in the rows' column `answer` in their
     place. `pattern` is the same check as a regular expression that matches at the start of the reply, '' if none.
+    It stands for so many `assertions` of the file.
     """
 
     subject: str
@@ -60,6 +63,7 @@ class ConvertedCheck:
     weight: float = 1.0
     judge: Any = None
     change: str = ""
+    assertions: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """promptfoo's configurations as ours: ten of different kinds, verdicts as promptfoo's, and hostile files."""
 
 import json
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,8 @@ import pytest
 import yaml
 
 from basic_control.data.errors import InputError
+from basic_control.data.options import options_of
+from basic_control.data.plugins import metric
 from basic_control.flows.cli.application import main
 from basic_control.tasks.exchange.moving.records import Conversion
 from basic_control.tasks.exchange.moving.writing import convert_file
@@ -119,7 +121,7 @@ TESTS: dict[str, tuple[dict[str, Any], dict[str, str], list[set[str]], list[int]
             ]
         },
         {},
-        [{"exact_match", "regex"}],
+        [{"regex"}],
         [1],
     ),
     "templates and scenarios": (
@@ -277,3 +279,51 @@ def test_run_answers_with_the_command(tmp_path: Path, capsys: pytest.CaptureFixt
     message = capsys.readouterr().err
     assert "promptfoo" in message
     assert f"init FOLDER --from {path}" in message
+
+
+def holds(suite: dict[str, Any], row: dict[str, Any], reply: str) -> bool:
+    """Say whether a row holds by a suite's metrics, all of which must."""
+    values = []
+    for name, options in suite["metrics"].items():
+        unit = metric(name)
+        sample = {**row, "response": reply}
+        settled = options_of(unit, {key: value for key, value in options.items() if key != "threshold"})
+        values.append(unit.score(sample, {}, settled).value == 1)
+    return all(values)
+
+
+# By hand, as promptfoo decides: a test passes where the weighted mean of its assertions reaches its threshold.
+@pytest.mark.parametrize(
+    ("threshold", "weights", "passing"),
+    [
+        (0.5, (1, 1), ["ab", "a", "b"]),
+        (0.6, (1, 1), ["ab"]),
+        (1, (1, 1), ["ab"]),
+        (0.5, (3, 1), ["ab", "a"]),
+        (0.25, (3, 1), ["ab", "a", "b"]),
+        (0.66, (1, 1, 1), ["abc", "ab", "ac", "bc"]),
+        (0.3, (1, 1, 1), ["abc", "ab", "ac", "bc", "a", "b", "c"]),
+    ],
+)
+def test_a_tests_threshold_decides_on_each_row(
+    tmp_path: Path, threshold: float, weights: tuple[int, ...], passing: list[str]
+) -> None:
+    letters = "abc"[: len(weights)]
+    checks = [check("contains", letter, weight=weight) for letter, weight in zip(letters, weights, strict=True)]
+    raw = {"tests": [{"vars": {"word": "w", "tongue": "t"}, "threshold": threshold, "assert": checks}]}
+    conversion = convert(tmp_path, TASK | raw)
+    (suite,) = conversion.suites
+    assert suite["threshold"] == 1.0
+    replies = ["", *("".join(part) for n in (1, 2, 3) for part in combinations(letters, n))]
+    (row,) = conversion.rows[suite["name"]]
+    assert [reply for reply in replies if holds(suite, row, reply)] == sorted(passing, key=replies.index)
+    assert (conversion.account.n_taken, conversion.account.n_assertions) == (len(weights), len(weights))
+
+
+def test_a_threshold_that_cannot_decide_on_each_row_says_so(tmp_path: Path) -> None:
+    checks = [check("llm-rubric", "polite"), check("contains", "x")]
+    raw = {"tests": [{"vars": {"word": "w", "tongue": "t"}, "threshold": 0.5, "assert": checks}]}
+    conversion = convert(tmp_path, TASK | raw)
+    assert conversion.suites[0]["threshold"] == 0.5
+    (note,) = [note for note, _ in conversion.account.list_notes() if note.subject == "test's threshold"]
+    assert (note.outcome, "not on each" in note.reason) == ("changed", True)

@@ -149,3 +149,31 @@ def test_run_answers_with_the_command(tmp_path: Path, capsys: pytest.CaptureFixt
     convert(tmp_path, TASK)
     assert main(["run", str(tmp_path / "task.yaml")]) == 2
     assert "lm-evaluation-harness" in capsys.readouterr().err
+
+
+def test_a_list_of_targets_is_any_of_them_and_a_prefix_ends_the_question(tmp_path: Path) -> None:
+    """As the harness reads `['4', 'four']`, and puts the prefix after the delimiter, before an example's target."""
+    samples = [{"q": "A snail?", "a": "0"}]
+    raw = TASK | {
+        "doc_to_target": "{{[a, 'four']}}",
+        "gen_prefix": "So:",
+        "num_fewshot": 1,
+        "fewshot_config": {"samples": samples},
+    }
+    conversion = convert(tmp_path, raw)
+    (rows,) = conversion.rows.values()
+    assert rows[0]["answer"] == ["4", "four"]
+    assert rows[0]["question"].endswith("Question: How many legs has a cat?\nAnswer: So:")
+    assert "So:" in rows[0]["question"].partition("Question: How many")[0]
+
+
+def test_a_templates_last_line_break_is_kept(tmp_path: Path) -> None:
+    conversion = convert(tmp_path, TASK | {"doc_to_text": "Question: {{q}}\n", "target_delimiter": ""})
+    (rows,) = conversion.rows.values()
+    assert rows[0]["question"] == "Question: How many legs has a cat?\n"
+
+
+def test_a_target_that_is_a_number_is_its_text(tmp_path: Path) -> None:
+    conversion = convert(tmp_path, TASK | {"doc_to_target": 0})
+    (rows,) = conversion.rows.values()
+    assert {row["answer"] for row in rows} == {"0"}
