@@ -82,9 +82,9 @@ class FinishedRun(ScreenedOutcome):
 
     @cached_property
     def _document(self) -> "tuple[Results, RunVerdict]":
-        from basic_control.tasks.store.runs import read_run, results
+        from basic_control.tasks.store.runs import load_results, read_run
 
-        return results(read_run(self.folder), whole=True)
+        return load_results(read_run(self.folder), whole=True)
 
     @property
     def results(self) -> "Results":
@@ -94,16 +94,16 @@ class FinishedRun(ScreenedOutcome):
     @property
     def samples(self) -> "pl.DataFrame":
         """A row for each reply: its question, the reply, and the value of each metric in a column of its name."""
-        from basic_control.tasks.store.frames import samples_of
+        from basic_control.tasks.store.frames import read_samples
 
-        return samples_of(self.folder)
+        return read_samples(self.folder)
 
     @property
     def scores(self) -> "pl.DataFrame":
         """A row for each reply and metric: suite, item_id, model, repeat, metric, value, status, reason."""
-        from basic_control.tasks.store.frames import scores_of
+        from basic_control.tasks.store.frames import read_scores
 
-        return scores_of(self.folder)
+        return read_scores(self.folder)
 
     @property
     def report(self) -> Path:
@@ -368,10 +368,10 @@ def read(path: Path_, *, runs: Path_ = RUNS) -> FinishedRun:
 def _read_run(name: str, runs: Path) -> FinishedRun:
     from basic_control.flows.cli.console import text_of
     from basic_control.tasks.report.brief import summary_parts
-    from basic_control.tasks.store.runs import find, results
+    from basic_control.tasks.store.runs import find, load_results
 
     stored = find(name, runs)
-    measured, verdict = results(stored)
+    measured, verdict = load_results(stored)
     return FinishedRun(int(verdict.exit_code), text_of(*summary_parts(measured, verdict, stored)), stored.folder)
 
 

@@ -33,9 +33,9 @@ from basic_control.flows.cli.console import say
 from basic_control.flows.environment import PRIVACY, SERVER, import_prefect, results_of
 from basic_control.flows.preflight import check_rows
 from basic_control.flows.routes import proxy_options, route_clients
-from basic_control.tasks.models.proxies import environment_for_prefect
+from basic_control.tasks.models.proxies import build_prefect_environment
 from basic_control.tasks.plan import resolve
-from basic_control.tasks.store.owners import is_running, owner
+from basic_control.tasks.store.owners import is_running, name_owner
 
 if TYPE_CHECKING:
     from prefect.events.schemas.automations import AutomationCore
@@ -309,7 +309,7 @@ def _become(command: Sequence[str], given: Mapping[str, str]) -> NoReturn:
     """Replace this process with Prefect's own, so that signals reach it directly."""
     os.chdir(PLACE)
     # A worker's runs must find installed packages, whatever files of such names are in the folder.
-    environment = environment_for_prefect({**given, "PYTHONSAFEPATH": "1"})
+    environment = build_prefect_environment({**given, "PYTHONSAFEPATH": "1"})
     os.execve(sys.executable, [sys.executable, "-m", "prefect", *command], environment)  # noqa: S606 - our own words
 
 
@@ -344,7 +344,7 @@ def serve(port: int, host: str) -> NoReturn:
             given = {**given, VARIABLES[0]: f"sqlite+aiosqlite:///{DATABASE}"}
     with suppress(OSError):  # `deploy` and `worker` wait for it by this
         STARTED.parent.mkdir(parents=True, exist_ok=True)
-        STARTED.write_text(owner(), encoding="ascii")
+        STARTED.write_text(name_owner(), encoding="ascii")
     sys.stderr.write(welcome(port))
     sys.stderr.flush()
     _become(["server", "start", "--host", host, "--port", str(port)], given)

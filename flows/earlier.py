@@ -12,7 +12,7 @@ from basic_control.config.declared import update_recorded
 from basic_control.config.reading import parse
 from basic_control.config.settings import Settings
 from basic_control.data.errors import InputError
-from basic_control.tasks.store.runs import MANIFEST, Run, find_by_name, runs_in
+from basic_control.tasks.store.runs import MANIFEST, Run, find_by_name, list_runs
 
 
 def to_resume(runs: Path) -> str:
@@ -21,7 +21,7 @@ def to_resume(runs: Path) -> str:
     Raises:
         InputError: there is no run, or the last one has ended and need not be resumed.
     """
-    started_runs = [run for run in runs_in(runs) if run.has_manifest]
+    started_runs = [run for run in list_runs(runs) if run.has_manifest]
     if not started_runs:
         raise InputError(f"{runs}: found no run; expected folders with a manifest.json. Start one first.")
     last = started_runs[-1]
@@ -49,7 +49,7 @@ def has_ended(runs: str, name: str) -> bool:
 
 def find_interrupted(runs: str, fresh: str) -> str:
     """Return the interrupted run that was started with this `--fresh` mark; '' if there is none."""
-    for run in reversed(runs_in(Path(runs))):
+    for run in reversed(list_runs(Path(runs))):
         if run.configuration.get("fresh") == fresh:
             return run.name
     return ""

@@ -25,7 +25,7 @@ from pydantic import SecretStr
 from basic_control.data.errors import InputError
 from basic_control.flows.api import application
 from basic_control.flows.routes import route_clients
-from basic_control.tasks.models.proxies import environment_for_prefect
+from basic_control.tasks.models.proxies import build_prefect_environment
 
 START_S = 300
 """On a crowded machine Prefect's own server may take minutes to answer; its exit is noticed at once."""
@@ -91,7 +91,7 @@ def start_temporary_server() -> Iterator[None]:
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
             # Its process, and what waits for it here, read the proxies themselves.
-            environment = environment_for_prefect(os.environ)
+            environment = build_prefect_environment(os.environ)
             with _apply_variables(
                 {name: text for name, text in environment.items() if os.environ.get(name) != text}
             ):

@@ -17,8 +17,8 @@ from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.slices import SLICED
 from basic_control.metrics.judging import language_of, templates
 from basic_control.prompts import fill, fill_system, read_by, reads, shipped, template
-from basic_control.tasks.models.rate_limits import endpoint_of
-from basic_control.tasks.models.readiness import SPARE, check_files, connections_allowed, find_obstacle
+from basic_control.tasks.models.rate_limits import find_endpoint
+from basic_control.tasks.models.readiness import SPARE, check_files, count_connections, find_obstacle
 from basic_control.tasks.plan import Plan, SuitePlan, check_expected, check_judges, resolve, targets_of
 from basic_control.tasks.report.language import say, speaking
 from basic_control.tasks.report.text import duration, grouped
@@ -239,9 +239,9 @@ def too_few_connections(plan: Plan) -> str:
     limits: dict[str, int] = {}
     for model in (*plan.models, *plan.judges):
         if not model.unit.at_once:
-            limits.setdefault(endpoint_of(model), model.concurrency)  # an endpoint's first model sets the limit
+            limits.setdefault(find_endpoint(model), model.concurrency)  # an endpoint's first model sets the limit
     in_flight = sum(limits.values())
-    allowed = connections_allowed(in_flight)
+    allowed = count_connections(in_flight)
     if allowed >= in_flight:
         return ""
     return (

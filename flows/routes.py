@@ -12,7 +12,7 @@ from urllib.request import getproxies_environment
 
 from basic_control.data.errors import InputError
 from basic_control.tasks.models.access import strip_secrets
-from basic_control.tasks.models.proxies import proxy_of, settle_proxies
+from basic_control.tasks.models.proxies import find_proxy, settle_proxies
 
 _ROUTED = "basic_control_routed"
 
@@ -34,7 +34,7 @@ def proxy_options(url: str) -> dict[str, Any]:
     Raises:
         InputError: the proxy needs a package that is not installed.
     """
-    proxy = proxy_of(url)
+    proxy = find_proxy(url)
     if proxy.startswith("socks") and not find_spec("socksio"):
         where, server = strip_secrets(proxy), strip_secrets(url)
         raise InputError(

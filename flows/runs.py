@@ -35,7 +35,7 @@ from basic_control.tasks.runtime.telemetry import ExitStatus, trace_run
 from basic_control.tasks.stage import STAGES, Ledger, recording
 from basic_control.tasks.store import manifest as manifests
 from basic_control.tasks.store.criteria import fix_criteria, hash_file
-from basic_control.tasks.store.owners import owner
+from basic_control.tasks.store.owners import name_owner
 from basic_control.tasks.store.repair import list_answered_calls
 from basic_control.tasks.store.runs import RESULTS
 from basic_control.tasks.store.tables import Damaged
@@ -94,7 +94,7 @@ def layers_of(plan: Plan) -> dict[str, str]:
         return {}
     tools = plan.sandbox
     try:
-        return sandbox.layers(tools.kotlin_compiler, tools.java)
+        return sandbox.describe_layers(tools.kotlin_compiler, tools.java)
     except InputError as error:  # everything came from the cache, and the sandbox is no longer available
         return {"wasm": f"off ({error})"}
 
@@ -168,9 +168,9 @@ def describe(
     return {
         "schema": manifests.SCHEMA,
         **known,
-        "versions": manifests.versions(),
+        "versions": manifests.list_versions(),
         "sandbox": layers_of(plan),
-        "commit": manifests.commit(),
+        "commit": manifests.find_commit(),
         "missing": dict(identities.missing),
         "labels": list_saves(Path(plan.store.runs) / LABELS, plan.declared),
         "tables": {name: [one.as_dict() for one in refs] for name, refs in listed.items()},
@@ -254,7 +254,7 @@ def open_run(
     fixed = datetime.now(UTC).astimezone().isoformat() if again.resume else started.isoformat()
     kept["criteria"] = fix_criteria(folder, fixed, plan.configuration, files or {}, kept.get("criteria"))
     opened = OpenedRun(folder, started, ledger, time.monotonic() if clock is None else clock, kept["criteria"])
-    begun = {"schema": manifests.SCHEMA, **opened.head, "status": "running", "owner": owner()}
+    begun = {"schema": manifests.SCHEMA, **opened.head, "status": "running", "owner": name_owner()}
     manifests.write(folder, {**begun, "configuration": plan.configuration, "rerun": again.model_dump(), **kept})
     return opened
 

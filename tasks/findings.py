@@ -33,7 +33,7 @@ from basic_control.tasks.judges.labels import LABELS, kept_labels
 from basic_control.tasks.judges.passports import PassportFinder, statuses_of
 from basic_control.tasks.plan import Identities, Plan, SuitePlan
 from basic_control.tasks.runtime.storage import open_store
-from basic_control.tasks.store.samples import answers_of
+from basic_control.tasks.store.samples import read_calls
 from basic_control.tasks.store.tables import Store
 
 UNSETTLED = "without network a source can at best be UNCERTAIN, so no score can decide this suite"
@@ -79,7 +79,7 @@ def read_scored(store: Store, tables: Tables) -> tuple[pl.DataFrame, pl.DataFram
 
 def replies_of(store: Store, tables: Tables) -> pl.DataFrame:
     """Return all replies of a run: item_id, model, repeat, text."""
-    asked = answers_of(store, tables.queries)
+    asked = read_calls(store, tables.queries)
     return asked.select("item_id", "model", "repeat", "text").unique(["item_id", "model", "repeat"])
 
 

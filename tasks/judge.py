@@ -44,12 +44,12 @@ from basic_control.metrics.judging import (
 from basic_control.prompts import render
 from basic_control.tasks.models.openai_forms import LOGPROBS
 from basic_control.tasks.models.protocol import UNASKED, find_server_digest
-from basic_control.tasks.models.requests import keep, request
+from basic_control.tasks.models.requests import build_request, reuse_recorded
 from basic_control.tasks.plan import Panel
 from basic_control.tasks.query import query
 from basic_control.tasks.runtime.storage import open_cache, open_store
 from basic_control.tasks.stage import stage
-from basic_control.tasks.store.samples import SampleRow, sample_rows
+from basic_control.tasks.store.samples import SampleRow, read_samples
 
 Deciders = Mapping[tuple[str, str], Decider]
 """By cascade and language."""
@@ -101,7 +101,7 @@ def pose_question(judge: Judge, panel: Panel, sample: SampleRow, ask: JudgeReque
     first, *rest = ask.messages
     if judge.system:
         first = replace(first, content=f"{judge.system}\n\n{first.content}")
-    return request(
+    return build_request(
         judge,
         panel.identities[judge.name],
         (first, *rest),
@@ -130,7 +130,7 @@ def _pose_typed(
         language = language_of("judging/label", sample.language)
         message = render("judging/label", language, **shown, mark=fence_code(shown))
         typed = replace(typed, instructions="", state={})
-    return request(
+    return build_request(
         judge,
         panel.identities[judge.name],
         (Message("user", message),),
@@ -183,7 +183,7 @@ def _ask_wave(
     }
     made = REQUESTS.frame(row for rows in asks.values() for row in rows)
     if hearing.recorded:
-        made = keep(made, store.read(hearing.recorded))
+        made = reuse_recorded(made, store.read(hearing.recorded))
         kept_ids = iter(made["request_id"])
         asks = {number: [{**row, "request_id": next(kept_ids)} for row in rows] for number, rows in asks.items()}
     ref = store.write(REQUESTS, made)
@@ -260,7 +260,7 @@ def judge(
     """
     tables = open_store(store)
     unit = find(Metric, metric)
-    replies = [reply for reply in sample_rows(tables, batch) if reply.error_kind is None]
+    replies = [reply for reply in read_samples(tables, batch) if reply.error_kind is None]
     # A reply that only calls tools has no text to be judged.
     samples = [reply for reply in replies if reply.sample["response"] or not reply.sample.get(CALLS)]
 

@@ -20,9 +20,9 @@ from basic_control.data.records import Provider
 from basic_control.data.tables import REQUESTS, RESPONSES
 from basic_control.data.units import plugin_source
 from basic_control.tasks.models import open_client
-from basic_control.tasks.models.progress import counts, show_progress
+from basic_control.tasks.models.progress import count_calls, show_progress
 from basic_control.tasks.models.protocol import FATAL, NOT_ASKED, CallError, Client
-from basic_control.tasks.models.requests import NOTHING_AROUND, call_of, for_items, keep
+from basic_control.tasks.models.requests import NOTHING_AROUND, build_requests, read_call, reuse_recorded
 from basic_control.tasks.models.scheduler import BatchProgress, CallResult, ask_all, event_loop_thread
 from basic_control.tasks.runtime.logs import event
 from basic_control.tasks.runtime.storage import open_cache, open_store, open_submissions
@@ -90,7 +90,7 @@ def identify(model: Model) -> dict[str, str]:
 def _response(answer: CallResult, request: Mapping[str, Any]) -> dict[str, Any]:
     end = answer.end
     reply, error = (end.reply, None) if isinstance(end, Remembered) else (None, end)
-    prompt = "\n".join(message.content for message in call_of(request).messages)
+    prompt = "\n".join(message.content for message in read_call(request).messages)
     text, stop_tokens = split(reply.text, prompt) if reply else (None, "")
     return {
         "request_id": end.request_id,
@@ -141,7 +141,7 @@ def ask(
             submissions = None if model.batch == "off" else open_submissions(store)
             return await ask_all(
                 calls,
-                read=call_of,
+                read=read_call,
                 model=model,
                 client=client_of(model),
                 cache=open_cache(store),
@@ -153,7 +153,7 @@ def ask(
             )
 
         answers, tally = event_loop_thread().call(bring())
-    event("query", run=ledger.run, stage="query", label=str(cell), **counts(tally))
+    event("query", run=ledger.run, stage="query", label=str(cell), **count_calls(tally))
     return RESPONSES.frame(_response(answers[request_id], request) for request_id, request in calls), tally
 
 
@@ -175,11 +175,11 @@ def prepare(
     """Create a target's requests for a batch of items; `prompt` replaces the items' own.
 
     `templates` are the digests of the template that it names. `recorded` are requests whose replies another token
-    limit would not change. `around`, `schema`: as for `for_items`.
+    limit would not change. `around`, `schema`: as for `build_requests`.
     """
     del templates  # part of the cache key only
     opened = open_store(store)
-    made = for_items(
+    made = build_requests(
         opened.read(items),
         model,
         identity,
@@ -189,7 +189,7 @@ def prepare(
         around=around,
         schema=schema,
     )
-    return opened.write(REQUESTS, keep(made, opened.read(recorded)) if recorded else made)
+    return opened.write(REQUESTS, reuse_recorded(made, opened.read(recorded)) if recorded else made)
 
 
 @stage(version=1, part="query", takes="query", cached=False)

@@ -23,7 +23,7 @@ from basic_control.metrics.judging import combine
 from basic_control.tasks.judge import reopen
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.stage import stage
-from basic_control.tasks.store.samples import SampleRow, sample_rows
+from basic_control.tasks.store.samples import SampleRow, read_samples
 
 
 def scores_of(verdict: Mapping[str, Any], unit: Metric) -> Iterator[dict[str, Any]]:
@@ -155,7 +155,7 @@ def measure(
     opened = open_store(store)
     unit = load_unit(Metric, metric)
     used = options_of(unit, options)
-    replies = list(sample_rows(opened, batch))
+    replies = list(read_samples(opened, batch))
     scored = (
         (reply, _scored(unit, reply, partial(unit.score, reply.sample, found, used)))
         for reply, found in zip(replies, ran(unit, replies, used), strict=True)
@@ -191,5 +191,5 @@ def score_judged(
         sessions = {row["judge"]: reopen(unit, reply.sample, row, options, reply.language) for row in rows}
         return combine(sessions, aggregate, (left_out or {}).get(reply.language))
 
-    scored = ((reply, _scored(unit, reply, partial(joined, reply))) for reply in sample_rows(opened, batch))
+    scored = ((reply, _scored(unit, reply, partial(joined, reply))) for reply in read_samples(opened, batch))
     return opened.write(SCORES, SCORES.frame(metric_rows(unit, scored)))

@@ -19,7 +19,7 @@ from basic_control.data.truncation import THINKING_ALONE, is_cut, is_thinking_al
 from basic_control.data.units import UnitIdentity
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.stage import stage
-from basic_control.tasks.store.samples import answers_of
+from basic_control.tasks.store.samples import read_calls
 
 _FOUND = Sandbox()
 """Tools found in the environment."""
@@ -145,6 +145,6 @@ def verify(
     rows = {row["item_id"]: row for row in opened.read(batch.items).iter_rows(named=True)}
     replies = (
         _reply_to_verify(rows[r["item_id"]], r)
-        for r in answers_of(opened, [batch], payload=True).iter_rows(named=True)
+        for r in read_calls(opened, [batch], payload=True).iter_rows(named=True)
     )
     return opened.write(VERDICTS, VERDICTS.frame(verify_all(replies, tools)))

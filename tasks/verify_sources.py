@@ -5,7 +5,7 @@ from basic_control.data.batches import Batch, Ref
 from basic_control.data.tables import EVIDENCE
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.stage import FETCHING, stage
-from basic_control.tasks.store.samples import sample_rows
+from basic_control.tasks.store.samples import read_samples
 from basic_control.tasks.web import check
 
 
@@ -16,4 +16,4 @@ def verify_sources(store: StoreSettings, batch: Batch, *, network: bool) -> Ref:
     A later run replays the evidence, also when other rules have changed; `--rerun query` fetches again.
     """
     opened = open_store(store)
-    return opened.write(EVIDENCE, check(list(sample_rows(opened, batch)), network=network))
+    return opened.write(EVIDENCE, check(list(read_samples(opened, batch)), network=network))

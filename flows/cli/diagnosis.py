@@ -35,7 +35,7 @@ class Diagnosis:
 
 def examine_program() -> Iterator[Diagnosis]:
     """Yield the versions, and which extras are installed."""
-    versions = dict(manifest.versions())
+    versions = dict(manifest.list_versions())
     python, system = versions.pop("python"), versions.pop("system")
     version = versions.pop(DISTRIBUTION, "not installed")
     origin = f"checkout {TOP}" if CHECKOUT else "installed"
@@ -145,13 +145,13 @@ def _find_existing(folder: Path) -> Path:
 
 def examine_sandbox() -> Diagnosis:
     """Return which layers confine models' programs; build the sandbox if needed."""
-    from basic_control.tasks.sandbox import prepare, summary
+    from basic_control.tasks.sandbox import prepare, summarize_layers
 
     try:
         prepare()
     except InputError as error:
         return Diagnosis("sandbox", str(error), is_obstacle=True)
-    return Diagnosis("sandbox", summary().removeprefix("Sandbox: "))
+    return Diagnosis("sandbox", summarize_layers().removeprefix("Sandbox: "))
 
 
 def examine_server() -> Diagnosis:

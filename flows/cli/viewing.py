@@ -28,8 +28,8 @@ from basic_control.data.errors import InputError
 from basic_control.prompts.phrases import ENGLISH, languages
 from basic_control.tasks.report import runs as pages
 from basic_control.tasks.report.language import say, speaking
-from basic_control.tasks.store.history import HistoryEntry, history
-from basic_control.tasks.store.runs import find, folders
+from basic_control.tasks.store.history import HistoryEntry, read_history
+from basic_control.tasks.store.runs import find, list_folders
 
 HOST = "127.0.0.1"
 PAGE = "report_*.html"
@@ -127,7 +127,7 @@ class Pages:
     def compare(self, request: Request) -> Response:
         """Show two runs side by side."""
         names = [request.query_params.get(side, "") for side in ("before", "after")]
-        folders_by_name = {**folders(self.runs), **self.files}
+        folders_by_name = {**list_folders(self.runs), **self.files}
         if not all(name in folders_by_name for name in names):
             raise InputError("expected two of the listed runs or files.")
         from basic_control.tasks.compare.runs import compare_runs
@@ -141,7 +141,7 @@ class Pages:
 
     def report(self, request: Request) -> Response:
         """Send a file of a run's report."""
-        folder = folders(self.runs).get(request.path_params["run"])
+        folder = list_folders(self.runs).get(request.path_params["run"])
         files = reports(self.runs, folder) if folder else {}
         file = files.get(request.path_params["file"])
         if file is None:
@@ -187,9 +187,9 @@ class Pages:
 
 def entries(runs: Path) -> list[HistoryEntry]:
     """Return all runs, the newest first; those without a manifest, which never began or lost it, come last."""
-    recorded_entries = history(runs)
+    recorded_entries = read_history(runs)
     names = {entry.name for entry in recorded_entries}
-    bare_folders = sorted({*folders(runs)} - names, reverse=True)
+    bare_folders = sorted({*list_folders(runs)} - names, reverse=True)
     return [*recorded_entries, *map(HistoryEntry, bare_folders)]
 
 

@@ -24,7 +24,7 @@ from basic_control.tasks.compare.sides import FileForm, deciding_scores, shared_
 from basic_control.tasks.exchange.records import UNNAMED_JUDGE
 from basic_control.tasks.exchange.tables import Side
 from basic_control.tasks.plan import BaselineRule
-from basic_control.tasks.store.runs import Run, results
+from basic_control.tasks.store.runs import Run, load_results
 
 
 def gate(
@@ -152,7 +152,7 @@ def _judges(side: Side, opposite: Side, metric: str) -> dict[str, str]:
 
 def _read_results(run: Run, threshold: float | None) -> Results:
     """Return the stored results of a run's models, headline by headline."""
-    _, verdict = results(run)
+    _, verdict = load_results(run)
 
     def follow(headline: Headline) -> Headline:
         """Return a headline whose sequence, if it has one, is followed against the threshold."""

@@ -25,9 +25,18 @@ from basic_control.tasks.exchange.tables import (
     find_shared_ids,
     tabulate,
 )
-from basic_control.tasks.store.baselines import KEPT, Baseline, is_baseline, path_of
+from basic_control.tasks.store.baselines import KEPT, Baseline, find_path, is_baseline
 from basic_control.tasks.store.baselines import read as read_baseline
-from basic_control.tasks.store.runs import LAST, MANIFEST, Run, find_all, find_last, items_of, load, replies
+from basic_control.tasks.store.runs import (
+    LAST,
+    MANIFEST,
+    Run,
+    find_all,
+    find_last,
+    load_items,
+    load_replies,
+    load_table,
+)
 
 EXPECTED = "expected answers"
 
@@ -107,7 +116,7 @@ def _read_files(
 
 def _read_pinned(name: str, runs: Path) -> Baseline | None:
     """Return the baseline of that name or path; None if it names a run or another file."""
-    path = path_of(name)
+    path = find_path(name)
     is_other = (runs / name).is_dir() or (Path(name).exists() and not is_baseline(Path(name)))
     return None if is_other or not path.is_file() else read_baseline(name)
 
@@ -161,13 +170,15 @@ def side_of(run: Run, root: str = "") -> Side:
     from basic_control.config.declared import suites_in  # half a second, which files need not wait for
     from basic_control.tasks.compare.provenance import provenance_of
 
-    items = items_of(run, root).unique("item_id", maintain_order=True)
-    scores = load(run, "scores", root).join(items.select("item_id", "suite"), on="item_id", maintain_order="left")
+    items = load_items(run, root).unique("item_id", maintain_order=True)
+    scores = load_table(run, "scores", root).join(
+        items.select("item_id", "suite"), on="item_id", maintain_order="left"
+    )
     return Side(
         run.name,
         items,
         scores,
-        replies(run, root),
+        load_replies(run, root),
         provenance_of(run.manifest),
         suites=tuple(suites_in(run.configuration)),
         run=run,

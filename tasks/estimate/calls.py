@@ -29,7 +29,7 @@ from basic_control.tasks.estimate.memory import Memory
 from basic_control.tasks.generate import items_of
 from basic_control.tasks.judges.labels import has_labels
 from basic_control.tasks.judges.passports import PassportFinder, find_missing_exams, statuses_in
-from basic_control.tasks.models.requests import for_items
+from basic_control.tasks.models.requests import build_requests
 from basic_control.tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target, expected_lines, resolve
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.store.samples import SampleRow, merge_columns, select_returned
@@ -181,7 +181,7 @@ def ask_model(
     brought = {fact: [RETRIEVED] for fact in facts}
     for batch in items.iter_slices(plan.batch_size):
         by_id = {one["item_id"]: one for one in batch.iter_rows(named=True)}
-        requests = for_items(
+        requests = build_requests(
             batch,
             model,
             identity,

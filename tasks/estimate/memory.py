@@ -10,8 +10,8 @@ from basic_control.config.settings import Model, StoreSettings
 from basic_control.data.errors import InputError
 from basic_control.prompts.phrases import phrase
 from basic_control.tasks.query import identify
-from basic_control.tasks.runtime.storage import cache_url, open_cache
-from basic_control.tasks.store.databases import file_of
+from basic_control.tasks.runtime.storage import find_cache_url, open_cache
+from basic_control.tasks.store.databases import find_file
 from basic_control.tasks.store.replies import Remembered
 
 
@@ -46,6 +46,6 @@ class Memory:
 
     def lookup(self, ids: Iterable[str]) -> Mapping[str, Remembered]:
         """Return the cached replies among requests."""
-        wanted, file = list(dict.fromkeys(ids)), file_of(cache_url(self.store))
+        wanted, file = list(dict.fromkeys(ids)), find_file(find_cache_url(self.store))
         there = file is None or (file.is_file() and file.stat().st_size > 0)  # reading must not create a cache
         return open_cache(self.store).lookup(wanted) if wanted and there else {}

@@ -18,7 +18,7 @@ from basic_control.data.tools import TOOL_CALLS
 from basic_control.metrics.analysis.headlines import Headline
 from basic_control.metrics.analysis.summary import SummaryRow
 from basic_control.tasks.exchange.discovery import writer
-from basic_control.tasks.store.runs import Run, answers, load, results
+from basic_control.tasks.store.runs import Run, load_calls, load_results, load_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +96,16 @@ def evaluations(run: Run, root: str) -> Iterator[Evaluation]:
         InputError: the run's results cannot be read, or the store does not have its tables intact.
     """
     cells: dict[tuple[str, str], dict[str, SummaryRow]] = {}
-    found, verdict = results(run, whole=True)
+    found, verdict = load_results(run, whole=True)
     headlines: dict[tuple[str, str], Headline] = {}
     for headline in (headline for model in verdict.models for headline in model.headlines):
         headlines.setdefault((headline.suite, headline.model), headline)
     for cell in found.cells:
         if not (cell.family or cell.level or cell.language) and cell.value.mean is not None:
             cells.setdefault((cell.suite, cell.model), {})[cell.metric] = cell
-    items = load(run, "items", root).select("item_id", "suite", "prompt", "answer", "facts")
-    scores = load(run, "scores", root)
-    asked = answers(run, root).join(items, on="item_id", how="left", maintain_order="left")
+    items = load_table(run, "items", root).select("item_id", "suite", "prompt", "answer", "facts")
+    scores = load_table(run, "scores", root)
+    asked = load_calls(run, root).join(items, on="item_id", how="left", maintain_order="left")
     for suite in suites_in(run.configuration):
         own = asked.filter(suite=suite.name)
         for target in own["model"].unique(maintain_order=True):

@@ -34,7 +34,7 @@ from basic_control.metrics.stats.agreement import Agreement, agreement
 from basic_control.metrics.stats.intervals import Floats
 from basic_control.metrics.stats.labelled import Powered, prediction_powered
 from basic_control.tasks.plan import SuitePlan
-from basic_control.tasks.store.runs import Run, load, replies
+from basic_control.tasks.store.runs import Run, load_replies, load_table
 from basic_control.tasks.store.tables import write_json
 
 By = Literal["random", "uncertainty"]
@@ -89,8 +89,8 @@ def judged(run: Run, root: str = "") -> pl.DataFrame:
     Raises:
         InputError: the store does not have them, or nothing was judged.
     """
-    texts = replies(run, root).rename({"text": "response"}).drop("error")
-    rows = joined(load(run, "scores", root), load(run, "items", root).unique("item_id"), texts)
+    texts = load_replies(run, root).rename({"text": "response"}).drop("error")
+    rows = joined(load_table(run, "scores", root), load_table(run, "items", root).unique("item_id"), texts)
     if rows.is_empty():
         raise InputError(f"run {run.name}: no reply was scored by a judge, so there is nothing to label.")
     return rows

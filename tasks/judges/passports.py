@@ -20,11 +20,11 @@ from basic_control.metrics.exam import EXAMINED, exam_score, prompt_of, step_of
 from basic_control.metrics.judging import NO_CALL, WAITS, WRITES, language_of
 from basic_control.prompts import digest, languages
 from basic_control.tasks.judges.cascades import CascadeFinder
-from basic_control.tasks.models.requests import parameters
+from basic_control.tasks.models.requests import list_parameters
 from basic_control.tasks.plan import Plan, SuitePlan
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.store.manifest import strip_freshness
-from basic_control.tasks.store.runs import load, read_run
+from basic_control.tasks.store.runs import load_table, read_run
 from basic_control.tasks.store.tables import Store
 
 FIRST_EDITION = ""
@@ -52,7 +52,7 @@ def _identify(
     prompts = (prompt_of(step, prompt), "judging/system", "judging/repair")
     parts = {
         "identity": strip_freshness(identity),
-        "parameters": parameters(judge, temperature=temperature or 0.0),
+        "parameters": list_parameters(judge, temperature=temperature or 0.0),
         "system": judge.system,
         "structured": judge.structured,
         "step": f"{metric.name}.{step.name}",
@@ -119,8 +119,8 @@ def record_passports(plan: Plan, folder: str) -> list[Passport]:
     return keep_passports(
         plan.judges,
         run.manifest["judge_identities"],
-        load(run, "scores"),
-        load(run, "items"),
+        load_table(run, "scores"),
+        load_table(run, "items"),
         open_store(plan.store),
         about={"run": run.name, "started": run.manifest["started"]},
     )

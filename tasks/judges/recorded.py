@@ -14,7 +14,7 @@ from basic_control.data.errors import InputError
 from basic_control.metrics.cascade import confidence_in
 from basic_control.tasks.judges.labels import judged, reply_names
 from basic_control.tasks.store.manifest import strip_freshness
-from basic_control.tasks.store.runs import Run, find_by_name, runs_in
+from basic_control.tasks.store.runs import Run, find_by_name, list_runs
 
 MOST_RUNS = 10
 """Runs that are read for a judge's verdicts, the newest ones."""
@@ -76,7 +76,7 @@ def find_verdicts(of: JudgedMetric, keys: Collection[str], replies: Collection[s
     The replies are named as labels name them; a later run's verdict takes the place of an earlier one's.
     """
     wanting, verdicts = {*replies}, dict[str, Verdicts]()
-    recorded = [run for run in runs_in(of.folder) if run.is_finished and _is_judged_by(run, keys)]
+    recorded = [run for run in list_runs(of.folder) if run.is_finished and _is_judged_by(run, keys)]
     for run in reversed(recorded[-MOST_RUNS:]):
         if not wanting:
             break

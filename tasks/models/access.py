@@ -15,7 +15,7 @@ _WITH_PORT = re.compile(r":\d+$")
 _USUAL = {"openai": "OPENAI_API_KEY", "azure": "AZURE_OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 
 
-def key_variable(model: Model) -> str:
+def find_key_variable(model: Model) -> str:
     """Return the environment variable of a model's key; '' if it needs none."""
     # OpenAI's own key is not for other servers, nor Anthropic's.
     if model.api_key_env or (model.provider in {"openai", "anthropic"} and model.base_url):
@@ -29,7 +29,7 @@ def find_key(model: Model) -> str:
     Raises:
         InputError: its variable is not set.
     """
-    variable = key_variable(model)
+    variable = find_key_variable(model)
     key = os.environ.get(variable, "").strip()
     if key and not (key.isascii() and key.isprintable()):
         raise InputError(
@@ -71,11 +71,11 @@ def read_address(model: Model, url: str) -> tuple[str, dict[str, str], dict[str,
         raise InputError(text)
     headers = {}
     if parts.password or parts.username:
-        headers["Authorization"] = f"Basic {credentials_of(parts)}"
+        headers["Authorization"] = f"Basic {find_credentials(parts)}"
     return strip_secrets(url), headers, dict(parse_qsl(parts.query, keep_blank_values=True))
 
 
-def credentials_of(parts: SplitResult) -> str:
+def find_credentials(parts: SplitResult) -> str:
     """Return an address's user and password as HTTP Basic credentials."""
     return b64encode(f"{unquote(parts.username or '')}:{unquote(parts.password or '')}".encode()).decode()
 

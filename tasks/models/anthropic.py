@@ -16,7 +16,7 @@ from basic_control.data.extras import format_install
 from basic_control.data.messages import SYSTEM
 from basic_control.data.records import Call, Message, Reply
 from basic_control.data.tools import Tool
-from basic_control.tasks.models.access import key_variable
+from basic_control.tasks.models.access import find_key_variable
 from basic_control.tasks.models.errors import Refusal
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.replies import read_reply
@@ -39,7 +39,7 @@ class AnthropicClient:
     def __init__(self, model: Model) -> None:
         self._model = model
         url = model.base_url or os.environ.get("ANTHROPIC_BASE_URL") or _USUAL
-        self._server = Server(model, url.rstrip("/"), key_header="x-api-key", variable=key_variable(model))
+        self._server = Server(model, url.rstrip("/"), key_header="x-api-key", variable=find_key_variable(model))
         self._server.errors.advice |= {
             "connection": "check that the server runs there",
             "quota": "the account is exhausted: top it up, or use another key",

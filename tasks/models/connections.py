@@ -81,7 +81,7 @@ def check_surplus(response: aiohttp.ClientResponse) -> None:
         raise ValueError("it sent two answers to one request, and neither is used")
 
 
-def tls_context() -> ssl.SSLContext:
+def build_tls_context() -> ssl.SSLContext:
     """Return what verifies certificates: SSL_CERT_FILE's or SSL_CERT_DIR's, else the system's."""
     import httpx2
 

@@ -234,7 +234,7 @@ class Logprobs(Chat):
         return replace(reply, text=json.dumps(tokens))
 
 
-def with_logprobs(call: Call) -> Call:
+def ask_for_logprobs(call: Call) -> Call:
     """Return a call for the first token of a label and its alternatives."""
     parameters = {"temperature": 0.0, "max_tokens": 1, "logprobs": True, "top_logprobs": TOP, **call.parameters}
     return replace(call, parameters=parameters, schema=None)

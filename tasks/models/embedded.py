@@ -34,11 +34,11 @@ from basic_control.tasks.models.errors import Refusal
 from basic_control.tasks.models.openai_forms import Body, Chat
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.server import Server
-from basic_control.tasks.models.threads import in_thread
+from basic_control.tasks.models.threads import run_in_thread
 from basic_control.tasks.models.told_tools import CHOICE, is_required, read_told_calls, tell_tools
 from basic_control.tasks.runtime import machine
 from basic_control.tasks.runtime.logs import event
-from basic_control.tasks.runtime.storage import cache_folder
+from basic_control.tasks.runtime.storage import find_cache_folder
 from basic_control.tasks.store.tables import write_json
 
 _MAGIC = b"GGUF"
@@ -46,7 +46,7 @@ _ENGINE_BYTES = 128 << 20
 """Memory of an engine besides its weights, at a context of 4096 tokens."""
 _ALIAS = "embedded"
 # Measured once: the number of engines does not change during a run.
-_memory = cache(machine.memory)
+_memory = cache(machine.measure_free_memory)
 _BATCH = 64
 """Tokens of a prompt between two checks whether the caller is still there: a third of a second on 2 cores."""
 
@@ -83,12 +83,12 @@ def _explain_missing_extra() -> str:
     return f"the extra `embedded` is not installed; run: {format_install('embedded')}"
 
 
-def engines(model: Model) -> int:
+def count_engines(model: Model) -> int:
     """Return how many engines of a model run in parallel on this machine: at least one."""
-    return engines_that_fit(model, machine.cores(), _memory())
+    return count_fitting_engines(model, machine.count_cores(), _memory())
 
 
-def engines_that_fit(model: Model, cores: int, free: int | None) -> int:
+def count_fitting_engines(model: Model, cores: int, free: int | None) -> int:
     """Return how many engines to start: one per core (or per `threads` cores), as far as half of `free` allows.
 
     `free`: bytes of memory; None if unknown.
@@ -111,7 +111,7 @@ def check_digest(model: Model, path: Path, expected: str) -> str:
     Raises:
         InputError: it is not the expected one.
     """
-    note = cache_folder() / "digests" / f"{hashlib.sha256(str(path).encode()).hexdigest()[:32]}.json"
+    note = find_cache_folder() / "digests" / f"{hashlib.sha256(str(path).encode()).hexdigest()[:32]}.json"
     status = path.stat()
     stamp = [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
     try:
@@ -168,7 +168,7 @@ class EmbeddedClient:
         return {
             "provider": "embedded",
             "model": self._model.server_name,
-            "digest": await in_thread(lambda: check_digest(self._model, *self._weights)),
+            "digest": await run_in_thread(lambda: check_digest(self._model, *self._weights)),
             "server": f"xllamacpp {metadata.version('xllamacpp')}",
             "context": str(self._model.context),
             **({"api": "systemone"} if self._model.decides else {}),
@@ -215,8 +215,8 @@ class EmbeddedClient:
         async with self._opening:
             loaded = self._loaded
             if loaded is None:
-                await in_thread(lambda: check_digest(self._model, *self._weights))
-                loaded = self._loaded = await in_thread(lambda: _load(self._model, self._weights[0]))
+                await run_in_thread(lambda: check_digest(self._model, *self._weights))
+                loaded = self._loaded = await run_in_thread(lambda: _load(self._model, self._weights[0]))
                 self._turns = asyncio.Semaphore(len(loaded.engines))
             return loaded
 

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from basic_control.data.characters import make_visible
-from basic_control.tasks.models.access import credentials_of, strip_secrets
+from basic_control.tasks.models.access import find_credentials, strip_secrets
 from basic_control.tasks.models.protocol import CallError, ErrorKind
 from basic_control.tasks.runtime.secrets import HIDDEN, hide, spell
 
@@ -132,7 +132,7 @@ def _wait_in_words(text: str) -> float | None:
     return total_s if is_wait else None
 
 
-def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
+def read_retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
     """Return how many seconds the server asks to wait: never negative, None if it does not say.
 
     Reads `retry-after-ms`, `retry-after` (seconds or an HTTP date), Gemini's `retryDelay` in the body, and words.
@@ -167,7 +167,7 @@ def clean(text: str, secrets: re.Pattern[str] | None = None) -> str:
 def _secrets_of(key: str, url: str) -> re.Pattern[str]:
     """Return a pattern of what no message shows: the key, and an address's password and query values."""
     parts = urlsplit(url)
-    values = [key, unquote(parts.password or ""), credentials_of(parts)]
+    values = [key, unquote(parts.password or ""), find_credentials(parts)]
     values += [value for _, value in parse_qsl(parts.query)]
     longest_first = sorted((value for value in values if len(value) >= _SHORTEST), key=len, reverse=True)
     return re.compile("|".join("".join(spell(value)) for value in longest_first))
@@ -210,7 +210,7 @@ class ServerErrors:
         text = f"HTTP {status}: {self.clean(message) or 'no message'}"
         if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and self._proxy:
             return Refusal(kind, self._say_proxy(status), None, status, body)
-        return Refusal(kind, self._advise(kind, text), retry_after(headers, body), status, body)
+        return Refusal(kind, self._advise(kind, text), read_retry_after(headers, body), status, body)
 
     def hide_credentials(self, proxy: str) -> None:
         """Keep the user and password of a proxy out of all messages, and name it in those of connections."""

@@ -16,7 +16,7 @@ from basic_control.tasks.models.errors import clean
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.python_child import describe_exception, write_answer
 from basic_control.tasks.models.replies import FIELDS, build_offer, read_answer
-from basic_control.tasks.models.threads import in_thread
+from basic_control.tasks.models.threads import run_in_thread
 
 CALLER = "BASIC_CONTROL_CALLER"
 """The variable that says where the functions of the process that started a run are served: PORT:TOKEN."""
@@ -80,7 +80,7 @@ class FunctionClient:
     async def _call(self, values: Mapping[str, Any]) -> Any:
         if inspect.iscoroutinefunction(self._function):
             return await self._function(**values)
-        value = await in_thread(partial(self._function, **values), "provider")
+        value = await run_in_thread(partial(self._function, **values), "provider")
         return await value if inspect.isawaitable(value) else value
 
 

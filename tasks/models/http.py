@@ -11,7 +11,7 @@ from basic_control.config.settings import Model
 from basic_control.data.draw import format_canonical
 from basic_control.data.records import Call, Reply
 from basic_control.tasks.models.protocol import CallError
-from basic_control.tasks.models.proxies import proxy_of
+from basic_control.tasks.models.proxies import find_proxy
 from basic_control.tasks.models.readiness import PORTS
 from basic_control.tasks.models.replies import FIELDS, build_offer, read_answer, read_reply
 from basic_control.tasks.models.server import CONNECT_S, Server
@@ -42,7 +42,7 @@ class HttpClient:
     async def identity(self) -> Mapping[str, str]:
         """Return the address and a digest of the call's configuration; check that a server listens."""
         parts = urlsplit(self._model.base_url)
-        if not proxy_of(self._url):
+        if not find_proxy(self._url):
             try:
                 async with asyncio.timeout(CONNECT_S):
                     _, writer = await asyncio.open_connection(parts.hostname, parts.port or PORTS[parts.scheme])

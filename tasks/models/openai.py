@@ -15,7 +15,7 @@ import httpx
 from basic_control.config.addresses import find_secret_part
 from basic_control.config.settings import Model
 from basic_control.data.records import Call, Reply
-from basic_control.tasks.models.access import key_variable
+from basic_control.tasks.models.access import find_key_variable
 from basic_control.tasks.models.dialect import Dialect
 from basic_control.tasks.models.errors import Refusal
 from basic_control.tasks.models.openai_forms import Body, Chat, Responses
@@ -45,7 +45,7 @@ class OpenAIClient:
         header = "api-key"
         if not self._is_azure:
             url, header = url or os.environ.get("OPENAI_BASE_URL") or _USUAL, ""
-        self.server = Server(model, url, key_header=header, variable=key_variable(model))
+        self.server = Server(model, url, key_header=header, variable=find_key_variable(model))
         names = f"the model name {model.server_name!r} and the address {self.server.where} (many end in /v1)"
         self.server.errors.advice |= {
             "connection": "check that the server runs there",

@@ -12,11 +12,11 @@ from basic_control.tasks.models.deciding import (
     DecisionsWire,
     Logprobs,
     SystemOneWire,
+    ask_for_logprobs,
     decide_by_tokens,
     put_alone,
     put_together,
     read_answers,
-    with_logprobs,
 )
 from basic_control.tasks.models.dialect import Dialect
 from basic_control.tasks.models.errors import Refusal, ServerErrors
@@ -51,7 +51,7 @@ class DecidingClient:
         """Ask one typed question."""
         if self._api != LOGPROBS or call.typed is None:
             return await put_alone(call, self._put)
-        reply = await self._dialect.ask(with_logprobs(call), self._chat.send)
+        reply = await self._dialect.ask(ask_for_logprobs(call), self._chat.send)
         return decide_by_tokens(reply, call.typed)
 
     async def ask_together(self, calls: Sequence[Call]) -> list[Reply | CallError]:

@@ -42,7 +42,7 @@ def has_pages() -> bool:
     return bool(get_current_settings().server.ui.enabled)
 
 
-def counts(tally: BatchProgress) -> dict[str, int]:
+def count_calls(tally: BatchProgress) -> dict[str, int]:
     """Return a batch's progress as log fields."""
     names = ("total", "cached", "answered", "failed", "submitted", "elsewhere", "tokens_in", "tokens_out")
     fields = {name: getattr(tally, name) for name in names}
@@ -74,7 +74,7 @@ class _Display:
                 self.show()
             if now - logged >= LOGGED_S and self.tally:
                 logged = now
-                event("progress", run=self.run, stage="query", label=self.label, **counts(self.tally))
+                event("progress", run=self.run, stage="query", label=self.label, **count_calls(self.tally))
         if self.artifact:
             self.show()
 

@@ -21,7 +21,7 @@ _EXCEPTION = re.compile(
 )
 
 
-def proxy_of(url: str) -> str:
+def find_proxy(url: str) -> str:
     """Return the address of the proxy through which an address is asked; '' if it is asked directly."""
     try:
         parts = urlsplit(url)
@@ -105,7 +105,7 @@ def _holds(network: str, address: ipaddress.IPv4Address | ipaddress.IPv6Address)
     return (same_kind and address in block) or _address_of(network) == address
 
 
-def environment_for_prefect(environment: Mapping[str, str]) -> dict[str, str]:
+def build_prefect_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return a Prefect process's environment: its HTTP package ends at what it cannot read, and asks all by proxy.
 
     Only plain proxies are kept, and none leads to this machine; `settle_proxies` returns what was there.
@@ -126,7 +126,7 @@ def environment_for_prefect(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def settle_proxies() -> None:
-    """Give this process the proxies back that `environment_for_prefect` replaced, and none for this machine."""
+    """Give this process the proxies back that `build_prefect_environment` replaced, and none for this machine."""
     saved = os.environ.pop(SAVED, "")
     if saved:
         for name in [name for name in os.environ if name.lower() in VARIABLES]:

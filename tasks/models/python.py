@@ -25,7 +25,7 @@ from basic_control.data.records import Call, Reply
 from basic_control.tasks.models.errors import clean
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.replies import FIELDS, build_offer, read_answer
-from basic_control.tasks.models.threads import in_thread
+from basic_control.tasks.models.threads import run_in_thread
 from basic_control.tasks.runtime.logs import LOGGER, is_structured
 
 OURS = Path(__file__).parents[2]
@@ -315,11 +315,11 @@ class PythonClient:
     async def close(self) -> None:
         """End the function's process."""
         if self._loaded:
-            await in_thread(self._loaded[0].close, "python")
+            await run_in_thread(self._loaded[0].close, "python")
 
     async def _load(self) -> tuple[Application, Message]:
         if self._loaded is None:
-            self._loaded = await in_thread(partial(load, self._model), "python")
+            self._loaded = await run_in_thread(partial(load, self._model), "python")
         return self._loaded
 
     async def _answer(self, application: Application, call: Call) -> Message:
@@ -327,7 +327,7 @@ class PythonClient:
         process = application.live_process
         if process is None:
             try:
-                process = await in_thread(partial(application.process, _locate(self._model)), "python")
+                process = await run_in_thread(partial(application.process, _locate(self._model)), "python")
             except InputError as error:
                 raise CallError("invalid", str(error)) from None
         answer = process.ask(function=self._reference.rpartition(":")[2], offered=build_offer(call))

@@ -174,7 +174,7 @@ def write_answer(value: Any) -> dict[str, Any]:
         return {"returned": f"a mapping that is no JSON ({error})"}
 
 
-def read(file: str) -> bytes:
+def read_file(file: str) -> bytes:
     """Return a file's content; nothing if there is no such file."""
     if not Path(file).is_file():
         return b""
@@ -187,7 +187,7 @@ class LoadedApplication:
     def __init__(self, module: Any, channel: Channel, loop: asyncio.AbstractEventLoop) -> None:
         self.module = module
         self.source = getattr(module, "__file__", None) or ""
-        self.content = read(self.source)
+        self.content = read_file(self.source)
         self.channel = channel
         self.loop = loop
         self.functions: dict[str, Target] = {}
@@ -232,7 +232,7 @@ class LoadedApplication:
             code = getattr(candidate, "__code__", None)
             if code:
                 if code.co_filename != self.source:
-                    content += read(code.co_filename)
+                    content += read_file(code.co_filename)
                 break
         return hashlib.sha256(content).hexdigest()
 

@@ -33,21 +33,21 @@ def _too_long(wait_s: float, patience_s: float) -> str:
     return f"the server asks to wait {wait_s:.0f} s, longer than {patience_s:g} s (deadline_s)"
 
 
-def endpoint_of(model: Model) -> str:
+def find_endpoint(model: Model) -> str:
     """Return the key of the server that models share: this machine's cores, or the provider and its address."""
     if model.unit.at_once:
         return f"{model.provider} {model.concurrency}"
     return f"{model.provider} {model.base_url.rstrip('/') or model.file or format_canonical(model.options)}"
 
 
-def entry_of(model: Model) -> str:
+def digest_entry(model: Model) -> str:
     """Return the key of the limits that an entry has for itself, also beside others at its server.
 
     What runs on this machine shares its cores.
     """
     if model.unit.at_once:
-        return endpoint_of(model)
-    return f"{type(model).__name__} {model.name} {model.max_concurrency} {endpoint_of(model)}"
+        return find_endpoint(model)
+    return f"{type(model).__name__} {model.name} {model.max_concurrency} {find_endpoint(model)}"
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from basic_control.config.settings import Model
 from basic_control.data.errors import InputError
 from basic_control.tasks.models.access import find_key, strip_secrets
-from basic_control.tasks.models.proxies import proxy_of
+from basic_control.tasks.models.proxies import find_proxy
 
 KNOCK_S = 0.3
 """How long an address has to refuse a connection: one that has not by then may be slow, and is called normally."""
@@ -44,7 +44,7 @@ def find_obstacle_at(model: Model, url: str) -> str:
 
 def _refuses(url: str) -> bool:
     """Return whether a local or numeric address refuses connections; resolving names may take long."""
-    if proxy_of(url):
+    if find_proxy(url):
         return False
     try:
         parts = urlsplit(url)
@@ -59,7 +59,7 @@ def _refuses(url: str) -> bool:
     return False
 
 
-def connections_allowed(count: int) -> int:
+def count_connections(count: int) -> int:
     """Raise the system's limit to this many connections; return how many of them it allows.
 
     The initial limit is often below what is allowed on request: 1 024 open files, and then a million.
@@ -87,7 +87,7 @@ def check_files() -> None:
     Raises:
         InputError: it may not.
     """
-    connections_allowed(1)  # asks for more, if fewer are allowed at first
+    count_connections(1)  # asks for more, if fewer are allowed at first
     if sys.platform == "win32":
         return
     import resource

@@ -25,14 +25,14 @@ NOTHING_AROUND = Surroundings()
 """What goes with a question unless its suite says so."""
 
 
-def parameters(model: Model, **changes: Any) -> dict[str, Any]:
+def list_parameters(model: Model, **changes: Any) -> dict[str, Any]:
     """Return every sampling parameter of a model by its common name; `changes` override them."""
     values = {"temperature": model.temperature, "seed": model.seed, "max_tokens": model.max_tokens}
     values |= {**model.extra, **changes}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def request(
+def build_request(
     model: Model,
     identity: Mapping[str, str],
     messages: Iterable[Message],
@@ -64,7 +64,7 @@ def request(
     payload: dict[str, Any] = {
         "identity": dict(identity),
         "messages": [write_message(message) for message in messages],
-        "parameters": parameters(model, **(changes or {})),
+        "parameters": list_parameters(model, **(changes or {})),
         "schema": sent_schema,
         "structured": model.structured if schema else None,
         "repeat": repeat,
@@ -108,7 +108,7 @@ def _as_sent(schema: Mapping[str, Any], structured: str) -> dict[str, Any] | str
     return dict(schema)
 
 
-def call_of(row: Mapping[str, Any]) -> Call:
+def read_call(row: Mapping[str, Any]) -> Call:
     """Return the call of a row of the requests table."""
     payload = json.loads(row["payload"])
     schema, parameters = payload["schema"], payload["parameters"]
@@ -137,7 +137,7 @@ def _read_question(payload: Mapping[str, Any]) -> TypedQuestion | None:
     return TypedQuestion(**question, state=state)
 
 
-def for_items(
+def build_requests(
     items: pl.DataFrame,
     model: Model,
     identity: Mapping[str, str],
@@ -167,7 +167,7 @@ def for_items(
         messages = ask_question(row, facts, prompt, around, model.system)
         for repeat in range(repeats):
             rows.append(
-                request(
+                build_request(
                     model,
                     identity,
                     messages,
@@ -187,13 +187,13 @@ def ask_question(
     row: Mapping[str, Any], facts: Mapping[str, Any], prompt: str | None, around: Surroundings, system: str
 ) -> tuple[Message, ...]:
     """Return all messages that ask a row of the items table, with its facts: system prompt, examples, question."""
-    messages = ask_item(row["prompt"], prompt, row["language"], facts, system)
+    messages = build_messages(row["prompt"], prompt, row["language"], facts, system)
     if not around.examples:
         return messages
     return _put_examples(messages, around, prompt, row["text_digest"])
 
 
-def ask_item(
+def build_messages(
     text: str, prompt: str | None, language: str, facts: Mapping[str, Any], system: str = ""
 ) -> tuple[Message, ...]:
     """Return the messages that ask an item: its own text, or a prompt that replaces it, after the system prompt."""
@@ -254,7 +254,7 @@ def store_uncut(store: Store, manifest: Mapping[str, Any]) -> Ref:
     return store.write(REQUESTS, pl.concat(frames))
 
 
-def keep(requests: pl.DataFrame, recorded: pl.DataFrame) -> pl.DataFrame:
+def reuse_recorded(requests: pl.DataFrame, recorded: pl.DataFrame) -> pl.DataFrame:
     """Return requests, using the recorded form of those that differ from it only in the token limit."""
     columns = ("request_id", "payload")
     by_stem = {

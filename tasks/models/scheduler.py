@@ -21,11 +21,11 @@ from basic_control.data.records import Call
 from basic_control.tasks.models.batches import BatchQueue
 from basic_control.tasks.models.budget import RunBudget
 from basic_control.tasks.models.protocol import Client
-from basic_control.tasks.models.rate_limits import Endpoint, endpoint_of, entry_of
-from basic_control.tasks.models.readiness import connections_allowed
+from basic_control.tasks.models.rate_limits import Endpoint, digest_entry, find_endpoint
+from basic_control.tasks.models.readiness import count_connections
 from basic_control.tasks.models.running import BatchProgress, CallResult, RunningBatch
 from basic_control.tasks.models.writer import Writer
-from basic_control.tasks.store.replies import ReplyCache, owner
+from basic_control.tasks.store.replies import ReplyCache, name_owner
 from basic_control.tasks.store.submissions import Submissions
 
 __all__ = ["BatchProgress", "CallResult", "EventLoopThread", "ask_all", "event_loop_thread", "stop"]
@@ -102,7 +102,7 @@ def stop() -> int:
     return sum(len(batch.flying) for batch in batches)
 
 
-def way_of(model: Model) -> str:
+def digest_way(model: Model) -> str:
     """Return a hash of what decides whether all calls to a model fail: the rest is in their request ids."""
     access = (model.api_key_env, model.api_key_header, model.api_key_query, model.options, model.extra)
     patience = (model.deadline_s, model.max_response_bytes, model.batch == "off")
@@ -158,13 +158,13 @@ async def ask_all(
     """
     distinct = dict(calls)
     shared = event_loop_thread()
-    endpoint = shared.endpoints.get(entry_of(model))
+    endpoint = shared.endpoints.get(digest_entry(model))
     if not endpoint:
-        endpoint = Endpoint(connections_allowed(model.concurrency))
-        shared.endpoints[entry_of(model)] = endpoint
+        endpoint = Endpoint(count_connections(model.concurrency))
+        shared.endpoints[digest_entry(model)] = endpoint
     tally = BatchProgress(total=len(distinct))
-    holder = f"{owner()}:{uuid.uuid4().hex[:8]}"
-    writer = Writer(cache, holder=holder, run=run or holder, way=way_of(model))
+    holder = f"{name_owner()}:{uuid.uuid4().hex[:8]}"
+    writer = Writer(cache, holder=holder, run=run or holder, way=digest_way(model))
     endpoint.begin(writer.run)
     batch = RunningBatch(model, client, endpoint, writer, tally, progress)
     batch.budget = budget
@@ -186,7 +186,7 @@ async def ask_all(
                 if shared.stopping.is_set():
                     raise Stopped
                 if submissions is not None:
-                    queue = BatchQueue(batch, submissions, f"{endpoint_of(model)} {model.server_name}")
+                    queue = BatchQueue(batch, submissions, f"{find_endpoint(model)} {model.server_name}")
                     await batch.track(queue.bring(dict(pending)))
                     return batch.answers, tally
                 await batch.work(pending)

@@ -16,10 +16,10 @@ from yarl import URL
 from basic_control.config.settings import Model
 from basic_control.data.extras import format_install
 from basic_control.tasks.models.access import find_key, read_address, strip_secrets
-from basic_control.tasks.models.connections import check_surplus, open_session, tls_context
+from basic_control.tasks.models.connections import build_tls_context, check_surplus, open_session
 from basic_control.tasks.models.errors import ServerErrors
 from basic_control.tasks.models.protocol import CallError
-from basic_control.tasks.models.proxies import proxy_of
+from basic_control.tasks.models.proxies import find_proxy
 from basic_control.tasks.runtime.bodies import ACCEPTED, TooLarge, Undecodable, read_body
 
 CONNECT_S = 30.0
@@ -163,9 +163,9 @@ class Server:
         """
         origin = _origin_of(url)
         if origin not in self._routes:
-            proxy = proxy_of(str(url))
+            proxy = find_proxy(str(url))
             self.errors.hide_credentials(proxy)
-            options: dict[str, Any] = {"ssl": url.scheme != "https" or tls_context()}
+            options: dict[str, Any] = {"ssl": url.scheme != "https" or build_tls_context()}
             if proxy.lower().startswith("socks"):
                 self._routes[origin] = proxy, options
             else:

@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def in_thread(act: Callable[[], T], name: str = "client") -> T:
+async def run_in_thread(act: Callable[[], T], name: str = "client") -> T:
     """Run `act` in a thread that does not delay process exit, as asyncio.to_thread's threads do."""
     future = Future[T]()
     future.set_running_or_notify_cancel()  # the waiter may leave, and the thread continues

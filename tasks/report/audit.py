@@ -16,7 +16,7 @@ from basic_control.tasks.report.language import say, speaking
 from basic_control.tasks.report.pages import still
 from basic_control.tasks.report.tables import Table
 from basic_control.tasks.report.text import plain
-from basic_control.tasks.store.runs import Run, results
+from basic_control.tasks.store.runs import Run, load_results
 from basic_control.tasks.store.seals import AUDIT, STATEMENT, hash_documents
 from basic_control.tasks.store.tables import write_atomically, write_json
 
@@ -95,7 +95,7 @@ def write_audit(source: Run, folder: Path | None, language: str) -> tuple[Audite
     Raises:
         InputError: the results are not there, or the files cannot be written.
     """
-    measured, verdict = results(source, whole=True)
+    measured, verdict = load_results(source, whole=True)
     hashes = hash_documents(source.folder)
     run = AuditedRun(source.name, source.folder, source.manifest, measured, verdict, hashes)
     target = folder or source.folder / AUDIT

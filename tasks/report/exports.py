@@ -11,7 +11,7 @@ from basic_control.data.records import VALUED
 from basic_control.tasks.report.language import speaking
 from basic_control.tasks.report.probabilities import probability_table
 from basic_control.tasks.report.verdict_table import verdict_table
-from basic_control.tasks.store.tables import parquet, write_atomically, write_json
+from basic_control.tasks.store.tables import encode_parquet, write_atomically, write_json
 
 if TYPE_CHECKING:  # the tables' writers serve commands without Prefect, which this imports
     from basic_control.tasks.report.report_data import ReportData
@@ -43,7 +43,7 @@ def csv_text(frame: pl.DataFrame, *, header: bool = True) -> str:
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> Path:
     """Write a frame as Parquet."""
-    return write_atomically(path, parquet(frame))
+    return write_atomically(path, encode_parquet(frame))
 
 
 def write(data: "ReportData", folder: Path) -> list[Path]:

@@ -13,7 +13,7 @@ from basic_control.metrics.analysis.results import Results
 from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.tasks.plan import Plan
 from basic_control.tasks.report.titles import SuiteTitles
-from basic_control.tasks.store.samples import answers_of
+from basic_control.tasks.store.samples import read_calls
 from basic_control.tasks.store.tables import Store
 from basic_control.tasks.twins.renew import named
 
@@ -80,12 +80,12 @@ def gather(
         store.read_all(refs, ITEMS).unique("item_id", maintain_order=True)
         for refs in (tables.items, tables.twin_items)
     )
-    answers = answers_of(store, tables.queries)
+    answers = read_calls(store, tables.queries)
     return ReportData(
         plan=plan,
         items=items,
         replies=answers.join(items, on="item_id", how="inner", maintain_order="left"),
-        judged=answers_of(store, tables.judged),
+        judged=read_calls(store, tables.judged),
         verdicts=store.read_all(tables.verdicts, VERDICTS),
         scores=store.read_all(tables.scores, SCORES),
         summary=SUMMARY.check(store.read(summary)),

@@ -11,19 +11,19 @@ BESIDE_MB = 128
 _ROOT = Path("/")
 
 
-def workers(memory_mb: int, requested: int | None = None, root: Path = _ROOT) -> int:
+def count_workers(memory_mb: int, requested: int | None = None, root: Path = _ROOT) -> int:
     """Return how many processes of `memory_mb` and BESIDE_MB each to run at once: at least one.
 
     `requested`, or one per core; fewer if memory does not suffice.
     """
-    count = requested or cores(root)
-    free = memory(root)
+    count = requested or count_cores(root)
+    free = measure_free_memory(root)
     if free is not None:
         count = min(count, (free >> 20) // (memory_mb + BESIDE_MB))
     return max(1, count)
 
 
-def cores(root: Path = _ROOT) -> int:
+def count_cores(root: Path = _ROOT) -> int:
     """Return the cores that this process may use, by its affinity and its control groups' quotas: at least one."""
     try:
         counts = [len(os.sched_getaffinity(0))]
@@ -36,7 +36,7 @@ def cores(root: Path = _ROOT) -> int:
     return max(1, min(counts))
 
 
-def memory(root: Path = _ROOT) -> int | None:
+def measure_free_memory(root: Path = _ROOT) -> int | None:
     """Return the bytes still available, here and in each control group; None if unknown."""
     amounts = [_read_number(root / "proc/meminfo", "MemAvailable:", 1024)]
     for folder in _find_groups("memory", root):

@@ -11,12 +11,12 @@ from typing import Any
 import platformdirs
 
 from basic_control.config.settings import StoreSettings
-from basic_control.tasks.store.replies import ReplyCache, url_in
+from basic_control.tasks.store.replies import ReplyCache, find_url
 from basic_control.tasks.store.submissions import Submissions
 from basic_control.tasks.store.tables import Store
 
 
-def cache_folder() -> Path:
+def find_cache_folder() -> Path:
     """Return this user's cache folder, for downloads and files that can be recreated."""
     return platformdirs.user_cache_path("basic-control", appauthor=False)
 
@@ -37,9 +37,9 @@ def _cache(url: str, root: str) -> ReplyCache:
     return _opened.enter_context(closing(ReplyCache(url, tables=Store(root))))
 
 
-def cache_url(store: StoreSettings) -> str:
+def find_cache_url(store: StoreSettings) -> str:
     """Return the reply cache's URL: the configured one, or a file in the store's folder."""
-    return store.cache or url_in(Store(store.root))
+    return store.cache or find_url(Store(store.root))
 
 
 def open_cache(store: StoreSettings) -> ReplyCache:
@@ -48,7 +48,7 @@ def open_cache(store: StoreSettings) -> ReplyCache:
     Raises:
         InputError: it cannot be opened.
     """
-    return _cache(cache_url(store), store.root)
+    return _cache(find_cache_url(store), store.root)
 
 
 @cache
@@ -62,7 +62,7 @@ def open_submissions(store: StoreSettings) -> Submissions:
     Raises:
         InputError: they cannot be opened.
     """
-    return _submissions(cache_url(store))
+    return _submissions(find_cache_url(store))
 
 
 def open_store(store: StoreSettings) -> Store:

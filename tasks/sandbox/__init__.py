@@ -18,7 +18,7 @@ from basic_control.tasks.sandbox import child, kotlin, kotlin_tools
 from basic_control.tasks.sandbox.image import prepare
 from basic_control.tasks.sandbox.pool import WorkerPool
 
-__all__ = ["WorkerPool", "close", "layers", "prepare", "run", "run_programs", "summary"]
+__all__ = ["WorkerPool", "close", "describe_layers", "prepare", "run", "run_programs", "summarize_layers"]
 
 _lock = threading.Lock()
 _pools: list[WorkerPool] = []
@@ -108,7 +108,7 @@ def _take_outcomes(
     return {key: next(outcomes) for key in programs}
 
 
-def layers(kotlin_compiler: str = "", java: str = "") -> dict[str, str]:
+def describe_layers(kotlin_compiler: str = "", java: str = "") -> dict[str, str]:
     """Return the layers of isolation between a program and this machine, for the manifest.
 
     The keys are wasm, rlimits, no_new_privs, landlock and seccomp, each with its state in the workers or `off`, and
@@ -120,6 +120,6 @@ def layers(kotlin_compiler: str = "", java: str = "") -> dict[str, str]:
     return {**_start_pool().layers(), "kotlin": kotlin_tools.describe(kotlin_compiler, java)}
 
 
-def summary() -> str:
+def summarize_layers() -> str:
     """Return the layers as one line for people."""
-    return "Sandbox: " + "; ".join(f"{name} {how}" for name, how in layers().items())
+    return "Sandbox: " + "; ".join(f"{name} {how}" for name, how in describe_layers().items())

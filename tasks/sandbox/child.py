@@ -29,7 +29,7 @@ programs.
 """
 
 
-def command(module: str, *arguments: str) -> list[str]:
+def build_command(module: str, *arguments: str) -> list[str]:
     """Return the command line that runs a module of this project in an isolated interpreter."""
     spec = importlib.util.find_spec("wasmtime")
     site = Path(spec.origin).parents[1] if spec and spec.origin else Path()
@@ -38,7 +38,7 @@ def command(module: str, *arguments: str) -> list[str]:
     return [sys.executable, "-I", "-c", _BOOT, module, str(folder), str(root), str(site), *arguments]
 
 
-def environment(**variables: str) -> Mapping[str, str]:
+def build_environment(**variables: str) -> Mapping[str, str]:
     """Return an environment with only the loader's path to Python's own libraries, and some variables."""
     for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"):
         if name in os.environ:
@@ -56,7 +56,7 @@ def start(command: Sequence[str], *, work: Path | None = None) -> "subprocess.Po
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env=environment(**variables),
+        env=build_environment(**variables),
         cwd=work or "/",
         # So that `end` reaches what the process has started, too.
         start_new_session=True,

@@ -121,7 +121,7 @@ class _Fprog(ctypes.Structure):
     _fields_ = (("len", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
 
-def seccomp(build_filter: Callable[[int], bytes] = build_worker_filter) -> str:
+def restrict_calls(build_filter: Callable[[int], bytes] = build_worker_filter) -> str:
     """Restrict this process's system calls by a worker's or a machine's filter; '' if unavailable."""
     audit = _audit()
     if audit is None:
@@ -143,22 +143,22 @@ def _audit() -> int | None:
     return {"x86_64": _X86_64, "aarch64": _AARCH64}.get(platform.machine())
 
 
-def seccomp_offered() -> bool:
-    """Return whether `seccomp` is available; the kernel is probed with an invalid filter."""
+def is_seccomp_offered() -> bool:
+    """Return whether `restrict_calls` is available; the kernel is probed with an invalid filter."""
     if _audit() is None:
         return False
     _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, None, 0, 0)
     return ctypes.get_errno() == errno.EFAULT
 
 
-def no_new_privs() -> str:
+def drop_new_privs() -> str:
     """Give up gaining privileges by running other files; '' if unavailable."""
     if sys.platform != "linux":
         return ""
     return _report(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 
 
-def no_capabilities() -> str:
+def drop_capabilities() -> str:
     """Give up every capability permanently, also as root; '' if unavailable."""
     if sys.platform != "linux":
         return ""
@@ -172,16 +172,16 @@ def no_capabilities() -> str:
     return _report(_libc.syscall(syscalls.find_numbers()["capset"], header, none))
 
 
-def landlock_abi() -> int:
+def find_landlock_abi() -> int:
     """Return the version of Landlock that the kernel offers; 0 if none."""
     if sys.platform != "linux":
         return 0
     return max(int(_libc.syscall(_LANDLOCK_CREATE, None, 0, _LANDLOCK_VERSION)), 0)
 
 
-def landlock(readable: Iterable[str] = (), writable: Iterable[str] = ()) -> str:
+def restrict_files(readable: Iterable[str] = (), writable: Iterable[str] = ()) -> str:
     """Give up all files and folders not under `readable` or `writable`, and TCP; '' if unavailable."""
-    abi = landlock_abi()
+    abi = find_landlock_abi()
     if not abi:
         return ""
     files = (1 << sum(abi >= since for since in _FILE_RIGHTS)) - 1

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from basic_control.data.errors import InputError
 from basic_control.tasks.sandbox import child
-from basic_control.tasks.sandbox.private import building, cache, open_own_file, secret
+from basic_control.tasks.sandbox.private import hold_lock, make_cache, open_own_file, read_secret
 
 _HERE = Path(__file__).parent
 _INSIDE = ("values.py", *[f"component/{name}.py" for name in ("handles", "objects", "scripts", "stand_ins")])
@@ -48,7 +48,7 @@ def _processor() -> str:
 
 
 @functools.cache
-def identity() -> str:
+def digest_sources() -> str:
     """Return 16 hex digits over sources, versions and processor: the image's name."""
     digest = hashlib.sha256()
     for name in _SOURCES:
@@ -62,7 +62,7 @@ def identity() -> str:
 def _seal(image: BufferedReader, key: bytes) -> bytes:
     """Return a keyed seal that proves that an image is the one published under this name."""
     digest = hashlib.file_digest(image, "sha256").hexdigest()
-    return hmac.new(key, f"{identity()} {digest}".encode(), "sha256").hexdigest().encode()
+    return hmac.new(key, f"{digest_sources()} {digest}".encode(), "sha256").hexdigest().encode()
 
 
 def _is_intact(image: Path, key: bytes) -> bool:
@@ -79,7 +79,7 @@ def _run(what: str, command: list[str], work: Path) -> None:
         done = subprocess.run(  # noqa: S603 - our own interpreter, running our own modules
             command,
             cwd=work,
-            env=child.environment(TMPDIR=str(work), VIRTUAL_ENV=str(work / "empty"), PATH=os.defpath),
+            env=child.build_environment(TMPDIR=str(work), VIRTUAL_ENV=str(work / "empty"), PATH=os.defpath),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -115,9 +115,9 @@ def _build(work: Path) -> Path:
             raise InputError(f"sandbox image: the package {name} is not installed. Install it (`uv sync`).")
         shutil.copytree(Path(spec.origin).parent, work / "app" / name, ignore=shutil.ignore_patterns("__pycache__"))
     say("Sandbox: building Python for WebAssembly (once, about 10 s) …")
-    _run("building the component", child.command("basic_control.tasks.sandbox.build", "componentize"), work)
+    _run("building the component", child.build_command("basic_control.tasks.sandbox.build", "componentize"), work)
     say("Sandbox: compiling it for this machine (once, about 15 s) …")
-    _run("compiling the component", child.command("basic_control.tasks.sandbox.build", "compile"), work)
+    _run("compiling the component", child.build_command("basic_control.tasks.sandbox.build", "compile"), work)
     return work / "runner.cwasm"
 
 
@@ -143,12 +143,12 @@ def prepare(*, rebuild: bool = False) -> Path:
     Raises:
         InputError: it cannot be built, or there is no private folder to store it.
     """
-    folder = cache(identity())
-    image, key = folder / "runner.cwasm", secret(folder.parent)
+    folder = make_cache(digest_sources())
+    image, key = folder / "runner.cwasm", read_secret(folder.parent)
     if not rebuild and _is_intact(image, key):
         return image
     # Another process may have built it while this one waited.
-    with building(folder, say) as work:
+    with hold_lock(folder, say) as work:
         if rebuild or not _is_intact(image, key):
             _publish(_build(work), image, key)
             say("Sandbox: ready.")

@@ -110,7 +110,7 @@ def _run_batch(ready: Ready, programs: Sequence[Program], cpu_s: float) -> Itera
 
     with tempfile.TemporaryDirectory(prefix="basic-control-") as folder:
         results = Compilation(ready, Path(folder), programs).run()
-        with ThreadPoolExecutor(machine.workers(HEAP_MB + BESIDE_MB)) as threads:
+        with ThreadPoolExecutor(machine.count_workers(HEAP_MB + BESIDE_MB)) as threads:
             first_outcomes = list(threads.map(find_outcomes, results, programs))
         for result, program, outcomes in zip(results, programs, first_outcomes, strict=True):
             # Once more, alone.
@@ -141,7 +141,7 @@ def run_compiled(ready: Ready, compiled: Compiled, calls: int, cpu_s: float) -> 
     # What the program itself prints does not begin with the nonce.
     texts = [line.removeprefix(f"{nonce} ") for line in lines if line.startswith(f"{nonce} ")]
     reply_texts = [text for text in texts if text not in {"ready", "end"}][:calls]
-    outcomes = [*map(replies.outcome, reply_texts)]
+    outcomes = [*map(replies.read_outcome, reply_texts)]
     return (*outcomes, *[ending] * (calls - len(outcomes)))
 
 

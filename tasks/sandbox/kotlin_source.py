@@ -36,14 +36,14 @@ def split(notation: str) -> tuple[str, list[str], bool]:
     return ast.unparse(head), inner, required != notation
 
 
-def type_name(notation: str) -> str:
+def write_type(notation: str) -> str:
     """Return the Kotlin type of a type in Python notation.
 
     Raises:
         ValueError: there is no such type.
     """
     head, inner, optional = split(notation)
-    parameters = [*map(type_name, inner)]
+    parameters = [*map(write_type, inner)]
     if head in _NAMES and not parameters:
         name = _NAMES[head]
     elif head in _GENERIC and len(parameters) == 1:
@@ -57,7 +57,7 @@ def type_name(notation: str) -> str:
     return name + "?" * optional
 
 
-def literal(value: Any, notation: str) -> str:
+def write_literal(value: Any, notation: str) -> str:
     """Return Kotlin source for a plain value of a type in Python notation.
 
     Raises:
@@ -90,13 +90,16 @@ def _write_container(value: Any, head: str, inner: Sequence[str]) -> str:
         case (list(), "list", [member_type]) | (set() | frozenset(), "set", [member_type]):
             # A set has no order: the same literal is written for the same set.
             members = sorted(value, key=repr) if head == "set" else value
-            literals = ", ".join(literal(member, member_type) for member in members)
-            return f"{_GENERIC[head][1]}<{type_name(member_type)}>({literals})"
+            literals = ", ".join(write_literal(member, member_type) for member in members)
+            return f"{_GENERIC[head][1]}<{write_type(member_type)}>({literals})"
         case dict(), "dict", [key_type, value_type]:
-            pairs = [f"{literal(key, key_type)} to {literal(entry, value_type)}" for key, entry in value.items()]
-            return f"mutableMapOf<{type_name(key_type)}, {type_name(value_type)}>({', '.join(pairs)})"
+            pairs = [
+                f"{write_literal(key, key_type)} to {write_literal(entry, value_type)}"
+                for key, entry in value.items()
+            ]
+            return f"mutableMapOf<{write_type(key_type)}, {write_type(value_type)}>({', '.join(pairs)})"
         case tuple(), "tuple", _ if len(inner) == len(value) and len(value) in _TUPLES:
-            return f"{_TUPLES[len(value)]}({', '.join(map(literal, value, inner))})"
+            return f"{_TUPLES[len(value)]}({', '.join(map(write_literal, value, inner))})"
     return ""
 
 
@@ -157,6 +160,6 @@ def write_calls(program: Program, name: str, package: Sequence[str]) -> str:
         # The types of the arguments, and that of the result.
         are_stated = len(program.types) == len(arguments) + 1
         types = program.types[:-1] if are_stated else map(infer_type, arguments)
-        lines.append(f"private fun call{k}(): Any? = {name}({', '.join(map(literal, arguments, types))})")
+        lines.append(f"private fun call{k}(): Any? = {name}({', '.join(map(write_literal, arguments, types))})")
     references = ", ".join(f"::call{k}" for k in range(len(program.calls)))
     return "\n".join([*lines, "", f"fun main() = sandbox.harness.serve(listOf<() -> Any?>({references}))", ""])

@@ -107,7 +107,7 @@ class Tools:
             "writable": [str(folder) for folder in writable],
             "calls": syscalls.MACHINE,
         }
-        return child.command("basic_control.tasks.sandbox.launch", json.dumps(options), *command)
+        return child.build_command("basic_control.tasks.sandbox.launch", json.dumps(options), *command)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def find(compiler: str = "", java: str = "", environment: Mapping[str, str] = os
         candidates.append(Path(java_on_path))
     for candidate in candidates:
         if candidate.is_file() and os.access(candidate, os.X_OK):
-            if confinement.landlock_abi() and confinement.seccomp_offered():
+            if confinement.find_landlock_abi() and confinement.is_seccomp_offered():
                 return Tools(str(candidate.resolve()), home)
             return NO_CONFINEMENT
     return NO_JAVA
@@ -201,12 +201,12 @@ def prepare(tools: Tools) -> Ready | str:
     Raises:
         InputError: there is no private folder to store the files.
     """
-    ready = Ready(tools, private.cache(f"kotlin-{_identity(tools)}"))
+    ready = Ready(tools, private.make_cache(f"kotlin-{_identity(tools)}"))
     mark = ready.folder / "made"
     if mark.exists():
         return ready
     # Another process may have built it while this one waited.
-    with private.building(ready.folder, say) as work:
+    with private.hold_lock(ready.folder, say) as work:
         if not mark.exists():
             say("Sandbox: preparing the Kotlin compiler (once, about 20 s) …")
             if not _make(ready, work):

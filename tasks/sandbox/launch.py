@@ -128,12 +128,12 @@ def main() -> None:
     options = json.loads(sys.argv[1])
     confinement.limit(**options["limits"])
     root = enter_root((sys.argv[2:] or [os.devnull])[0], options["readable"], options["writable"])
-    confinement.no_new_privs()
-    confinement.no_capabilities()
-    landlock = confinement.landlock(options["readable"], options["writable"])
+    confinement.drop_new_privs()
+    confinement.drop_capabilities()
+    landlock = confinement.restrict_files(options["readable"], options["writable"])
     if not landlock:
         sys.exit("no Landlock")
-    if not confinement.seccomp(partial(confinement.build_machine_filter, calls=options["calls"])):
+    if not confinement.restrict_calls(partial(confinement.build_machine_filter, calls=options["calls"])):
         sys.exit("no seccomp")
     if not sys.argv[2:]:
         json.dump({"root": root, "landlock": landlock}, sys.stdout)

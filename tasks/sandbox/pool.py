@@ -85,7 +85,7 @@ class WorkerPool:
     """
 
     def __init__(self, *, workers: int | None = None) -> None:
-        self.size = machine.workers(MEMORY_MB, workers)
+        self.size = machine.count_workers(MEMORY_MB, workers)
         self.workers: list[Worker] = []
         self._image = ""
         self._rebuilt = False
@@ -287,13 +287,13 @@ class Job:
             case ["load", 0, reply] if not self.is_loaded and len(self.outcomes) == self._first:
                 self.is_loaded = reply == values.LOADED
                 if not self.is_loaded:
-                    outcome = replies.outcome(reply)
+                    outcome = replies.read_outcome(reply)
                     # No program has been called yet that could return a value.
                     if outcome.kind == "value":
                         outcome = Outcome("bad value", message="not a reply")
                     self.fail(outcome)
             case ["call", int(k), reply] if self._first + k == len(self.outcomes) and not self.is_done:
-                self.outcomes.append(replies.outcome(reply))
+                self.outcomes.append(replies.read_outcome(reply))
             case ["end", "done", _, _, int()] if self.is_done:
                 return True
             case [
@@ -358,7 +358,7 @@ class Worker:
     """One worker process; `layers` is empty until it says hello, `rebuilt` whether its image was built again."""
 
     def __init__(self, image: str, *, rebuilt: bool) -> None:
-        self.process = child.start(child.command("basic_control.tasks.sandbox.worker", image, str(MEMORY_MB)))
+        self.process = child.start(child.build_command("basic_control.tasks.sandbox.worker", image, str(MEMORY_MB)))
         self.reading, self.writing = (cast("IO[bytes]", pipe) for pipe in (self.process.stdout, self.process.stdin))
         self.rebuilt = rebuilt
         self.clock: Clock | None = None

@@ -26,7 +26,7 @@ _KEY = 32
 _ADVICE = "Set XDG_CACHE_HOME to a folder of your own on a local disk."
 
 
-def private(folder: Path) -> Path:
+def make_private(folder: Path) -> Path:
     """Create a folder that only we can enter, and check that nobody can swap it or its parents.
 
     Raises:
@@ -51,18 +51,18 @@ def private(folder: Path) -> Path:
     return folder
 
 
-def cache(name: str) -> Path:
+def make_cache(name: str) -> Path:
     """Return a private folder of that name in this user's cache of the sandbox.
 
     Raises:
         InputError: no private folder is available.
     """
     root = platformdirs.user_cache_path("basic-control", appauthor=False)
-    return private(private(private(root) / "sandbox") / name)
+    return make_private(make_private(make_private(root) / "sandbox") / name)
 
 
 @contextlib.contextmanager
-def building(folder: Path, progress: Callable[[str], None]) -> Iterator[Path]:
+def hold_lock(folder: Path, progress: Callable[[str], None]) -> Iterator[Path]:
     """Hold the folder's lock, and yield a temporary folder in it to build in.
 
     The kernel releases the lock when its holder dies, however that happens.
@@ -95,10 +95,10 @@ def open_own_file(path: Path) -> BufferedReader:
     return file
 
 
-def secret(spare: Path) -> bytes:
+def read_secret(spare: Path) -> bytes:
     """Return this user's key, created at first use: apart from what it seals, in `spare` without a home."""
     try:
-        folder = private(platformdirs.user_state_path("basic-control", appauthor=False))
+        folder = make_private(platformdirs.user_state_path("basic-control", appauthor=False))
         return _read_or_make_key(folder / "sandbox.key")
     except (InputError, OSError, RuntimeError):
         return _read_or_make_key(spare / "key")

@@ -26,7 +26,7 @@ def _make_printable(character: str) -> str:
     return " "
 
 
-def outcome(reply: object) -> Outcome:
+def read_outcome(reply: object) -> Outcome:
     """Return the outcome of a reply; `bad value` if it is invalid."""
     try:
         match values.read(reply) if isinstance(reply, str) else None:

@@ -241,9 +241,9 @@ def _confine(memory: int) -> dict[str, str]:
         "rlimits": confinement.limit(
             core=0, fsize=0, nofile=64, data=2 * memory + _MEMORY_MORE, **{"as": (64 << 30) + 2 * memory}
         ),
-        "no_new_privs": confinement.no_new_privs(),
-        "landlock": confinement.landlock(),
-        "seccomp": confinement.seccomp(),
+        "no_new_privs": confinement.drop_new_privs(),
+        "landlock": confinement.restrict_files(),
+        "seccomp": confinement.restrict_calls(),
     }
     return {name: how or "off" for name, how in layers.items()}
 

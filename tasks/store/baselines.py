@@ -51,7 +51,7 @@ class Baseline:
     tables: Tables
 
 
-def path_of(name: str, folder: str = BASELINES) -> Path:
+def find_path(name: str, folder: str = BASELINES) -> Path:
     """Return a baseline's path; a name that ends in .json is a path itself."""
     if name.endswith(".json"):
         return Path(name)
@@ -125,11 +125,11 @@ def read(name: str, folder: str = BASELINES) -> Baseline:
     Raises:
         InputError: it does not exist, or is invalid.
     """
-    path = path_of(name, folder)
+    path = find_path(name, folder)
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        names = ", ".join(path.stem for path in files(folder)) or "none"
+        names = ", ".join(path.stem for path in list_files(folder)) or "none"
         raise InputError(
             f"baseline {name}: {path} not found; {folder} contains {names}. Set one from a finished run: "
             f"basic-control baseline set {name} RUN."
@@ -185,6 +185,6 @@ def _join_groups(
     return pl.concat(frames)
 
 
-def files(folder: str = BASELINES) -> list[Path]:
+def list_files(folder: str = BASELINES) -> list[Path]:
     """Return the baselines in a folder, by name."""
     return sorted(Path(folder).glob("*.json"))

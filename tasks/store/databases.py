@@ -103,10 +103,10 @@ class Database:
             yield
         except sa.exc.SQLAlchemyError as error:
             explanation = explain_refusal(self.url, error, self.if_damaged)
-            file = file_of(self.url)
+            file = find_file(self.url)
             if file and isinstance(explanation, DamagedFile):
                 with suppress(OSError):
-                    mark_of(file).touch()
+                    find_mark(file).touch()
             raise explanation from error
 
     def work(self, operation: Callable[[sa.Connection], T], *, writes: bool = True) -> T:
@@ -159,7 +159,7 @@ def parse(url: str) -> sa.URL:
     return parsed
 
 
-def file_of(url: str) -> Path | None:
+def find_file(url: str) -> Path | None:
     """Return the file of an SQLite URL; None for another database, or one in memory."""
     try:
         parsed = sa.make_url(url)
@@ -170,12 +170,12 @@ def file_of(url: str) -> Path | None:
     return Path(parsed.database)
 
 
-def log_of(file: Path) -> Path:
+def find_log(file: Path) -> Path:
     """Return the path of a file's SQLite write-ahead log."""
     return file.with_name(file.name + "-wal")
 
 
-def mark_of(file: Path) -> Path:
+def find_mark(file: Path) -> Path:
     """Return the path of the mark of a file in which damage was met: it is checked when it is opened next."""
     return file.with_name(file.name + ".suspected")
 

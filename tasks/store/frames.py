@@ -30,7 +30,7 @@ def _table(folder: Path, name: str) -> pl.DataFrame:
         ) from error
 
 
-def samples_of(folder: Path) -> pl.DataFrame:
+def read_samples(folder: Path) -> pl.DataFrame:
     """Return a row for each reply of a run, with its item's columns, those of its row, and each metric's value.
 
     Raises:
@@ -39,7 +39,7 @@ def samples_of(folder: Path) -> pl.DataFrame:
     return join_samples(_table(folder, "items"), _table(folder, "replies"), _table(folder, "scores"))
 
 
-def scores_of(folder: Path) -> pl.DataFrame:
+def read_scores(folder: Path) -> pl.DataFrame:
     """Return a row for each reply and metric of a run, with the suite and the other columns of its item.
 
     Raises:

@@ -13,7 +13,7 @@ from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
 from basic_control.data.exits import find_worst
 from basic_control.tasks.store.owners import has_ended
-from basic_control.tasks.store.runs import MANIFEST, folders, names_in, read_front, read_results
+from basic_control.tasks.store.runs import MANIFEST, list_folders, list_names, read_front, read_results
 from basic_control.tasks.store.tables import write_json
 
 if TYPE_CHECKING:
@@ -93,9 +93,9 @@ def write_note(folder: Path, note: str) -> None:
     write_json(folder / LABELS, {"note": note})
 
 
-def history(runs: Path) -> list[HistoryEntry]:
+def read_history(runs: Path) -> list[HistoryEntry]:
     """Return the runs of a folder, newest first."""
-    entries = [_read_or_name(path) for path in folders(runs).values() if (path / MANIFEST).is_file()]
+    entries = [_read_or_name(path) for path in list_folders(runs).values() if (path / MANIFEST).is_file()]
     return sorted(entries, key=lambda entry: entry.started, reverse=True)
 
 
@@ -117,8 +117,8 @@ def _read_entry(folder: Path) -> HistoryEntry:
         "title": str(report.get("name") or ""),
         "started": str(manifest.get("started", "")),
         "status": _find_status(manifest),
-        "models": names_in(configuration.get("models")),
-        "suites": names_in(configuration.get("suites")),
+        "models": list_names(configuration.get("models")),
+        "suites": list_names(configuration.get("suites")),
         "commit": str(manifest.get("commit") or ""),
         "note": read_note(folder) or str(report.get("note") or ""),
         "baseline": str(configuration.get("baseline") or ""),

@@ -6,14 +6,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from basic_control.tasks.store.runs import Run, runs_in
+from basic_control.tasks.store.runs import Run, list_runs
 from basic_control.tasks.store.tables import Store, TableFile
 
 # The digests in a result, which is JSON or JSON in a JSON string: "digest": "9f86…" and \"digest\": \"9f86…\".
 _DIGESTS = re.compile(r'"digest\\*": ?\\*"([0-9a-f]{64})')
 
 
-def faults_of_run(run: Run, existing: set[str]) -> Iterator[str]:
+def list_faults(run: Run, existing: set[str]) -> Iterator[str]:
     """Yield a run's problems, given the digests of the existing tables."""
     if run.problem:
         if run.has_manifest:
@@ -48,10 +48,10 @@ class Inventory:
 
 def take(store: Store, runs: Path) -> Inventory:
     """Take the inventory of a store and its runs."""
-    return Inventory(store, runs_in(runs), {entry.digest: entry for entry in store.entries()})
+    return Inventory(store, list_runs(runs), {entry.digest: entry for entry in store.entries()})
 
 
-def stage_results(store: Store) -> Iterator[tuple[Path, set[str]]]:
+def list_stage_results(store: Store) -> Iterator[tuple[Path, set[str]]]:
     """Yield Prefect's stored results of finished stages in a local store, with the tables each refers to."""
     if store.local is None or not (store.local / "results").is_dir():
         return

@@ -25,7 +25,7 @@ PACKAGES = ("basic-control", "prefect", "polars", "pyarrow", "openai", "ollama",
 
 
 @cache
-def versions() -> dict[str, str]:
+def list_versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that a result may depend on."""
     packages = {"python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}"}
     for name in PACKAGES:
@@ -36,7 +36,7 @@ def versions() -> dict[str, str]:
     return packages
 
 
-def commit() -> str | None:
+def find_commit() -> str | None:
     """Return the project's git commit, with '+changes' if the tree is dirty; None outside a checkout."""
     top = Path(__file__).parents[2]
     if not (top / ".git").exists():

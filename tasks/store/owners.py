@@ -24,7 +24,7 @@ def _boot(machine: str) -> str:
     return machine.partition("@")[2].partition("+")[0]
 
 
-def owner() -> str:
+def name_owner() -> str:
     """Return a unique name for this process: machine, process id, and start time."""
     return f"{_machine()}:{os.getpid()}:{_find_start_time(os.getpid())}"
 
@@ -46,7 +46,7 @@ def _find_start_time(pid: int) -> str:
 def describe_owner(claimant: str) -> str:
     """Return a claim's owner in words: this process, or which process of which machine."""
     machine, pid, *_ = [*claimant.split(":"), ""]
-    if claimant.startswith(f"{owner()}:") or claimant == owner():
+    if claimant.startswith(f"{name_owner()}:") or claimant == name_owner():
         return "another batch of this run"
     if machine == _machine():
         return f"process {pid}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from basic_control.data.errors import InputError
-from basic_control.tasks.store.inventory import Inventory, stage_results
+from basic_control.tasks.store.inventory import Inventory, list_stage_results
 from basic_control.tasks.store.owners import is_running
 from basic_control.tasks.store.runs import Run
 from basic_control.tasks.store.tables import RENEWED_S, explain
@@ -101,7 +101,7 @@ def _plan_without(going: list[Run], inventory: Inventory, cutoff: float) -> Prun
     # A stage's result without its tables would only make the stage look for them.
     remaining_tables = set(inventory.tables) - tables
     results = []
-    for path, digests in stage_results(inventory.store):
+    for path, digests in list_stage_results(inventory.store):
         if not digests <= remaining_tables and path.stat().st_mtime < cutoff:
             results.append(path)
     return PruningPlan(going, tables, results, cutoff, notes)

@@ -24,8 +24,8 @@ import sqlalchemy as sa
 from basic_control.data.errors import InputError, plural
 from basic_control.data.records import Reply
 from basic_control.data.tables import RESPONSES
-from basic_control.tasks.store.databases import PATIENCE_S, DamagedFile, file_of, is_damage, mark_of
-from basic_control.tasks.store.statements import COLUMNS, Remembered, ReplyDatabase, Row, entry_of, row_of
+from basic_control.tasks.store.databases import PATIENCE_S, DamagedFile, find_file, find_mark, is_damage
+from basic_control.tasks.store.statements import COLUMNS, Remembered, ReplyDatabase, Row, read_row, write_row
 from basic_control.tasks.store.tables import Damaged, Store, explain
 
 _log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger
@@ -83,7 +83,7 @@ class FileLock:
             self._lock = None
 
 
-def rows_in(file: Path) -> Iterator[Row]:
+def read_rows(file: Path) -> Iterator[Row]:
     """Yield the intact rows of a reply cache in order, up to the first that SQLite cannot read."""
     url = f"{file.resolve().as_uri()}?mode=ro"
     with suppress(sqlite3.Error), closing(sqlite3.connect(url, uri=True)) as opened:
@@ -97,10 +97,10 @@ def rows_in(file: Path) -> Iterator[Row]:
 
 def _is_intact(row: Row) -> bool:
     *_, model, answered_at, _, _ = row
-    return isinstance(model, str) and isinstance(answered_at, float) and entry_of(row) is not None
+    return isinstance(model, str) and isinstance(answered_at, float) and read_row(row) is not None
 
 
-def responses_in(store: Store, request_ids: Collection[str] | None = None) -> Iterator[list[Remembered]]:
+def read_responses(store: Store, request_ids: Collection[str] | None = None) -> Iterator[list[Remembered]]:
     """Yield the answered calls of every intact responses table of a store, the newest table first.
 
     `request_ids` limits them to some.
@@ -120,10 +120,10 @@ def list_answered_calls(frame: pl.DataFrame) -> list[Remembered]:
     answered = frame.filter(
         pl.col("error").is_null() & pl.col("text").is_not_null() & pl.col("latency_s").is_not_null()
     )
-    return [entry_of_response(row) for row in answered.iter_rows(named=True)]
+    return [read_response(row) for row in answered.iter_rows(named=True)]
 
 
-def entry_of_response(row: Mapping[str, Any]) -> Remembered:
+def read_response(row: Mapping[str, Any]) -> Remembered:
     """Return an answered row of a responses table as a cache entry."""
     reply = Reply(
         row["text"] + (row["stop_tokens"] or ""),
@@ -145,10 +145,10 @@ def make_ready(file: Path, tables: Store | None) -> FileLock:
     file.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(file)
     until = time.monotonic() + WAIT_S
-    while fault := fault_of(file, CHECKED):
+    while fault := find_fault(file, CHECKED):
         if lock.take():
             # Another process may just have repaired it.
-            fault = fault_of(file, CHECKED)
+            fault = find_fault(file, CHECKED)
             outcome = fault and replace(file, tables)
             if outcome:
                 _log.warning("reply cache %s was made anew (%s): %s.", file, fault, outcome)
@@ -161,7 +161,7 @@ def make_ready(file: Path, tables: Store | None) -> FileLock:
             )
         time.sleep(AGAIN_S)
         lock.share()
-    mark_of(file).unlink(missing_ok=True)
+    find_mark(file).unlink(missing_ok=True)
     return lock
 
 
@@ -175,7 +175,7 @@ def _complete(file: Path) -> Path:
     return _append(file, ".mended")
 
 
-def fault_of(file: Path, largest: int | None = None) -> str:
+def find_fault(file: Path, largest: int | None = None) -> str:
     """Return what is wrong with a file; '' if it is sound, or cannot be read for another reason than damage.
 
     It is checked whole if it has at most `largest` bytes (None: of any size), or damage was met in it.
@@ -189,7 +189,7 @@ def fault_of(file: Path, largest: int | None = None) -> str:
     fault = next((fault for fault, is_so in faults.items() if is_so), "")
     if fault:
         return fault
-    if largest is not None and file.stat().st_size > largest and not mark_of(file).exists():
+    if largest is not None and file.stat().st_size > largest and not find_mark(file).exists():
         return ""
     try:
         with closing(sqlite3.connect(file, timeout=PATIENCE_S)) as opened:
@@ -262,30 +262,30 @@ def _fill(new: Path, file: Path, tables: Store | None) -> tuple[int, int]:
     url = sa.URL.create("sqlite", database=str(new)).render_as_string(hide_password=False)
     # Closing the last connection merges the log into the file.
     with closing(ReplyDatabase(url)) as database:
-        rows = rows_in(file)
+        rows = read_rows(file)
         while batch := list(islice(rows, TOGETHER)):
             database.insert(batch)
         from_file = database.count()
         if tables:
-            for entries in responses_in(tables):
-                database.insert([row_of(entry) for entry in entries])
+            for entries in read_responses(tables):
+                database.insert([write_row(entry) for entry in entries])
         return from_file, database.count() - from_file
 
 
 MEND = "the next run keeps what can be read, and takes the rest from the tables"
 
 
-def faults_of_replies(url: str) -> tuple[int, list[str]]:
+def find_reply_faults(url: str) -> tuple[int, list[str]]:
     """Return the number of replies in a cache and its faults, changing nothing; no file is an empty cache.
 
     Raises:
         InputError: the database cannot be reached.
     """
-    file = file_of(url)
+    file = find_file(url)
     if file is not None and not file.exists() and not _complete(file).exists():
         return 0, []
     with closing(FileLock(file)) if file else nullcontext():
-        fault = file and fault_of(file)
+        fault = file and find_fault(file)
         if fault:
             return 0, [f"{fault}; {MEND}"]
         number, wrong = 0, 0
@@ -293,7 +293,7 @@ def faults_of_replies(url: str) -> tuple[int, list[str]]:
             with closing(ReplyDatabase(url)) as database:
                 for rows in database.walk():
                     number += len(rows)
-                    wrong += sum(entry_of(row) is None for row in rows)
+                    wrong += sum(read_row(row) is None for row in rows)
         except DamagedFile as error:
             return number, [f"{error.fault}; {MEND}"]
     if not wrong:

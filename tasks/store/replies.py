@@ -16,19 +16,19 @@ import sqlalchemy as sa
 
 from basic_control.data.errors import InputError
 from basic_control.tasks.store import repair
-from basic_control.tasks.store.databases import file_of, hide_password, log_of
-from basic_control.tasks.store.owners import describe_owner, has_ended, owner
+from basic_control.tasks.store.databases import find_file, find_log, hide_password
+from basic_control.tasks.store.owners import describe_owner, has_ended, name_owner
 from basic_control.tasks.store.statements import (
     FailedCall,
     Remembered,
     ReplyDatabase,
-    entry_of,
-    failure_row,
-    row_of,
+    read_row,
+    write_failure_row,
+    write_row,
 )
 from basic_control.tasks.store.tables import Store
 
-__all__ = ["FailedCall", "Remembered", "ReplyCache", "owner", "url_in"]
+__all__ = ["FailedCall", "Remembered", "ReplyCache", "find_url", "name_owner"]
 
 _log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger
 
@@ -36,7 +36,7 @@ FORGIVEN_S = 30 * 86_400.0
 """How long the failures of a killed run are kept."""
 
 
-def url_in(store: Store) -> str:
+def find_url(store: Store) -> str:
     """Return the URL of a store's reply cache: a file in its folder, local for a remote store."""
     folder = store.local or Path("artifacts/store")
     return sa.URL.create("sqlite", database=str(folder / "replies.sqlite")).render_as_string(hide_password=False)
@@ -55,7 +55,7 @@ class ReplyCache(ReplyDatabase):
             InputError: the URL cannot be used, or the database cannot be opened.
         """
         self._responses = tables
-        self._file = file_of(url)
+        self._file = find_file(url)
         try:
             self._lock = repair.make_ready(self._file, tables) if self._file else None
             super().__init__(url)
@@ -73,7 +73,7 @@ class ReplyCache(ReplyDatabase):
         replies: dict[str, Remembered] = {}
         damaged: list[str] = []
         for row in self.rows("lookup", ids=request_ids):
-            entry = entry_of(row)
+            entry = read_row(row)
             if entry:
                 replies[entry.request_id] = entry
             else:
@@ -87,7 +87,7 @@ class ReplyCache(ReplyDatabase):
         restored: dict[str, Remembered] = {}
         if self._responses:
             # Of several tables with a reply, the newest holds: it comes first.
-            for entries in repair.responses_in(self._responses, damaged):
+            for entries in repair.read_responses(self._responses, damaged):
                 restored = {entry.request_id: entry for entry in entries} | restored
         self.forget(damaged)
         self.remember(list(restored.values()))
@@ -103,11 +103,11 @@ class ReplyCache(ReplyDatabase):
 
     def remember(self, entries: Sequence[Remembered]) -> None:
         """Store replies durably and release their claims; the first reply to a request is kept."""
-        self.insert([row_of(entry) for entry in entries])
+        self.insert([write_row(entry) for entry in entries])
 
     def fail(self, failures: Sequence[FailedCall], *, holder: str, run: str, way: str) -> None:
         """Store failures for those asking in the same way in the same run, and release the holder's claims."""
-        rows = [failure_row(failure, run, way) for failure in failures]
+        rows = [write_failure_row(failure, run, way) for failure in failures]
         self.insert_rows("insert failures", rows, "release", {"holder": holder})
 
     def failures(self, request_ids: Sequence[str], *, run: str, way: str) -> dict[str, FailedCall]:
@@ -163,7 +163,7 @@ class ReplyCache(ReplyDatabase):
         """Return the bytes of the cache's files; 0 if it is on a server."""
         if self._file is None:
             return 0
-        return sum(path.stat().st_size for path in (self._file, log_of(self._file)) if path.exists())
+        return sum(path.stat().st_size for path in (self._file, find_log(self._file)) if path.exists())
 
     @property
     def safe_url(self) -> str:

@@ -32,7 +32,7 @@ _CELLS = b'\n "cells": '
 """Start of the cells in our results.json. No text can contain it: JSON writes a line break in one as \\n."""
 
 
-def names_in(entries: Iterable[Any] | None) -> list[str]:
+def list_names(entries: Iterable[Any] | None) -> list[str]:
     """Return the names of models or suites in a run's configuration: names, or entries with one."""
     names = []
     for entry in entries or ():
@@ -72,12 +72,12 @@ class Run:
     @property
     def models(self) -> list[str]:
         """The names of the models asked."""
-        return names_in(self.configuration.get("models"))
+        return list_names(self.configuration.get("models"))
 
     @property
     def suites(self) -> list[str]:
         """The suites run."""
-        return names_in(self.configuration.get("suites"))
+        return list_names(self.configuration.get("suites"))
 
     @property
     def tables(self) -> dict[str, set[str]]:
@@ -103,14 +103,14 @@ def read_run(folder: Path) -> Run:
     return Run(folder.name, folder, datetime.fromisoformat(manifest["started"]).astimezone(), manifest)
 
 
-def folders(runs: Path) -> dict[str, Path]:
+def list_folders(runs: Path) -> dict[str, Path]:
     """Return the folders of runs by name, also of those that never began or lost their manifest."""
     if not runs.is_dir():
         return {}
     return {path.name: path for path in sorted(runs.iterdir()) if path.is_dir() and not path.name.startswith(".")}
 
 
-def runs_in(folder: Path) -> list[Run]:
+def list_runs(folder: Path) -> list[Run]:
     """Return the runs in a folder, oldest first; a folder that has neither a run's name nor a manifest is none."""
     try:
         paths = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
@@ -182,7 +182,7 @@ def find_last(name_or_path: str, runs: Path, *, before: int = 0) -> Run:
     """
     if name_or_path != LAST:
         return find(name_or_path, runs)
-    finished = [run for run in reversed(runs_in(runs)) if run.is_finished]
+    finished = [run for run in reversed(list_runs(runs)) if run.is_finished]
     if len(finished) <= before:
         raise InputError(
             f"last: found {plural(len(finished), 'finished run')} in {runs}; expected {before + 1}. Run an "
@@ -236,7 +236,7 @@ def read_results(folder: Path, *, whole: bool = False) -> "tuple[Results, RunVer
     return read(document)
 
 
-def results(run: Run, *, whole: bool = False) -> "tuple[Results, RunVerdict]":
+def load_results(run: Run, *, whole: bool = False) -> "tuple[Results, RunVerdict]":
     """Return a run's results and verdict, as `read_results`.
 
     Raises:
@@ -252,7 +252,7 @@ def results(run: Run, *, whole: bool = False) -> "tuple[Results, RunVerdict]":
         ) from error
 
 
-def load(run: Run, table: str, root: str = "") -> pl.DataFrame:
+def load_table(run: Run, table: str, root: str = "") -> pl.DataFrame:
     """Return a table of a run (all its batches) from the store that it was written to.
 
     `root` is the store's current location, if it differs from the run's configuration.
@@ -274,13 +274,13 @@ def load(run: Run, table: str, root: str = "") -> pl.DataFrame:
         ) from error
 
 
-def items_of(run: Run, root: str = "") -> pl.DataFrame:
+def load_items(run: Run, root: str = "") -> pl.DataFrame:
     """Return the items of a run, all its batches, each with the id of its question.
 
     Raises:
         InputError: the store does not have them intact, or they are of an earlier version.
     """
-    items = load(run, "items", root)
+    items = load_table(run, "items", root)
     if items["question_id"].null_count():
         raise InputError(
             f"run {run.name}: its items were written by an earlier version and have no question ids. Run the "
@@ -289,21 +289,21 @@ def items_of(run: Run, root: str = "") -> pl.DataFrame:
     return items
 
 
-def answers(run: Run, root: str = "") -> pl.DataFrame:
+def load_calls(run: Run, root: str = "") -> pl.DataFrame:
     """Return each request with its response.
 
     Raises:
         InputError: the store does not have them intact.
     """
-    responses = load(run, "responses", root).unique("request_id", maintain_order=True)
-    return load(run, "requests", root).join(responses, on="request_id", how="left", maintain_order="left")
+    responses = load_table(run, "responses", root).unique("request_id", maintain_order=True)
+    return load_table(run, "requests", root).join(responses, on="request_id", how="left", maintain_order="left")
 
 
-def replies(run: Run, root: str = "") -> pl.DataFrame:
+def load_replies(run: Run, root: str = "") -> pl.DataFrame:
     """Return each model's reply to each item and repeat: item_id, model, repeat, text, error.
 
     Raises:
         InputError: the store does not have them intact.
     """
-    frame = answers(run, root).select("item_id", "model", "repeat", "text", "error")
+    frame = load_calls(run, root).select("item_id", "model", "repeat", "text", "error")
     return frame.unique(["item_id", "model", "repeat"], maintain_order=True)

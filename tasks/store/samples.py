@@ -37,7 +37,7 @@ class SampleRow:
     is_thinking: bool = False
 
 
-def answers_of(
+def read_calls(
     store: Store, batches: Sequence[QueryResult | Batch | Opponent], *, payload: bool = False
 ) -> pl.DataFrame:
     """Return requests, each with its response; with their `payload`, which `is_cut` reads, if asked for."""
@@ -83,12 +83,12 @@ def _read_opponent_replies(store: Store, opponent: Opponent | None) -> dict[tupl
     """Return another target's replies to the same items: (item, repeat) -> text, error and its kind."""
     if opponent is None:
         return {}
-    replies = answers_of(store, [opponent])
+    replies = read_calls(store, [opponent])
     replies = replies.select("item_id", "repeat", "text", "error", "error_kind", "finish_reason")
     return {(row["item_id"], row["repeat"]): row for row in replies.iter_rows(named=True)}
 
 
-def sample_rows(store: Store, batch: Batch) -> Iterator[SampleRow]:
+def read_samples(store: Store, batch: Batch) -> Iterator[SampleRow]:
     """Yield a batch's replies in the order of its requests."""
     items: dict[str, Mapping[str, Any]] = {}
     facts: dict[str, Mapping[str, Any]] = {}
@@ -97,7 +97,7 @@ def sample_rows(store: Store, batch: Batch) -> Iterator[SampleRow]:
         facts[item["item_id"]] = json.loads(item["facts"])
     evidence = _read_evidence(store, batch.evidence)
     opponent_replies = _read_opponent_replies(store, batch.opponent)
-    for reply in answers_of(store, [batch], payload=True).iter_rows(named=True):
+    for reply in read_calls(store, [batch], payload=True).iter_rows(named=True):
         item = items[reply["item_id"]]
         row_facts = facts[reply["item_id"]]
         findings = evidence.get((reply["item_id"], reply["model"], reply["repeat"]), {})

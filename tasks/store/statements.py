@@ -54,7 +54,7 @@ failures = sa.Table(
 COLUMNS = tuple(replies.c.keys())
 
 
-def statements(database: Database) -> dict[str, Any]:
+def compile_statements(database: Database) -> dict[str, Any]:
     """Return the compiled statements of the cache, by name."""
     # A clock, in seconds, that all who share the database read alike and nobody sets: on SQLite, the monotonic one.
     if database.is_sqlite:
@@ -108,7 +108,7 @@ class ReplyDatabase(Database):
     def __init__(self, url: str) -> None:
         """Open the database, as any other."""
         super().__init__(url, metadata)
-        self._statements = statements(self)
+        self._statements = compile_statements(self)
 
     def rows(self, name: str, **values: Any) -> Sequence[Row]:
         """Return a statement's rows, none for empty `ids`."""
@@ -174,7 +174,7 @@ class FailedCall:
     message: str
 
 
-def failure_row(failure: FailedCall, run: str, way: str) -> dict[str, Any]:
+def write_failure_row(failure: FailedCall, run: str, way: str) -> dict[str, Any]:
     """Return a failure as a row of the cache's failures table."""
     return {
         "request_id": failure.request_id,
@@ -186,7 +186,7 @@ def failure_row(failure: FailedCall, run: str, way: str) -> dict[str, Any]:
     }
 
 
-def row_of(entry: Remembered) -> Row:
+def write_row(entry: Remembered) -> Row:
     """Return an entry as a row of `COLUMNS`."""
     reply = entry.reply
     extra = _replace_unstorable(format_canonical(reply.extra)) if reply.extra else None
@@ -202,7 +202,7 @@ def row_of(entry: Remembered) -> Row:
     return (entry.request_id, *content, entry.model, time.time(), checksum, extra)
 
 
-def entry_of(row: Row) -> Remembered | None:
+def read_row(row: Row) -> Remembered | None:
     """Return a row of `COLUMNS` as an entry, or None if its content does not match its checksum."""
     request_id, text, reasoning, finish_reason, tokens_in, tokens_out, latency_s, model, _, checksum, extra = row
     content = (text, reasoning, finish_reason, tokens_in, tokens_out, latency_s)

@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from basic_control.tasks.store.databases import Database, file_of
+from basic_control.tasks.store.databases import Database, find_file
 
 FILE = "batches.sqlite"
 KEPT_S = 30 * 86_400.0
@@ -70,7 +70,7 @@ class Submissions:
         Raises:
             InputError: the database cannot be used.
         """
-        if file := file_of(url):
+        if file := find_file(url):
             file.parent.mkdir(parents=True, exist_ok=True)
             url = sa.URL.create("sqlite", database=str(file.with_name(FILE))).render_as_string(hide_password=False)
         # FULL, to survive a power cut too: a lost submission is paid for twice.

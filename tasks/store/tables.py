@@ -132,7 +132,7 @@ class Store:
         table.check(frame)
         # An added column without values is dropped: file and digest are as they were before it was added.
         frame = frame.drop([name for name in table.added if frame[name].is_null().all()])
-        content = parquet(frame)
+        content = encode_parquet(frame)
         digest = hashlib.sha256(content).hexdigest()
         ref = Ref(table.name, digest, frame.height, _content(table, frame, digest))
         if not self.is_intact(ref):
@@ -314,7 +314,7 @@ def _read_modified(filesystem: Any, about: Any) -> float:
     return float(filesystem.modified(about["name"]).timestamp())
 
 
-def parquet(frame: pl.DataFrame) -> bytes:
+def encode_parquet(frame: pl.DataFrame) -> bytes:
     """Return a frame as a Parquet file."""
     buffer = io.BytesIO()
     # Rechunked, since the file's row groups, and so its address, follow the frame's chunks.
@@ -327,4 +327,4 @@ def _content(table: TableSchema, frame: pl.DataFrame, digest: str) -> str:
     if not table.volatile:
         return digest
     fixed = frame.with_columns(pl.lit(None, dtype=table.columns[name]).alias(name) for name in table.volatile)
-    return hashlib.sha256(parquet(fixed)).hexdigest()
+    return hashlib.sha256(encode_parquet(fixed)).hexdigest()

@@ -59,11 +59,11 @@ class Reader:
     async def _start(self) -> Process:
         if self._process is None or self._process.returncode is not None:
             self._process = await asyncio.create_subprocess_exec(
-                *child.command("basic_control.tasks.web.reader"),
+                *child.build_command("basic_control.tasks.web.reader"),
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=DEVNULL,
-                env=dict(child.environment()),
+                env=dict(child.build_environment()),
                 cwd="/",
                 limit=_REPLY,
                 start_new_session=True,

@@ -58,7 +58,7 @@ if __name__ == "__main__":
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
-    from basic_control.tasks.store.manifest import commit
+    from basic_control.tasks.store.manifest import find_commit
     from basic_control.data.records import Family, Metric
     from basic_control.data.units import digest_of, identity_of
     from basic_control.data.sentences import count_words
@@ -67,7 +67,7 @@ if __name__ == "__main__":
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         words = list(pool.map(count_words, ["one two", "three"]))
     told = [identity_of(Metric, "loud").name, identity_of(Family, "simple_logic").source]
-    print(words, *told, commit(), digest_of(*DECIDING))
+    print(words, *told, find_commit(), digest_of(*DECIDING))
 """
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from basic_control.data.batches import Ref
-from basic_control.tasks.models.requests import call_of
+from basic_control.tasks.models.requests import read_call
 from basic_control.tasks.store.tables import Store
 from tests.benchmarks.street import evaluate
 from tests.servers.running import serve_openai
@@ -62,7 +62,7 @@ def record(folder: Path, manifest: dict[str, Any]) -> Path:
 
     texts = dict(table("judge_responses").select("request_id", "text").iter_rows())
     rows = [
-        {"prompt": call_of(row).messages[-1].content, "response": texts[row["request_id"]]}
+        {"prompt": read_call(row).messages[-1].content, "response": texts[row["request_id"]]}
         for row in table("judge_requests").iter_rows(named=True)
     ]
     path = folder / "replies.parquet"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 
 from basic_control.data.records import Reply
-from basic_control.tasks.store.replies import Remembered, ReplyCache, owner
+from basic_control.tasks.store.replies import Remembered, ReplyCache, name_owner
 from tests.servers.postgres import Postgres
 
 
@@ -44,7 +44,7 @@ def measure(url: str, replies: int, text: int) -> None:
     timed("remember, 8 at a time", few, lambda: remember(8, entries[few : 2 * few]))
     timed("remember, 64 at a time", 2 * few, lambda: remember(64, entries[2 * few : 4 * few]))
     timed("remember, 1000 at a time", replies - 4 * few, lambda: remember(1000, entries[4 * few :]))
-    holder = owner() + ":1"
+    holder = name_owner() + ":1"
     free = [f"{n:064x}" for n in range(replies, 2 * replies)]
 
     def claim(size: int, part: list[str]) -> None:
@@ -53,7 +53,7 @@ def measure(url: str, replies: int, text: int) -> None:
 
     timed("claim, 32 at a time", 2 * few, lambda: claim(32, free[: 2 * few]))
     timed("claim, 256 at a time", replies - 2 * few, lambda: claim(256, free[2 * few :]))
-    other = owner() + ":2"
+    other = name_owner() + ":2"
 
     def refused() -> None:
         for window in split(free[:few], 256):

@@ -24,7 +24,7 @@ from basic_control.data.units import identity_of
 from basic_control.tasks.aggregate import aggregate
 from basic_control.tasks.generate import ItemSource, generate
 from basic_control.tasks.query import prepare, query
-from basic_control.tasks.runtime.storage import cache_url, open_store
+from basic_control.tasks.runtime.storage import find_cache_url, open_store
 from basic_control.tasks.score import score
 from basic_control.tasks.store import repair
 from basic_control.tasks.store.inventory import take
@@ -134,7 +134,7 @@ def street(store: StoreSettings, items: int, base_url: str) -> None:
 
 def care(opened: StoreSettings) -> None:
     """Print what it costs to open, verify and mend a SQLite reply cache, and to list and verify the tables."""
-    store, url = open_store(opened), cache_url(opened)
+    store, url = open_store(opened), find_cache_url(opened)
     cache = ReplyCache(url)
     rows = cache.count()
     cache.close()

@@ -22,7 +22,7 @@ from basic_control.tasks.generate import items_of
 from basic_control.tasks.report import comparison
 from basic_control.tasks.report.remarks import notes
 from basic_control.tasks.store import manifest as manifests
-from basic_control.tasks.store.runs import runs_in
+from basic_control.tasks.store.runs import list_runs
 from tests.conftest import TOP, Run
 from tests.helpers.finished import HOSTILE, finished
 from tests.helpers.runs import at
@@ -262,4 +262,4 @@ def test_a_damaged_manifest_is_one_message(tmp_path: Path, capsys: pytest.Captur
     assert said.startswith("error: ")
     assert "Traceback" not in said
     assert "defect in the program" not in said
-    assert [(run.name, bool(run.problem)) for run in runs_in(good.parent)] == [("a", False), ("b", True)]
+    assert [(run.name, bool(run.problem)) for run in list_runs(good.parent)] == [("a", False), ("b", True)]

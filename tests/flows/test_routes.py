@@ -18,8 +18,8 @@ from basic_control.config.settings import Model
 from basic_control.data.errors import InputError
 from basic_control.flows import deployment
 from basic_control.flows.routes import route_clients
-from basic_control.tasks.models.proxies import environment_for_prefect, proxy_of, settle_proxies
-from basic_control.tasks.store.owners import owner
+from basic_control.tasks.models.proxies import build_prefect_environment, find_proxy, settle_proxies
+from basic_control.tasks.store.owners import name_owner
 from tests.conftest import TOP
 from tests.servers.bytes import response, serve_bytes
 from tests.servers.running import serve_openai
@@ -88,17 +88,17 @@ def test_every_route_is_right_where_the_clients_are_made(form: str, monkeypatch:
     variables, proxy = ENVIRONMENTS[form]
     set_all(variables, monkeypatch)
     settle_proxies()
-    assert proxy_of(NAME) == proxy
+    assert find_proxy(NAME) == proxy
     with serve_bytes(lambda *_: response(json.dumps({"answer": "good"}).encode())) as server:
         for url in (server.url, server.url.replace("127.0.0.1", "localhost")):
-            assert not proxy_of(url)
+            assert not find_proxy(url)
             route_clients()
             with PrefectHttpxSyncClient(base_url=url) as client:
                 assert client.get("/x").json() == {"answer": "good"}
             model = Model.model_validate({"name": "m", "provider": "http", "base_url": url, "text": "answer"})
             assert [getattr(reply, "text", reply) for reply in ask(model, call())] == ["good"]
         # A server, a worker and what they start read the variables themselves, with another package.
-        processes = environment_for_prefect(os.environ)
+        processes = build_prefect_environment(os.environ)
     for name in variables:
         monkeypatch.setenv(name, processes[name])
     for name in ("no_proxy", "NO_PROXY"):
@@ -109,13 +109,13 @@ def test_every_route_is_right_where_the_clients_are_made(form: str, monkeypatch:
 
 def test_a_deployed_run_gets_the_proxies_back(monkeypatch: pytest.MonkeyPatch) -> None:
     variables = {"http_proxy": PROXY, "all_proxy": SOCKS, "NO_PROXY": "fd00::/8"}
-    for name, text in environment_for_prefect(variables).items():
+    for name, text in build_prefect_environment(variables).items():
         monkeypatch.setenv(name, text)
     assert "all_proxy" in os.environ
     settle_proxies()
-    assert proxy_of("https://models.example") == SOCKS
-    assert not proxy_of("http://[fd00::7]:80")
-    assert proxy_of(NAME) == PROXY
+    assert find_proxy("https://models.example") == SOCKS
+    assert not find_proxy("http://[fd00::7]:80")
+    assert find_proxy(NAME) == PROXY
     assert "BASIC_CONTROL_PROXIES" not in os.environ
     monkeypatch.delenv("all_proxy")
 
@@ -165,7 +165,7 @@ def test_a_worker_waits_for_a_server_that_has_just_been_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started = tmp_path / "prefect.server"
-    started.write_text(owner(), "ascii")
+    started.write_text(name_owner(), "ascii")
     monkeypatch.setattr(deployment, "STARTED", started)
     monkeypatch.setattr(deployment, "SAID_S", 0.0)
     monkeypatch.setattr(deployment, "PATIENCE_S", 0.0)

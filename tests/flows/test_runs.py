@@ -26,7 +26,7 @@ from basic_control.tasks.compare.provenance import provenance_of
 from basic_control.tasks.judge import pose_question
 from basic_control.tasks.plan import resolve
 from basic_control.tasks.stage import Stage
-from basic_control.tasks.store.owners import owner
+from basic_control.tasks.store.owners import name_owner
 from basic_control.tasks.store.replies import ReplyCache
 from basic_control.tasks.store.samples import SampleRow
 from basic_control.tasks.store.tables import Store
@@ -270,7 +270,7 @@ def test_a_finished_run_that_is_resumed_still_names_its_tables(tmp_path: Path) -
     open_run(resolve(settings(tmp_path)), Rerun(resume=name))
     manifest = json.loads((tmp_path / "runs" / name / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["tables"] == tables
-    assert (manifest["status"], manifest["owner"]) == ("running", owner())
+    assert (manifest["status"], manifest["owner"]) == ("running", name_owner())
 
 
 def test_a_damaged_table_is_no_hindrance_to_asking_what_failed(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from basic_control.flows.cli.application import main
 from basic_control.flows.cli.commands.store import amount
 from basic_control.tasks.store import pruning
 from basic_control.tasks.store.inventory import take
-from basic_control.tasks.store.owners import owner
+from basic_control.tasks.store.owners import name_owner
 from basic_control.tasks.store.tables import Store
 from tests.conftest import TOP
 from tests.helpers.places import DAY, Place
@@ -354,6 +354,6 @@ def test_a_store_at_an_url_is_cared_for_too(capsys: pytest.CaptureFixture[str], 
 
 
 def test_a_run_whose_process_lives_is_not_deleted_however_old_it_is(place: Place) -> None:
-    name = place.run(days=3, status="running", owner=owner())
+    name = place.run(days=3, status="running", owner=name_owner())
     assert place.care("prune", "--older-than", "2d", "--yes") == 0
     assert (place.runs / name).exists()

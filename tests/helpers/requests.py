@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from basic_control.config.settings import Model
-from basic_control.tasks.models.requests import for_items
+from basic_control.tasks.models.requests import build_requests
 from tests.servers.running import Server
 
 NUMBERS = [str(n) for n in range(40)]
@@ -20,7 +20,7 @@ def model_at(server: Server, **changes: Any) -> Model:
 def requests_of(model: Model, prompts: Sequence[str], repeats: int = 1) -> pl.DataFrame:
     items = pl.DataFrame({"item_id": [f"i{n}" for n in range(len(prompts))], "prompt": prompts})
     items = items.with_columns(language=pl.lit("en"), facts=pl.lit("{}"), text_digest=pl.lit(""))
-    return for_items(items, model, {"provider": "openai"}, repeats)
+    return build_requests(items, model, {"provider": "openai"}, repeats)
 
 
 def prompts_seen(server: Server) -> Counter[str]:

@@ -14,7 +14,7 @@ from basic_control.tasks.compare.baseline import check as check_rules
 from basic_control.tasks.compare.baseline import compare_planned, pin
 from basic_control.tasks.store import manifest as manifests
 from basic_control.tasks.store.baselines import write
-from basic_control.tasks.store.runs import find, items_of, replies
+from basic_control.tasks.store.runs import find, load_items, load_replies
 from tests.oracle.draws import LETTERS, Question, Reply, Suite, headline_names, runs
 from tests.oracle.held_against import check, equal, same
 from tests.oracle.pairs import Sequel, lines_of, outcomes
@@ -112,7 +112,7 @@ def drive_sequel(sequel: Sequel, folder: Path) -> Output | None:
         return None
     run = find("20261105_140233", folder / "runs")
     scores = pl.concat([after.store.read(ref) for ref in after.tables.scores])
-    compared = compare_planned(after.plan, manifest, scores, items_of(run), replies(run))
+    compared = compare_planned(after.plan, manifest, scores, load_items(run), load_replies(run))
     return decide_run(after, folder, lambda results: replace(results, baseline=compared))
 
 

@@ -21,7 +21,7 @@ from basic_control.metrics.judging import Judgement
 from basic_control.tasks.judge import encode
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.score import measure, metric_rows, ran, score, score_judged, scores_of
-from basic_control.tasks.store.samples import sample_rows
+from basic_control.tasks.store.samples import read_samples
 from tests.helpers.answers import answer
 
 
@@ -171,7 +171,7 @@ def test_without_the_reply_that_it_is_compared_with_a_reply_is_not_scored_and_no
         ({"old": "a column"}, [(None, None), (None, None), ("network", "refused")]),
     ):
         batch = replace(batch_of(store, ["new 0", "new 1", None], **facts), opponent=opponent)
-        rows = list(sample_rows(open_store(store), batch))
+        rows = list(read_samples(open_store(store), batch))
         assert [(row.error_kind, row.error) for row in rows] == ended
         assert rows[0].sample["old"] == facts.get("old", "old 0")
 
@@ -190,7 +190,7 @@ def test_of_equal_names_the_rows_own_column_holds(tmp_path: Path) -> None:
     """The items table has a prompt, a level and more, too; who was asked, what, and what came of it stay ours."""
     store = StoreSettings(root=str(tmp_path))
     theirs = {"item_id": "theirs", "response": "theirs", "language": "la", "question_id": "theirs"}
-    (row,) = sample_rows(open_store(store), batch_of(store, ["ours"], **OWN, **theirs))
+    (row,) = read_samples(open_store(store), batch_of(store, ["ours"], **OWN, **theirs))
     assert {name: row.sample[name] for name in OWN} == OWN
     assert [row.sample[name] for name in ("item_id", "response", "language", RENDERED)] == [
         "0",
@@ -199,13 +199,13 @@ def test_of_equal_names_the_rows_own_column_holds(tmp_path: Path) -> None:
         "Who?",
     ]
     assert row.sample["question_id"] != "theirs"
-    (plain,) = sample_rows(open_store(store), batch_of(store, ["ours"]))
+    (plain,) = read_samples(open_store(store), batch_of(store, ["ours"]))
     assert (plain.sample["prompt"], plain.sample["family"]) == ("Who?", "mine")
 
 
 def test_a_judge_sees_the_prompt_as_it_was_sent(tmp_path: Path) -> None:
     store = StoreSettings(root=str(tmp_path))
-    (row,) = sample_rows(open_store(store), batch_of(store, ["ours"], prompt="a column"))
+    (row,) = read_samples(open_store(store), batch_of(store, ["ours"], prompt="a column"))
     unit = metrics()["rubric"]
     asked = unit.steps[0].rows(row.sample, {}, options_of(unit, {"criteria": "polite"}))
     assert [question.values["question"] for question in asked] == ["Who?"]

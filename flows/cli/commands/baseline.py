@@ -15,10 +15,10 @@ def set_(name: Name, run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
         run: a run's id, or the path of its folder
     """
     from basic_control.tasks.compare.baseline import pin
-    from basic_control.tasks.store.baselines import path_of, write
+    from basic_control.tasks.store.baselines import find_path, write
     from basic_control.tasks.store.runs import find
 
-    show_written([write(pin(name, find(run, at.runs), at.root), path_of(name))])
+    show_written([write(pin(name, find(run, at.runs), at.root), find_path(name))])
 
 
 def list_(folder: Folder = BASELINES, /) -> None:
@@ -27,9 +27,9 @@ def list_(folder: Folder = BASELINES, /) -> None:
     Args:
         folder: where they are
     """
-    from basic_control.tasks.store.baselines import files, read
+    from basic_control.tasks.store.baselines import list_files, read
 
-    paths = files(folder)
+    paths = list_files(folder)
     for path in paths:
         baseline = read(str(path))
         models, suites = ", ".join(sorted(baseline.side.models)), ", ".join(baseline.side.provenance.suites)

@@ -18,9 +18,9 @@ def list_(*, model: str = "", n: Annotated[int, Parameter(metavar="N")] = 50, at
         model: only those of this model
         n: maximum number of runs
     """
-    from basic_control.tasks.store.history import history
+    from basic_control.tasks.store.history import read_history
 
-    runs = history(at.existing_runs())
+    runs = read_history(at.existing_runs())
     if model:
         runs = [run for run in runs if model in run.models]
     for run in runs[:n]:
@@ -71,12 +71,12 @@ def show_(run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
     Args:
         run: a run's id
     """
-    from basic_control.tasks.store.history import history
+    from basic_control.tasks.store.history import read_history
     from basic_control.tasks.store.runs import find_by_name
 
     runs = at.existing_runs()
     find_by_name(run, runs)
-    entry = next(entry for entry in history(runs) if entry.name == run)
+    entry = next(entry for entry in read_history(runs) if entry.name == run)
     show(f"Run {entry.name}, {entry.started[:19]}: {entry.status}")
     for line in _scores(entry):
         show(f"  {line}")

@@ -81,10 +81,10 @@ def doctor(file: Configuration = "", /, *, sets: Sets = ()) -> int:
 
 def sandbox() -> None:
     """Build the sandbox if needed, test it, and list the isolation layers that work on this machine."""
-    from basic_control.tasks.sandbox import prepare, summary
+    from basic_control.tasks.sandbox import prepare, summarize_layers
 
     prepare()
-    show(summary())
+    show(summarize_layers())
 
 
 def schema(*plugins: str) -> None:

@@ -52,8 +52,8 @@ def _open(where: Where) -> tuple["StoreSettings", "Store", "Inventory"]:
 def list_(*, where: Where = USUAL) -> None:
     """List runs, tables and cached replies."""
     from basic_control.tasks.report.tables import Column, Table
-    from basic_control.tasks.runtime.storage import cache_url
-    from basic_control.tasks.store.databases import file_of
+    from basic_control.tasks.runtime.storage import find_cache_url
+    from basic_control.tasks.store.databases import find_file
     from basic_control.tasks.store.replies import ReplyCache
 
     def state(run: "Run") -> str:
@@ -80,8 +80,8 @@ def list_(*, where: Where = USUAL) -> None:
     show(f"{at.root}: {plural(len(every), 'table')}, {amount(inventory.size(every))}")
     show(f"  needed by no run: {plural(len(idle), 'table')}, {amount(inventory.size(idle))}")
     # The cache may lie elsewhere, in a database that answers or not.
-    url = cache_url(at)
-    file = file_of(url)
+    url = find_cache_url(at)
+    file = find_file(url)
     if file is not None and not file.exists():
         show("no reply cache yet")
         return
@@ -106,10 +106,10 @@ def verify(name: Annotated[str, Parameter(name="RUN"), RUN] = "", /, *, where: W
     """
     if name:
         return _verify_run(name, where)
-    from basic_control.tasks.runtime.storage import cache_url
+    from basic_control.tasks.runtime.storage import find_cache_url
     from basic_control.tasks.store.databases import hide_password
-    from basic_control.tasks.store.inventory import faults_of_run
-    from basic_control.tasks.store.repair import faults_of_replies
+    from basic_control.tasks.store.inventory import list_faults
+    from basic_control.tasks.store.repair import find_reply_faults
     from basic_control.tasks.store.tables import Damaged
 
     at, store, inventory = _open(where)
@@ -128,9 +128,9 @@ def verify(name: Annotated[str, Parameter(name="RUN"), RUN] = "", /, *, where: W
                 needed = f"needed by {', '.join(users[digest])}"
             faults.append(f"{error} ({needed}): the next run of its stage writes it again, prune deletes it")
     for run in inventory.runs:
-        faults += faults_of_run(run, set(inventory.tables))
-    url = cache_url(at)
-    replies, reply_faults = faults_of_replies(url)
+        faults += list_faults(run, set(inventory.tables))
+    url = find_cache_url(at)
+    replies, reply_faults = find_reply_faults(url)
     faults += [f"reply cache {hide_password(url)}: {fault}" for fault in reply_faults]
     for fault in faults:
         show(f"DAMAGED  {fault}")

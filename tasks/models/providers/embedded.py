@@ -11,9 +11,9 @@ from basic_control.tasks.models.openai_forms import find_misfit
 
 
 def _at_once(model: Any) -> int:
-    from basic_control.tasks.models.embedded import engines
+    from basic_control.tasks.models.embedded import count_engines
 
-    return engines(model)
+    return count_engines(model)
 
 
 def _unready(model: Any) -> str:

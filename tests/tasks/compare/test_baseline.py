@@ -22,7 +22,7 @@ from basic_control.tasks.compare.provenance import provenance_of
 from basic_control.tasks.plan import BaselineRule, Identities, resolve
 from basic_control.tasks.report.regressions import lines
 from basic_control.tasks.store.baselines import read, write
-from basic_control.tasks.store.runs import find, items_of, load, replies
+from basic_control.tasks.store.runs import find, load_items, load_replies, load_table
 from tests.conftest import TOP
 from tests.helpers.recorded import recorded_run, suite, written
 
@@ -52,7 +52,7 @@ def compared(folder: Path, *suites: Declared, allow: bool = False) -> tuple[Base
     )
     plan = resolve(settings)
     check(plan.baseline, run.manifest)
-    found = compare_planned(plan, run.manifest, load(run, "scores"), items_of(run), replies(run))
+    found = compare_planned(plan, run.manifest, load_table(run, "scores"), load_items(run), load_replies(run))
     assert found
     results = Results({}, (), baseline=found)
     said = [*lines(found)]

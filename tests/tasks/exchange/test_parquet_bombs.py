@@ -13,7 +13,7 @@ from pyarrow.parquet import ParquetWriter
 from basic_control.data.errors import InputError
 from basic_control.tasks.exchange import source
 from basic_control.tasks.exchange.source import open_source
-from basic_control.tasks.store.frames import samples_of
+from basic_control.tasks.store.frames import read_samples
 from tests.conftest import TOP
 
 MEMORY = 4 << 30
@@ -82,4 +82,4 @@ def test_a_table_of_a_run_that_was_sent_is_bounded_too(tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
     write_bomb(tmp_path / "tables" / "items.parquet", 60_000_000)
     with pytest.raises(InputError, match=r"items.parquet: found 6 GB when read, expected at most 4 GB"):
-        samples_of(tmp_path)
+        read_samples(tmp_path)

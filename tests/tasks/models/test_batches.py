@@ -16,7 +16,7 @@ from basic_control.data.tools import Tool
 from basic_control.tasks.models import batches, open_client
 from basic_control.tasks.models.batches import split_into_portions
 from basic_control.tasks.models.openai_batches import TOKEN
-from basic_control.tasks.models.rate_limits import endpoint_of
+from basic_control.tasks.models.rate_limits import find_endpoint
 from basic_control.tasks.models.scheduler import BatchProgress, CallResult, ask_all
 from basic_control.tasks.store.replies import FailedCall, Remembered, ReplyCache
 from basic_control.tasks.store.submissions import Submissions
@@ -46,7 +46,7 @@ def calls_of(n: int, *, tools: tuple[Tool, ...] = (), **parameters: Any) -> list
 
 
 def endpoint_at(url: str) -> str:
-    return f"{endpoint_of(model_at(url))} tiny"
+    return f"{find_endpoint(model_at(url))} tiny"
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from basic_control.data.errors import InputError
 from basic_control.data.records import Call, Message, Reply
 from basic_control.data.typed import TypedQuestion
 from basic_control.tasks.models import bundled, open_client
-from basic_control.tasks.models.embedded import engines_that_fit
+from basic_control.tasks.models.embedded import count_fitting_engines
 from basic_control.tasks.models.protocol import CallError, Client
 from basic_control.tasks.runtime import machine
 from tests.tasks.models.asking import ask, using
@@ -129,7 +129,7 @@ def test_the_event_loop_stays_free_while_the_model_works() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(machine.cores() < 2, reason="one core has one engine")
+@pytest.mark.skipif(machine.count_cores() < 2, reason="one core has one engine")
 def test_engines_side_by_side_give_the_texts_of_one() -> None:
     """The same replies to the letter, whichever engine answers and whatever the other does meanwhile."""
     calls = [asked(f"Name {n} things that are {what}.", parameters=GREEDY | {"max_tokens": 16})
@@ -174,7 +174,7 @@ def test_there_are_as_many_engines_as_cores_and_memory_hold(
         file.write(b"GGUF")
         file.truncate(size_mb << 20)  # a hole: it takes no disk
     model = Model(name="m", provider="embedded", file=str(path), **fields)
-    assert engines_that_fit(model, cores, None if free_mb is None else free_mb << 20) == expected
+    assert count_fitting_engines(model, cores, None if free_mb is None else free_mb << 20) == expected
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import pytest
 from basic_control.config.settings import Model, StoreSettings
 from basic_control.data.batches import Cell
 from basic_control.tasks.models import rate_limits
-from basic_control.tasks.models.errors import classify_error, retry_after
+from basic_control.tasks.models.errors import classify_error, read_retry_after
 from basic_control.tasks.models.scheduler import BatchProgress, event_loop_thread
 from basic_control.tasks.query import ask, watch
 from tests.helpers.requests import NUMBERS, model_at, requests_of
@@ -134,7 +134,7 @@ def test_one_429_pauses_its_call_and_several_together_the_endpoint(tmp_path: Pat
 
     def note(cell: Cell, _: BatchProgress) -> None:
         if cell.suite == "paused":
-            limits.append(event_loop_thread().endpoints[rate_limits.entry_of(model)].limit)
+            limits.append(event_loop_thread().endpoints[rate_limits.digest_entry(model)].limit)
 
     def limit_each(number: int, _: Mapping[str, Any]) -> Fault | None:
         return Fault("status", status=429, headers={"Retry-After": "1"}) if number % 50 == 7 else None
@@ -158,7 +158,7 @@ def test_several_429_together_halve_the_calls_in_flight_and_pause_them(tmp_path:
 
     def note(cell: Cell, _: BatchProgress) -> None:
         if cell.suite == "halved":
-            limits.append(event_loop_thread().endpoints[rate_limits.entry_of(model)].limit)
+            limits.append(event_loop_thread().endpoints[rate_limits.digest_entry(model)].limit)
 
     def limit_some(number: int, _: Mapping[str, Any]) -> Fault | None:
         is_refused = 40 <= number < 48
@@ -218,7 +218,7 @@ def test_a_request_larger_than_the_limit_is_asked_once() -> None:
     ],
 )
 def test_a_wait_in_words_is_read(message: str, wait_s: float | None) -> None:
-    assert retry_after({}, json.dumps({"error": {"message": message}})) == pytest.approx(wait_s)
+    assert read_retry_after({}, json.dumps({"error": {"message": message}})) == pytest.approx(wait_s)
 
 
 def test_a_days_quota_in_words_closes_the_endpoint_at_once(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ from basic_control.data.batches import Cell
 from basic_control.data.errors import InputError
 from basic_control.data.records import Call, Message, Reply
 from basic_control.tasks.models.protocol import CallError
-from basic_control.tasks.models.rate_limits import endpoint_of
-from basic_control.tasks.models.requests import call_of, request
+from basic_control.tasks.models.rate_limits import find_endpoint
+from basic_control.tasks.models.requests import build_request, read_call
 from basic_control.tasks.models.scheduler import ask_all, event_loop_thread
 from basic_control.tasks.query import ask as ask_table
 from basic_control.tasks.query import client_of
@@ -266,10 +266,10 @@ def test_refusals_are_retried_within_the_deadline_and_what_came_is_asked_once(tm
     answers = [web.json_response({}, status=503), web.json_response({}, status=429, headers={"Retry-After": "0"})]
     with served(lambda number, *_: answers[number] if number < 2 else RAG, **PATHS) as (service, model):
         cache = ReplyCache(f"sqlite:///{tmp_path}/replies.sqlite")
-        row = request(model, {"a": "b"}, [Message("user", "q")], item_id="x")
+        row = build_request(model, {"a": "b"}, [Message("user", "q")], item_id="x")
 
         async def bring() -> Any:
-            asked = [(row["request_id"], call_of(row))]
+            asked = [(row["request_id"], read_call(row))]
             return await ask_all(asked, model=model, client=client_of(model), cache=cache)
 
         (first, _), (second, tally) = event_loop_thread().call(bring()), event_loop_thread().call(bring())
@@ -293,22 +293,22 @@ def test_identity_holds_how_it_is_asked_and_read_and_no_more() -> None:
             using(Model.model_validate(model.model_dump() | one), lambda client: client.identity())
             for one in changed
         ]
-        assert endpoint_of(model) == f"http {model.base_url.rstrip('/')}"
+        assert find_endpoint(model) == f"http {model.base_url.rstrip('/')}"
     assert told == same
     assert len({json.dumps(one) for one in (told, *others)}) == 5
 
 
 def test_the_item_is_part_of_a_request_where_the_template_names_it() -> None:
     with served(says(RAG)) as (_, model):
-        ids = {request(model, {}, [Message("user", "q")], item_id=one)["request_id"] for one in "ab"}
+        ids = {build_request(model, {}, [Message("user", "q")], item_id=one)["request_id"] for one in "ab"}
         assert len(ids) == 1
     with served(says(RAG), body={"q": "{{ prompt }}", "for": "{{ item.user }}"}) as (_, model):
         rows = [
-            request(model, {}, [Message("user", "q")], item_id="a", facts={"user": user, "answer": "4"})
+            build_request(model, {}, [Message("user", "q")], item_id="a", facts={"user": user, "answer": "4"})
             for user in ("ann", "bob")
         ]
         assert len({row["request_id"] for row in rows}) == 2
-        assert call_of(rows[0]).item == {"item_id": "a", "user": "ann", "answer": "4"}
+        assert read_call(rows[0]).item == {"item_id": "a", "user": "ann", "answer": "4"}
         error = error_of(model, Call(messages=(Message("user", "q"),), item={"item_id": "a"}))
     assert error.kind == "invalid"
     assert "filled for this item: for: found no 'user'; expected one of item_id" in error.message

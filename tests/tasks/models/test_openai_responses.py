@@ -14,7 +14,7 @@ from basic_control.tasks.models import open_client
 from basic_control.tasks.models.openai import OpenAIClient
 from basic_control.tasks.models.openai_batches import OpenAIBatches
 from basic_control.tasks.models.protocol import BatchState, CallError, Client
-from basic_control.tasks.models.requests import request
+from basic_control.tasks.models.requests import build_request
 from tests.servers import Answer, Fault, Server, serve, serve_openai
 from tests.servers.batches import BatchServer
 from tests.tasks.models.asking import ask, call, error_of, reply_of, using
@@ -140,7 +140,7 @@ def test_only_an_entry_that_asks_for_responses_has_another_identity() -> None:
     assert told == {"chat": before, "responses": before | {"api": "responses"}}
     fixed = {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:8000/v1"}
     asked = [
-        request(Model.model_validate(entry | more), fixed, messages, item_id="x")["request_id"]
+        build_request(Model.model_validate(entry | more), fixed, messages, item_id="x")["request_id"]
         for more in ({}, {"api": "chat"})
     ]
     assert asked == [BEFORE] * 2

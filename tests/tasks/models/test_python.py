@@ -11,7 +11,7 @@ from basic_control.config.models import Model
 from basic_control.config.reading import read
 from basic_control.data.errors import InputError
 from basic_control.data.records import Call, Message, Reply
-from basic_control.tasks.models.requests import call_of, request
+from basic_control.tasks.models.requests import build_request, read_call
 from tests.tasks.models.asking import ask, call, error_of, reply_of, using
 
 ASKED = Call(
@@ -153,11 +153,11 @@ def test_the_item_is_part_of_a_request_where_the_function_takes_it(tmp_path: Pat
 
     def ids(model: Model) -> set[str]:
         question = [Message("user", "q")]
-        return {request(model, {}, question, item_id=one, facts={"n": 1})["request_id"] for one in "ab"}
+        return {build_request(model, {}, question, item_id=one, facts={"n": 1})["request_id"] for one in "ab"}
 
     assert (len(ids(plain)), len(ids(seeing))) == (1, 2)
-    row = request(seeing, {}, [Message("user", "q")], item_id="a", facts={"n": 1})
-    assert ask(seeing, call_of(row)) == [Reply("{'item_id': 'a', 'n': 1}")]
+    row = build_request(seeing, {}, [Message("user", "q")], item_id="a", facts={"n": 1})
+    assert ask(seeing, read_call(row)) == [Reply("{'item_id': 'a', 'n': 1}")]
 
 
 @pytest.mark.parametrize(

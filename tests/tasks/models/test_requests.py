@@ -12,7 +12,7 @@ from basic_control.config.settings import Model
 from basic_control.data import plugins
 from basic_control.data.plugins import metrics
 from basic_control.data.records import Message, Question
-from basic_control.tasks.models.requests import call_of, request
+from basic_control.tasks.models.requests import build_request, read_call
 from basic_control.tasks.query import identify
 from tests.servers import Server, serve_ollama, serve_openai
 from tests.tasks.models.asking import ask
@@ -56,10 +56,10 @@ def objects(schema: Any) -> Iterator[list[str]]:
 
 def test_requests_without_a_schema_keep_the_identity_that_they_had() -> None:
     spoken = [Message("system", "Be brief."), Message("user", "Сколько будет 2 + 2?")]
-    asked = request(SERVED, IDENTITY, spoken, item_id="x", repeat=1)
+    asked = build_request(SERVED, IDENTITY, spoken, item_id="x", repeat=1)
     assert asked["request_id"] == "711bf923be43e9aa0c47062bf58449ff8bb77b904af7ddf1b0ad40c16f2d5871"
     replay = Model(name="r", provider="replay", file="f.jsonl")
-    replayed = request(replay, {"provider": "replay", "digest": "d"}, QUESTION, item_id="x")
+    replayed = build_request(replay, {"provider": "replay", "digest": "d"}, QUESTION, item_id="x")
     assert replayed["request_id"] == "a91772faafb27608a6bdfa0954f97710243a689283c2bb9c253b4a25eea34082"
 
 
@@ -75,12 +75,12 @@ def test_a_schema_that_is_sent_as_ever_or_not_at_all_changes_no_identity(
     structured: str, schema: dict[str, Any], digest: str
 ) -> None:
     model = SERVED.model_copy(update={"structured": structured})
-    assert request(model, IDENTITY, QUESTION, item_id="x", schema=schema)["request_id"] == digest
+    assert build_request(model, IDENTITY, QUESTION, item_id="x", schema=schema)["request_id"] == digest
 
 
 def test_schemas_of_another_order_are_other_requests() -> None:
     ids = {
-        request(SERVED, IDENTITY, QUESTION, item_id="x", schema=schema)["request_id"]
+        build_request(SERVED, IDENTITY, QUESTION, item_id="x", schema=schema)["request_id"]
         for schema in (SORTED, REVERSED, {"type": "object", "properties": {"a": {}, "b": {}}})
     }
     assert len(ids) == 3
@@ -104,7 +104,7 @@ def test_a_schema_reaches_the_server_as_it_was_declared(serve: Any, name: str) -
     server: Server
     with serve("{}") as server:
         model = Model(name="m", provider=server.kind, base_url=server.base_url, deadline_s=20)
-        ask(model, call_of(request(model, IDENTITY, QUESTION, item_id="x", schema=schema)))
+        ask(model, read_call(build_request(model, IDENTITY, QUESTION, item_id="x", schema=schema)))
         body = server.requests[0].body
     sent = body["format"] if server.kind == "ollama" else body["response_format"]["json_schema"]["schema"]
     assert json.dumps(sent) == json.dumps(schema), "the same keys in the same order"
@@ -181,5 +181,5 @@ def test_a_temperature_of_null_sends_none() -> None:
         at = {"name": "m", "provider": "openai", "base_url": server.base_url}
         for given in ({}, {"temperature": None}):
             model = Model.model_validate({**at, **given})
-            ask(model, call_of(request(model, IDENTITY, QUESTION, item_id="i")))
+            ask(model, read_call(build_request(model, IDENTITY, QUESTION, item_id="i")))
         assert ["temperature" in seen.body for seen in server.requests] == [True, False]

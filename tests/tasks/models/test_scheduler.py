@@ -15,9 +15,9 @@ from basic_control.data.tables import REQUESTS
 from basic_control.tasks.models import scheduler
 from basic_control.tasks.models.scheduler import BatchProgress, event_loop_thread
 from basic_control.tasks.query import ask, identify, watch
-from basic_control.tasks.runtime.storage import cache_url
-from basic_control.tasks.store.repair import entry_of_response
-from basic_control.tasks.store.replies import ReplyCache, owner
+from basic_control.tasks.runtime.storage import find_cache_url
+from basic_control.tasks.store.repair import read_response
+from basic_control.tasks.store.replies import ReplyCache, name_owner
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
 from tests.servers.running import serve_openai
 from tests.servers.script import Fault
@@ -53,9 +53,9 @@ def test_leaked_stop_tokens_are_no_part_of_a_reply_and_the_cache_keeps_it_as_it_
             responses, _ = ask(requests, model, store, Cell("x"))
             assert responses.select("text", "stop_tokens").row(0) == ("ANSWER: 18", "<|im_end|>\n")
     (request_id,) = requests["request_id"]
-    kept = ReplyCache(cache_url(store)).lookup([request_id])[request_id].reply
+    kept = ReplyCache(find_cache_url(store)).lookup([request_id])[request_id].reply
     assert kept.text == "ANSWER: 18<|im_end|>\n"
-    assert entry_of_response(responses.row(0, named=True)).reply.text == kept.text
+    assert read_response(responses.row(0, named=True)).reply.text == kept.text
 
 
 def test_equal_requests_are_asked_once_and_repeats_each(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_an_answer_that_came_between_look_up_and_claim_is_taken(tmp_path: Path) 
     with serve_openai("yes") as server:
         model = model_at(server)
         requests = requests_of(model, NUMBERS[:2])
-        cache = ReplyCache(cache_url(store))
+        cache = ReplyCache(find_cache_url(store))
         cache.claim(requests["request_id"].to_list(), holder="elsewhere:1:1", lease_s=1.0)
         _, tally = ask(requests, model, store, Cell("x"))
     assert tally.answered == 2
@@ -275,9 +275,9 @@ def test_a_stop_keeps_what_was_answered_and_waits_for_no_hang(
         finally:
             event_loop_thread().stopping.clear()
         assert time.monotonic() - started < 120, "bounded by the stop, not by the deadline of five minutes"
-        cache = ReplyCache(cache_url(store))
+        cache = ReplyCache(find_cache_url(store))
         assert cache.count() == 10
-        free = cache.claim(requests["request_id"].to_list(), holder=owner(), lease_s=1)
+        free = cache.claim(requests["request_id"].to_list(), holder=name_owner(), lease_s=1)
         assert len(free) == 40
 
 

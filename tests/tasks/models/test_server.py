@@ -14,7 +14,7 @@ from basic_control.config.settings import Model
 from basic_control.data.records import Reply
 from basic_control.tasks.models.openai import OpenAIClient
 from basic_control.tasks.models.protocol import CallError, Client
-from basic_control.tasks.models.proxies import proxy_of
+from basic_control.tasks.models.proxies import find_proxy
 from tests.conftest import TOP
 from tests.servers import serve
 from tests.servers.bytes import response, serve_bytes
@@ -122,7 +122,7 @@ def test_the_environments_proxies_lead_everywhere_but_to_this_machine(
 ) -> None:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert proxy_of(url) == proxy
+    assert find_proxy(url) == proxy
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

@@ -41,7 +41,7 @@ def test_cores_follow_the_quota(
 ) -> None:
     """A part of a core counts as a whole one, and every group on the way up has its say."""
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(64)))
-    assert machine.cores(tree(tmp_path, groups, files)) == expected
+    assert machine.count_cores(tree(tmp_path, groups, files)) == expected
 
 
 def v2(most: int, used: int, inactive: int) -> dict[str, str]:
@@ -65,12 +65,12 @@ MEMORY = [
 def test_memory_is_what_may_still_be_taken(
     groups: str, files: dict[str, str], expected: int, tmp_path: Path
 ) -> None:
-    assert machine.memory(tree(tmp_path, groups, files)) == expected * MB
+    assert machine.measure_free_memory(tree(tmp_path, groups, files)) == expected * MB
 
 
 def test_where_nothing_is_told_memory_is_unknown(tmp_path: Path) -> None:
-    assert machine.memory(tmp_path) is None
-    assert machine.workers(256, 16, tmp_path) == 16
+    assert machine.measure_free_memory(tmp_path) is None
+    assert machine.count_workers(256, 16, tmp_path) == 16
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_where_nothing_is_told_memory_is_unknown(tmp_path: Path) -> None:
 )
 def test_workers_times_memory_fit(free: int, memory_mb: int, asked: int, expected: int, tmp_path: Path) -> None:
     """Each takes its component's memory and 128 MB beside it; one worker there always is."""
-    assert machine.workers(memory_mb, asked, tree(tmp_path, "0::/job\n", v2(free, 0, 0))) == expected
+    assert machine.count_workers(memory_mb, asked, tree(tmp_path, "0::/job\n", v2(free, 0, 0))) == expected
 
 
 def test_memory_is_that_of_a_process_and_all_that_it_started(tmp_path: Path) -> None:

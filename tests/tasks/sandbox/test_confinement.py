@@ -18,7 +18,7 @@ sys.path.insert(0, sys.argv[1])
 from basic_control.tasks.sandbox import confinement
 folder = sys.argv[2]
 libc = ctypes.CDLL(None, use_errno=True)
-held = confinement.no_new_privs() and {apply}
+held = confinement.drop_new_privs() and {apply}
 if not held:
     print("off")
     sys.exit()
@@ -60,7 +60,7 @@ def probe(apply: str, folder: Path) -> dict[str, str]:
     """Return what a process so confined could still do; skip where it cannot be confined so."""
     (folder / "secret").write_text("x")
     done = subprocess.run(
-        [sys.executable, "-I", "-c", PROBE.replace("{apply}", apply), child.command("x")[5], str(folder)],
+        [sys.executable, "-I", "-c", PROBE.replace("{apply}", apply), child.build_command("x")[5], str(folder)],
         capture_output=True,
         text=True,
         check=False,
@@ -73,13 +73,13 @@ def probe(apply: str, folder: Path) -> dict[str, str]:
 
 
 def test_seccomp_leaves_threads_time_and_memory_only(tmp_path: Path) -> None:
-    found = probe("confinement.seccomp()", tmp_path)
+    found = probe("confinement.restrict_calls()", tmp_path)
     assert found.pop("thread") == "done"
     assert found == dict.fromkeys(["read", "write", "list", "fork", "exec", "socket", "kill", "ptrace"], "EPERM")
 
 
 def test_the_virtual_machines_filter_leaves_files_and_exec_but_nothing_outside(tmp_path: Path) -> None:
-    found = probe("confinement.seccomp(confinement.build_machine_filter)", tmp_path)
+    found = probe("confinement.restrict_calls(confinement.build_machine_filter)", tmp_path)
     assert (found["thread"], found["read"], found["list"]) == ("done", "done", "done")
     assert {found[name] for name in ("fork", "socket", "kill", "ptrace")} == {"EPERM"}
 
@@ -91,7 +91,7 @@ def pulled(*, confined: bool) -> dict[str, int]:
         "from basic_control.tasks.sandbox import confinement\n"
         "libc = ctypes.CDLL(None, use_errno=True)\n"
         f"if {confined} and not ("
-        "confinement.no_new_privs() and confinement.seccomp(confinement.build_machine_filter)):\n"
+        "confinement.drop_new_privs() and confinement.restrict_calls(confinement.build_machine_filter)):\n"
         "    sys.exit(3)\n"
         f"for name, given in {LEVERS!r}.items():\n"
         f"    number = {NUMBERS!r}[name]\n"
@@ -99,7 +99,7 @@ def pulled(*, confined: bool) -> dict[str, int]:
         "    done = libc.syscall(*[ctypes.c_long(one) for one in (number, *given)])\n"
         "    print(name, ctypes.get_errno() if done == -1 else 0)\n"
     )
-    command = [sys.executable, "-I", "-c", code, child.command("x")[5]]
+    command = [sys.executable, "-I", "-c", code, child.build_command("x")[5]]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     if done.returncode == 3:
         pytest.skip("this kernel has no seccomp")
@@ -124,15 +124,15 @@ def test_the_virtual_machines_filter_leaves_its_own_limits_and_threads() -> None
         "import ctypes, os, sys\nsys.path.insert(0, sys.argv[1])\n"
         "from basic_control.tasks.sandbox import confinement, syscalls\n"
         "libc = ctypes.CDLL(None, use_errno=True)\n"
-        "if not confinement.no_new_privs() or not "
-        "confinement.seccomp(confinement.build_machine_filter): sys.exit(3)\n"
+        "if not confinement.drop_new_privs() or not "
+        "confinement.restrict_calls(confinement.build_machine_filter): sys.exit(3)\n"
         "room, numbers = ctypes.create_string_buffer(16), syscalls.find_numbers()\n"
         "limits, tgkill = numbers['prlimit64'], numbers['tgkill']\n"
         "me, other = os.getpid(), os.getppid()\n"
         "print(libc.syscall(limits, 0, 0, None, room), libc.syscall(limits, other, 0, None, room))\n"
         "print(libc.syscall(tgkill, me, me, 0), libc.syscall(tgkill, other, other, 0))\n"
     )
-    command = [sys.executable, "-I", "-c", code, child.command("x")[5]]
+    command = [sys.executable, "-I", "-c", code, child.build_command("x")[5]]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     if done.returncode == 3:
         pytest.skip("this kernel has no seccomp")
@@ -148,10 +148,10 @@ def test_a_virtual_machine_may_ask_about_a_file_by_its_name(numbers: Mapping[str
 def test_capabilities_are_gone_for_good_also_as_root() -> None:
     code = (
         "import sys\nsys.path.insert(0, sys.argv[1])\nfrom basic_control.tasks.sandbox import confinement\n"
-        "import os\nprint(confinement.no_new_privs(), confinement.no_capabilities(), flush=True)\n"
+        "import os\nprint(confinement.drop_new_privs(), confinement.drop_capabilities(), flush=True)\n"
         "os.execv('/bin/sh', ['sh', '-c', 'grep -E ^Cap /proc/self/status'])\n"
     )
-    command = [sys.executable, "-I", "-c", code, child.command("x")[5]]
+    command = [sys.executable, "-I", "-c", code, child.build_command("x")[5]]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     first, *lines = done.stdout.splitlines()
     if sys.platform != "linux":
@@ -163,13 +163,13 @@ def test_capabilities_are_gone_for_good_also_as_root() -> None:
 
 
 def test_landlock_leaves_no_file(tmp_path: Path) -> None:
-    found = probe("confinement.landlock()", tmp_path)
+    found = probe("confinement.restrict_files()", tmp_path)
     assert {found[name] for name in ("read", "write", "list", "exec")} == {"EACCES"}
 
 
 def test_landlock_leaves_what_it_is_told_to_leave(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("readable")
-    found = probe(f"confinement.landlock([{str(folder)!r}, '/does/not/exist'])", folder)
+    found = probe(f"confinement.restrict_files([{str(folder)!r}, '/does/not/exist'])", folder)
     assert (found["read"], found["write"], found["list"]) == ("done", "EACCES", "EACCES")
 
 
@@ -180,7 +180,7 @@ from basic_control.tasks.sandbox import confinement, launch
 folder = sys.argv[2]
 os.chdir(folder + "/own")
 root = {apply}
-confinement.no_capabilities()
+confinement.drop_capabilities()
 def kept(path):
     try:
         open(path, "w").write("x")
@@ -212,7 +212,7 @@ def test_a_root_of_its_own_holds_what_is_given_and_nothing_else(tmp_path: Path, 
     (tmp_path / "linked").symlink_to(tmp_path / "given")
     given, own = [str(tmp_path / name) for name in ("given", "linked")], [str(tmp_path / "own")]
     code = ROOT.replace("{apply}", f"launch.enter_root('/given/program', {given!r}, {own!r})")
-    command = [sys.executable, "-I", "-c", code, child.command("x")[5], str(tmp_path)]
+    command = [sys.executable, "-I", "-c", code, child.build_command("x")[5], str(tmp_path)]
     command = command if admin else [sys.executable, "-I", "-c", WITHOUT.format([MOUNT]), *command]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     first, second = (line.split("|") for line in done.stdout.splitlines())
@@ -232,7 +232,7 @@ def test_where_no_root_can_be_made_the_old_one_stays_whole(tmp_path: Path) -> No
     """Half-way, a user namespace without a map would leave the process no right to its own files."""
     (tmp_path / "own").mkdir(mode=0o700)
     code = ROOT.replace("{apply}", f"launch.enter_root('/program', [], [{str(tmp_path / 'own')!r}])")
-    command = [sys.executable, "-I", "-c", code, child.command("x")[5], str(tmp_path)]
+    command = [sys.executable, "-I", "-c", code, child.build_command("x")[5], str(tmp_path)]
     command = [sys.executable, "-I", "-c", WITHOUT.format([MOUNT, MAP_ROOT]), *command]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.startswith("none|True|written|")
@@ -246,7 +246,7 @@ def test_limits_are_lowered_and_never_raised() -> None:
         "print(resource.getrlimit(resource.RLIMIT_NOFILE), resource.getrlimit(resource.RLIMIT_CORE))"
     )
     done = subprocess.run(
-        [sys.executable, "-I", "-c", code, child.command("x")[5]], capture_output=True, text=True, check=True
+        [sys.executable, "-I", "-c", code, child.build_command("x")[5]], capture_output=True, text=True, check=True
     )
     assert done.stdout == "core nofile\n(64, 64) (0, 0)\n"
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[3]
 
 def test_it_stands_in_a_folder_of_ours_alone() -> None:
     built = prepare()
-    assert built.parent.name == image.identity()
+    assert built.parent.name == image.digest_sources()
     for folder in built.parents[:3]:
         assert folder.stat().st_mode & 0o777 == 0o700
         assert folder.stat().st_uid == os.geteuid()
@@ -57,7 +57,7 @@ def test_a_folder_open_to_others_is_closed_to_them(tmp_path: Path) -> None:
     folder = tmp_path / "open"
     folder.mkdir()
     folder.chmod(0o755)
-    assert private.private(folder).stat().st_mode & 0o777 == 0o700
+    assert private.make_private(folder).stat().st_mode & 0o777 == 0o700
 
 
 KEY = b"k" * 32
@@ -106,22 +106,22 @@ def test_the_key_lies_apart_and_stays(tmp_path: Path, monkeypatch: pytest.Monkey
     """Ours alone, made once; one that others could have written is replaced; without a home it lies beside."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     key = tmp_path / "state" / "basic-control" / "sandbox.key"
-    first = private.secret(tmp_path)
-    assert (len(first), first) == (32, private.secret(tmp_path))
+    first = private.read_secret(tmp_path)
+    assert (len(first), first) == (32, private.read_secret(tmp_path))
     assert (key.stat().st_mode & 0o777, [path.name for path in key.parent.iterdir()]) == (0o600, ["sandbox.key"])
     key.chmod(0o666)
-    assert private.secret(tmp_path) != first
+    assert private.read_secret(tmp_path) != first
     monkeypatch.setenv("XDG_STATE_HOME", "/proc/none")
-    assert private.secret(tmp_path) == (tmp_path / "key").read_bytes()
+    assert private.read_secret(tmp_path) == (tmp_path / "key").read_bytes()
 
 
 def test_a_umask_of_zero_opens_nothing(tmp_path: Path) -> None:
     """Neither the folders on the way, nor what is put there: it stays sound, and is not built again and again."""
     before = os.umask(0)
     try:
-        folder = private.private(tmp_path / "cache" / "made" / "here")
+        folder = private.make_private(tmp_path / "cache" / "made" / "here")
         target = published(folder, b"native code")
-        key = private.secret(folder)
+        key = private.read_secret(folder)
     finally:
         os.umask(before)
     modes = [path.stat().st_mode & 0o777 for path in (folder, folder.parent, folder.parent.parent)]
@@ -140,9 +140,9 @@ def test_a_link_in_a_folder_of_others_is_refused(tmp_path: Path) -> None:
     (tmp_path / "far").symlink_to("open/../open/link")
     for path in ("open/link/cache", "far/cache"):
         with pytest.raises(InputError, match=r"open, above .* is writable by others"):
-            private.private(tmp_path / path)
+            private.make_private(tmp_path / path)
     (tmp_path / "near").symlink_to("ours")
-    assert private.private(tmp_path / "near" / "cache").is_dir()
+    assert private.make_private(tmp_path / "near" / "cache").is_dir()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
@@ -153,16 +153,16 @@ def test_anothers_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "sticky").chmod(0o1777)
     link = tmp_path / "sticky" / "link"
     link.symlink_to(tmp_path / "ours")
-    assert private.private(link / "cache").is_dir()
+    assert private.make_private(link / "cache").is_dir()
     os.lchown(link, 12345, 12345)
     with pytest.raises(InputError, match="another user's link"):
-        private.private(link / "cache")
+        private.make_private(link / "cache")
 
 
 def test_the_lock_of_a_killed_builder_holds_nobody_up(tmp_path: Path) -> None:
     code = (
         "import time, pathlib, sys\nfrom tasks.sandbox import private\n"
-        "with private.building(pathlib.Path(sys.argv[1]), print):\n"
+        "with private.hold_lock(pathlib.Path(sys.argv[1]), print):\n"
         "    print('held', flush=True)\n    time.sleep(1000)"
     )
     holder = subprocess.Popen(
@@ -176,7 +176,7 @@ def test_the_lock_of_a_killed_builder_holds_nobody_up(tmp_path: Path) -> None:
         waiting.append(message)
         holder.send_signal(signal.SIGKILL)
 
-    with private.building(tmp_path, kill):
+    with private.hold_lock(tmp_path, kill):
         assert waiting == ["Sandbox: waiting for another process to build it …"]
     holder.communicate()
 

@@ -55,7 +55,7 @@ CPU_S = 0.6
     ],
 )
 def test_values_become_typed_literals(value: object, notation: str, expected: str) -> None:
-    assert kotlin_source.literal(value, notation) == expected
+    assert kotlin_source.write_literal(value, notation) == expected
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,12 @@ def test_values_become_typed_literals(value: object, notation: str, expected: st
 )
 def test_a_value_of_another_type_is_refused(value: object, notation: str) -> None:
     with pytest.raises(ValueError, match="no Kotlin literal of type"):
-        kotlin_source.literal(value, notation)
+        kotlin_source.write_literal(value, notation)
 
 
 def test_text_cannot_leave_its_literal() -> None:
     """Quotes, templates and line ends are escaped: a prompt's text is never Kotlin code."""
-    written = kotlin_source.literal('") + System.exit(0) //${exit()}\r\u2028', "str")
+    written = kotlin_source.write_literal('") + System.exit(0) //${exit()}\r\u2028', "str")
     assert written.count('"') == 2
     assert "$" not in written
     assert written.isascii()
@@ -209,7 +209,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
 @needs_compiler
 def test_programs_run_in_batches_and_touch_nothing(ran: Ran) -> None:
     """Good and bad ones compiled together: the bad fail for their own reason, the good pass."""
-    if sandbox.layers()["seccomp"] == "on":
+    if sandbox.describe_layers()["seccomp"] == "on":
         assert not ran.connected
     for (name, (kinds, _)), outcomes in zip(PROGRAMS.items(), ran.outcomes[:-1], strict=True):
         if kinds == "square":

@@ -39,11 +39,11 @@ def test_programs_without_calls_or_of_other_languages_need_no_worker() -> None:
 
 def test_the_public_entry_runs_and_says_its_layers() -> None:
     assert sandbox.run([SQUARE], cpu_s=1.0) == [SQUARED]
-    layers = sandbox.layers()
+    layers = sandbox.describe_layers()
     assert set(layers) == {"wasm", "rlimits", "no_new_privs", "landlock", "seccomp", "kotlin"}
     assert layers["wasm"].startswith("CPython 3.14")
     assert all(layers.values())
-    assert sandbox.summary().count("\n") == 0
+    assert sandbox.summarize_layers().count("\n") == 0
     sandbox.close()
 
 

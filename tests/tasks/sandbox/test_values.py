@@ -49,8 +49,8 @@ def test_plain_values_survive(value: object) -> None:
 )
 def test_any_reply_is_an_outcome(text: str) -> None:
     """Nothing raises, and nothing a component says makes an item drop out of the score."""
-    assert replies.outcome(text).kind not in {"unavailable", "timeout"}
-    assert replies.outcome(f'["value",{text}]').kind in {"value", "bad value"}
+    assert replies.read_outcome(text).kind not in {"unavailable", "timeout"}
+    assert replies.read_outcome(f'["value",{text}]').kind in {"value", "bad value"}
 
 
 class Hostile:
@@ -102,14 +102,14 @@ def test_nothing_is_asked_of_a_hostile_object(value: object) -> None:
     ],
 )
 def test_what_is_not_a_value_is_refused(text: str) -> None:
-    assert replies.outcome(f'["value",{text}]').kind == "bad value"
+    assert replies.read_outcome(f'["value",{text}]').kind == "bad value"
 
 
 def test_only_a_guests_own_kinds_are_heard() -> None:
-    assert replies.outcome('["unavailable"]') == Outcome("bad value", message="not a reply")
-    assert replies.outcome('["timeout"]').kind == "bad value"
-    assert replies.outcome('["syntax","x",1]').kind == "bad value"
-    assert replies.outcome('["exception","E\\u001b","\\u0007\\u202e\\ud800m"]') == Outcome(
+    assert replies.read_outcome('["unavailable"]') == Outcome("bad value", message="not a reply")
+    assert replies.read_outcome('["timeout"]').kind == "bad value"
+    assert replies.read_outcome('["syntax","x",1]').kind == "bad value"
+    assert replies.read_outcome('["exception","E\\u001b","\\u0007\\u202e\\ud800m"]') == Outcome(
         "exception", error="E ", message="   m"
     )
 
@@ -153,7 +153,7 @@ def test_a_number_of_another_kind_is_a_value(value: object) -> None:
     ],
 )
 def test_a_malformed_number_is_refused(text: str) -> None:
-    assert replies.outcome(f'["value",{text}]').kind == "bad value"
+    assert replies.read_outcome(f'["value",{text}]').kind == "bad value"
 
 
 def test_what_is_written_is_one_line_and_reads_as_it_was() -> None:

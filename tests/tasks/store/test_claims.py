@@ -18,7 +18,7 @@ from basic_control.tasks.models.rate_limits import REFUSED_IN_A_ROW
 from basic_control.tasks.models.scheduler import BatchProgress
 from basic_control.tasks.query import ask, sharing_failures, watch
 from basic_control.tasks.store.owners import describe_owner
-from basic_control.tasks.store.replies import FailedCall, ReplyCache, owner
+from basic_control.tasks.store.replies import FailedCall, ReplyCache, name_owner
 from tests.conftest import TOP
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
 from tests.helpers.told import Told, processes, said_by
@@ -46,7 +46,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> StoreSettings:
 
 
 def test_a_failure_is_of_its_run_and_gives_the_claim_back(cache: ReplyCache) -> None:
-    one, other = owner() + ":1", owner() + ":2"
+    one, other = name_owner() + ":1", name_owner() + ":2"
     cache.claim(["a", "b"], holder=one, lease_s=60)
     failure = FailedCall("a", "invalid", "nul \x00, \ud800")
     cache.fail([failure], holder=one, run="r", way="w")
@@ -123,8 +123,8 @@ def test_an_endpoint_that_was_given_up_is_tried_again_by_the_next_run(store: Sto
 
 HOLDER = """
 import sys, time
-from basic_control.tasks.store.replies import ReplyCache, owner
-ReplyCache(sys.argv[1]).claim(sys.argv[2:], holder=owner() + ':1', lease_s=3600)
+from basic_control.tasks.store.replies import ReplyCache, name_owner
+ReplyCache(sys.argv[1]).claim(sys.argv[2:], holder=name_owner() + ':1', lease_s=3600)
 print("held", flush=True)
 time.sleep(3600)
 """
@@ -132,14 +132,14 @@ time.sleep(3600)
 
 def test_a_holder_that_is_killed_is_not_waited_for_and_until_then_is_named(store: StoreSettings) -> None:
     """Its parent has not even asked for its exit code."""
-    from basic_control.tasks.runtime.storage import cache_url
+    from basic_control.tasks.runtime.storage import find_cache_url
 
     said: set[tuple[int, tuple[str, ...]]] = set()
     with serve_openai("yes") as server:
         model = model_at(server)
         requests = requests_of(model, NUMBERS[:2])
-        ReplyCache(cache_url(store)).close()
-        command = [sys.executable, "-c", HOLDER, cache_url(store), requests["request_id"][0]]
+        ReplyCache(find_cache_url(store)).close()
+        command = [sys.executable, "-c", HOLDER, find_cache_url(store), requests["request_id"][0]]
         holder = subprocess.Popen(command, cwd=TOP, stdout=subprocess.PIPE, text=True)
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
@@ -157,12 +157,12 @@ def test_a_holder_that_is_killed_is_not_waited_for_and_until_then_is_named(store
 
 
 def test_a_holder_on_another_host_is_waited_for_no_longer_than_its_lease(store: StoreSettings) -> None:
-    from basic_control.tasks.runtime.storage import cache_url
+    from basic_control.tasks.runtime.storage import find_cache_url
 
     with serve_openai("yes") as server:
         model = model_at(server)
         requests = requests_of(model, NUMBERS[:2])
-        cache = ReplyCache(cache_url(store))
+        cache = ReplyCache(find_cache_url(store))
         elsewhere = "elsewhere@00000000+1:1:1:1" if store.cache else "elsewhere:1:1:1"
         cache.claim(requests["request_id"].to_list(), holder=elsewhere, lease_s=1.0)
         assert cache.holders(requests["request_id"].to_list()) == ["process 1 on elsewhere"]
@@ -172,8 +172,8 @@ def test_a_holder_on_another_host_is_waited_for_no_longer_than_its_lease(store: 
 
 
 def test_a_claims_owner_is_told_in_words() -> None:
-    machine = owner().split(":")[0]
-    assert describe_owner(f"{owner()}:ab") == "another batch of this run"
+    machine = name_owner().split(":")[0]
+    assert describe_owner(f"{name_owner()}:ab") == "another batch of this run"
     assert describe_owner(f"{machine}:1:5:ab") == "process 1"
     assert describe_owner("far.example@12345678+9:77:5:ab") == "process 77 on far.example"
 

@@ -16,7 +16,7 @@ from basic_control.data.records import Reply
 from basic_control.data.tables import RESPONSES
 from basic_control.tasks.store import repair
 from basic_control.tasks.store.replies import Remembered, ReplyCache
-from basic_control.tasks.store.statements import entry_of
+from basic_control.tasks.store.statements import read_row
 from basic_control.tasks.store.tables import Store
 
 EXTRA = {"retrieved_contexts": ["Paris is the capital.", "Столица: Париж"], "citations": [{"url": "u", "page": 3}]}
@@ -102,7 +102,7 @@ def test_a_damaged_cache_is_saved_with_rows_of_before_and_extras(earlier: Path) 
 
 
 def test_a_row_of_before_is_read_from_a_file_that_cannot_be_brought_up_to_date(earlier: Path) -> None:
-    assert [entry_of(row) for row in repair.rows_in(earlier)] == [PLAIN]
+    assert [read_row(row) for row in repair.read_rows(earlier)] == [PLAIN]
 
 
 def responses(extra: str | None) -> pl.DataFrame:
@@ -119,13 +119,13 @@ def test_a_table_without_extras_is_written_as_before_and_brings_replies_back(tmp
     found = store.read_if_kind(digest, RESPONSES)
     assert found is not None
     assert found.equals(responses(None))
-    assert [entry.reply for entry in chain(*repair.responses_in(store))] == [Reply("Paris", "", "stop", 5, 1)]
+    assert [entry.reply for entry in chain(*repair.read_responses(store))] == [Reply("Paris", "", "stop", 5, 1)]
 
 
 def test_the_tables_bring_extras_back(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     store.write(RESPONSES, responses(json.dumps(EXTRA)))
-    assert [entry.reply.extra for entry in chain(*repair.responses_in(store, {"a"}))] == [EXTRA]
+    assert [entry.reply.extra for entry in chain(*repair.read_responses(store, {"a"}))] == [EXTRA]
 
 
 def test_later_stages_see_an_extra_and_no_change_where_there_is_none(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from basic_control.flows.cli.application import main
 from basic_control.metrics.analysis.headlines import ModelResult
 from basic_control.metrics.analysis.spending import Spending, Spent
 from basic_control.tasks.store import manifest as manifests
-from basic_control.tasks.store.history import TargetScore, history, write_note
-from basic_control.tasks.store.owners import owner
+from basic_control.tasks.store.history import TargetScore, read_history, write_note
+from basic_control.tasks.store.owners import name_owner
 from tests.conftest import TOP
 from tests.helpers.suites import headline, model_of
 from tests.helpers.verdicts import write_results
@@ -37,7 +37,7 @@ def scored(model: str, score: float, outcome: GateOutcome) -> ModelResult:
 def test_the_history_follows_the_folders(tmp_path: Path) -> None:
     finished(tmp_path, "r01", score=0.25, code=1)
     second = finished(tmp_path, "r02")
-    found = history(tmp_path)
+    found = read_history(tmp_path)
     assert [(one.name, one.exit_code, one.scores, one.commit) for one in found] == [
         ("r02", 0, {"m": TargetScore(0.5, verdict="none")}, "abc"),
         ("r01", 1, {"m": TargetScore(0.25, verdict="fail")}, "abc"),
@@ -46,23 +46,23 @@ def test_the_history_follows_the_folders(tmp_path: Path) -> None:
     for file in second.parent.joinpath("r01").iterdir():
         file.unlink()
     (tmp_path / "r01").rmdir()
-    (one,) = history(tmp_path)
+    (one,) = read_history(tmp_path)
     assert (one.note, one.suites) == ("the good one", ("s", "basic"))
 
 
 def test_a_run_is_stopped_once_its_process_is_gone_whatever_was_listed_before(tmp_path: Path) -> None:
-    program = "from basic_control.tasks.store.owners import owner; print(owner(), flush=True); input()"
+    program = "from basic_control.tasks.store.owners import name_owner; print(name_owner(), flush=True); input()"
     process = subprocess.Popen(
         [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=TOP
     )
     assert process.stdout
-    owners = {"r01": process.stdout.readline().strip(), "r02": owner(), "r03": "elsewhere:1:1"}
+    owners = {"r01": process.stdout.readline().strip(), "r02": name_owner(), "r03": "elsewhere:1:1"}
     for name, whose in owners.items():
         manifests.write(finished(tmp_path, name), {"schema": 1, "run": name, "status": "running", "owner": whose})
-    assert {one.status for one in history(tmp_path)} == {"running"}
+    assert {one.status for one in read_history(tmp_path)} == {"running"}
     process.kill()
     process.communicate()
-    assert {one.name: one.status for one in history(tmp_path)} == {
+    assert {one.name: one.status for one in read_history(tmp_path)} == {
         "r01": "stopped", "r02": "running", "r03": "running",
     }  # fmt: skip
 
@@ -73,7 +73,7 @@ def test_runs_of_the_same_questions_have_one_code_and_notes_of_before_are_read(t
         run = {"items": {"s": {"digest": digest, "n": 3}}}
         write_results(finished(tmp_path, name), scored("m", 0.5, "pass"), run=run, spending=spending)
     (tmp_path / "r01" / "labels.json").write_text('{"tags": ["nightly"], "note": "slow"}', encoding="utf-8")
-    third, second, first = history(tmp_path)
+    third, second, first = read_history(tmp_path)
     assert first.questions == second.questions != third.questions
     assert (first.note, first.cost) == ("slow", (0.5, "EUR"))
 
@@ -103,4 +103,4 @@ def test_runs_are_listed_noted_and_shown(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_what_held_against_its_baseline_without_a_threshold_passes(tmp_path: Path) -> None:
     write_results(finished(tmp_path, "r01"), scored("m", 0.5, "none"), changes=("held",))
-    assert [one.verdict for one in history(tmp_path)] == ["pass"]
+    assert [one.verdict for one in read_history(tmp_path)] == ["pass"]

@@ -22,7 +22,7 @@ from basic_control.data.records import Reply
 from basic_control.tasks.models.scheduler import BatchProgress
 from basic_control.tasks.query import ask, watch
 from basic_control.tasks.store import databases
-from basic_control.tasks.store.replies import Remembered, ReplyCache, owner
+from basic_control.tasks.store.replies import Remembered, ReplyCache, name_owner
 from basic_control.tasks.store.submissions import Submissions
 from tests.conftest import TOP, Run, free_port
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
@@ -126,9 +126,9 @@ def test_writers_of_the_same_replies_in_any_order_do_not_deadlock(empty: Postgre
         for _ in range(5):
             chosen = draw.sample(entries, 200)
             wanted = draw.sample(ids, 200)
-            mine |= cache.claim(wanted, holder=f"{owner()}:{seed}", lease_s=60)
+            mine |= cache.claim(wanted, holder=f"{name_owner()}:{seed}", lease_s=60)
             cache.remember(chosen)
-            cache.release(wanted, holder=f"{owner()}:{seed}")
+            cache.release(wanted, holder=f"{name_owner()}:{seed}")
         cache.close()
         return mine
 
@@ -157,7 +157,7 @@ def test_leases_run_by_the_servers_clock(empty: Postgres, monkeypatch: pytest.Mo
     real = time.time
     monkeypatch.setattr(time, "time", lambda: real() + 86_400)
     monkeypatch.setattr(time, "monotonic", lambda: real() + 86_400)
-    assert cache.claim(["a"], holder=owner(), lease_s=60) == set()
+    assert cache.claim(["a"], holder=name_owner(), lease_s=60) == set()
     cache.close()
 
 
@@ -182,9 +182,9 @@ def test_what_another_session_holds_for_ever_is_not_waited_for(
     with psycopg.connect(empty.dsn) as lost:
         lost.execute("INSERT INTO claims VALUES ('a', 'elsewhere:1:1:1', 0)")
         with pytest.raises(InputError, match="lock timeout"):
-            cache.claim(["a"], holder=owner(), lease_s=60)
+            cache.claim(["a"], holder=name_owner(), lease_s=60)
         lost.rollback()
-    assert cache.claim(["a"], holder=owner(), lease_s=60) == {"a"}
+    assert cache.claim(["a"], holder=name_owner(), lease_s=60) == {"a"}
     cache.close()
 
 

@@ -16,10 +16,10 @@ from basic_control.data.records import Reply
 from basic_control.data.tables import RESPONSES
 from basic_control.tasks.runtime import logs
 from basic_control.tasks.store import databases, repair
-from basic_control.tasks.store.databases import log_of
+from basic_control.tasks.store.databases import find_log
 from basic_control.tasks.store.repair import FileLock
-from basic_control.tasks.store.replies import Remembered, ReplyCache, owner
-from basic_control.tasks.store.statements import entry_of
+from basic_control.tasks.store.replies import Remembered, ReplyCache, name_owner
+from basic_control.tasks.store.statements import read_row
 from basic_control.tasks.store.tables import Store
 from tests.conftest import Run
 from tests.helpers.runs import TWO, at, results
@@ -95,7 +95,7 @@ def hit(file: Path, start: int, content: bytes) -> None:
 def wreck_header(file: Path, size: int = 100) -> None:
     """Wreck the first bytes, also where the log holds them again."""
     hit(file, 0, b"\xff" * size)
-    log = log_of(file)
+    log = find_log(file)
     content = log.read_bytes()
     for start in range(32, len(content), 24 + PAGE):
         if content[start : start + 4] == b"\0\0\0\1":
@@ -126,20 +126,20 @@ def cut(file: Path) -> None:
 
 
 def fill_with_zeros(file: Path) -> None:
-    for path in (file, log_of(file)):
+    for path in (file, find_log(file)):
         path.write_bytes(bytes(path.stat().st_size))
 
 
 def test_every_row_of_a_sound_file_and_its_log_is_read(file: Path) -> None:
-    found = {row[0]: entry_of(row) for row in repair.rows_in(file)}
+    found = {row[0]: read_row(row) for row in repair.read_rows(file)}
     assert found == ENTRIES
-    assert log_of(file).stat().st_size > 100 * 1000, "reading changes nothing"
+    assert find_log(file).stat().st_size > 100 * 1000, "reading changes nothing"
 
 
 @pytest.mark.parametrize("frame", [0, 3, 20])
 def test_what_a_damaged_log_has_lost_is_asked_again(file: Path, frame: int) -> None:
     """SQLite takes a damaged log for a shorter one: nothing wrong is read, and what the file held is there."""
-    hit(log_of(file), 32 + frame * (24 + PAGE) + 1000, b"\xaa" * 10)
+    hit(find_log(file), 32 + frame * (24 + PAGE) + 1000, b"\xaa" * 10)
     cache = opened(file, tables_of(file, IDS))
     known = cache.lookup(IDS)
     assert known == {i: ENTRIES[i] for i in IDS[: len(known)]}
@@ -206,7 +206,7 @@ def test_damage_in_a_file_too_large_to_check_at_once_is_told_when_met_and_mended
     assert replies_of(repaired.lookup(IDS)) == replies_of(ENTRIES)
     repaired.close()
     assert len(kept(file)) == 1
-    assert not databases.mark_of(file).exists()
+    assert not databases.find_mark(file).exists()
 
 
 @pytest.mark.parametrize("emptied", [False, True])
@@ -268,7 +268,7 @@ def test_damage_that_comes_while_a_run_has_the_cache_open_is_mended_by_the_next(
     assert all(left[i] == ENTRIES[i] for i in left)
     cache.remember(list(ENTRIES.values()))
     assert cache.lookup(IDS) == ENTRIES
-    assert cache.claim(IDS[:1], holder=owner(), lease_s=1) == {IDS[0]}
+    assert cache.claim(IDS[:1], holder=name_owner(), lease_s=1) == {IDS[0]}
     cache.close()
 
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from basic_control.data.errors import InputError
 from basic_control.data.records import Reply
-from basic_control.tasks.store.replies import Remembered, ReplyCache, owner
+from basic_control.tasks.store.replies import Remembered, ReplyCache, name_owner
 
 
 def entry(request_id: str, text: str = "four") -> Remembered:
@@ -75,7 +75,7 @@ def test_replies_survive_another_process(cache: ReplyCache) -> None:
 
 
 def test_a_claim_is_held_by_one_until_given_back(cache: ReplyCache) -> None:
-    one, other = owner() + ":1", owner() + ":2"
+    one, other = name_owner() + ":1", name_owner() + ":2"
     assert cache.claim(["a", "b"], holder=one, lease_s=60) == {"a", "b"}
     assert cache.claim(["a", "b", "c"], holder=other, lease_s=60) == {"c"}
     cache.release(["a"], holder=one)
@@ -86,19 +86,19 @@ def test_a_claim_is_held_by_one_until_given_back(cache: ReplyCache) -> None:
 
 def test_a_claim_ends_with_its_lease(cache: ReplyCache) -> None:
     assert cache.claim(["a"], holder="elsewhere:1:1:1", lease_s=-1) == {"a"}
-    assert cache.claim(["a"], holder=owner(), lease_s=60) == {"a"}
+    assert cache.claim(["a"], holder=name_owner(), lease_s=60) == {"a"}
     assert cache.claim(["b"], holder="elsewhere:1:1:1", lease_s=-1) == {"b"}
     cache.renew(holder="elsewhere:1:1:1", lease_s=60)
-    assert cache.claim(["b"], holder=owner(), lease_s=60) == set()
+    assert cache.claim(["b"], holder=name_owner(), lease_s=60) == set()
 
 
 def test_a_claim_ends_with_its_process(cache: ReplyCache) -> None:
     script = (
-        "import sys\nfrom tasks.store.replies import ReplyCache, owner\n"
-        "ReplyCache(sys.argv[1]).claim(['a'], holder=owner() + ':1', lease_s=3600)"
+        "import sys\nfrom tasks.store.replies import ReplyCache, name_owner\n"
+        "ReplyCache(sys.argv[1]).claim(['a'], holder=name_owner() + ':1', lease_s=3600)"
     )
     subprocess.run([sys.executable, "-c", script, cache.url], check=True)
-    assert cache.claim(["a"], holder=owner(), lease_s=60) == {"a"}
+    assert cache.claim(["a"], holder=name_owner(), lease_s=60) == {"a"}
 
 
 def test_no_claim_is_granted_twice_to_threads(cache: ReplyCache) -> None:
@@ -106,7 +106,7 @@ def test_no_claim_is_granted_twice_to_threads(cache: ReplyCache) -> None:
     granted: list[set[str]] = []
 
     def take(number: int) -> None:
-        granted.append(cache.claim(ids, holder=f"{owner()}:{number}", lease_s=60))
+        granted.append(cache.claim(ids, holder=f"{name_owner()}:{number}", lease_s=60))
 
     threads = [threading.Thread(target=take, args=(n,)) for n in range(8)]
     for thread in threads:
@@ -145,7 +145,7 @@ def test_an_expired_claim_goes_to_one_of_those_who_want_it(cache: ReplyCache) ->
     granted: list[set[str]] = []
 
     def take(number: int) -> None:
-        granted.append(cache.claim(ids, holder=f"{owner()}:{number}", lease_s=60))
+        granted.append(cache.claim(ids, holder=f"{name_owner()}:{number}", lease_s=60))
 
     threads = [threading.Thread(target=take, args=(n,)) for n in range(8)]
     for thread in threads:
@@ -158,26 +158,26 @@ def test_an_expired_claim_goes_to_one_of_those_who_want_it(cache: ReplyCache) ->
 def test_a_lease_by_another_clock_counts_for_nothing(cache: ReplyCache) -> None:
     """Such as one in seconds since 1970, where the cache counts from the machine's start."""
     assert cache.claim(["a"], holder="elsewhere:1:1:1", lease_s=1.7e9) == {"a"}
-    assert cache.claim(["a"], holder=owner(), lease_s=60) == {"a"}
+    assert cache.claim(["a"], holder=name_owner(), lease_s=60) == {"a"}
 
 
 def test_a_process_of_another_container_is_not_taken_for_gone(cache: ReplyCache) -> None:
     """It may have this machine's name and start, and a process id that is nobody's here."""
-    machine = owner().partition(":")[0]
+    machine = name_owner().partition(":")[0]
     if "+" not in machine:
         pytest.skip("this system does not tell containers apart")
     other = f"{machine.partition('+')[0]}+1:999999999:1:1"
     assert cache.claim(["a"], holder=other, lease_s=60) == {"a"}
-    assert cache.claim(["a"], holder=owner(), lease_s=60) == set()
+    assert cache.claim(["a"], holder=name_owner(), lease_s=60) == set()
 
 
 def test_a_claim_ends_with_its_machine(cache: ReplyCache) -> None:
     """After a restart the clock begins again, and leases of before could seem to last for days."""
     if not cache.url.startswith("sqlite"):
         pytest.skip("a server has a clock of its own")
-    machine = owner().partition(":")[0]
+    machine = name_owner().partition(":")[0]
     name, _, boot = machine.partition("@")
     if not boot:
         pytest.skip("this system does not tell its starts apart")
     assert cache.claim(["a"], holder=f"{name}@00000000:1:1:1", lease_s=1e6) == {"a"}
-    assert cache.claim(["a"], holder=owner(), lease_s=60) == {"a"}
+    assert cache.claim(["a"], holder=name_owner(), lease_s=60) == {"a"}
