@@ -58,8 +58,8 @@ soft, hard = map(int, sys.argv[1:3])
 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 from basic_control.config.settings import Settings
 from basic_control.flows.preflight import too_few_connections
-from basic_control.tasks.models.readiness import connections_allowed
-print(connections_allowed(100))
+from basic_control.tasks.models.readiness import count_connections
+print(count_connections(100))
 models = [{"name": name, "provider": "openai", "max_concurrency": 50} for name in ("a", "b")]
 models.append({"name": "c", "provider": "openai", "base_url": "http://127.0.0.1:1/v1", "max_concurrency": 50})
 print(too_few_connections(Settings.model_validate({"models": models, "suites": ["basic_control"]})))
