@@ -4,7 +4,7 @@ import polars as pl
 
 from basic_control.data.errors import InputError
 from basic_control.tasks.compare.sides import Side, side_of
-from basic_control.tasks.store.runs import Run, runs_in
+from basic_control.tasks.store.runs import Run, list_runs
 
 NOTHING = 1e-9
 """A difference of scores that is none."""
@@ -12,7 +12,7 @@ NOTHING = 1e-9
 
 def find_run_before(run: Run) -> Run | None:
     """Return the finished run before one that has its suites and its name; None if there is none."""
-    before = [candidate for candidate in runs_in(run.folder.parent) if candidate.folder.name < run.folder.name]
+    before = [candidate for candidate in list_runs(run.folder.parent) if candidate.folder.name < run.folder.name]
     for candidate in reversed(before):
         if candidate.is_finished and _task_of(candidate) == _task_of(run):
             return candidate

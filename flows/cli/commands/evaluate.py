@@ -161,9 +161,9 @@ def _exam_of(file: str, run: str, sets: "Sequence[str]") -> tuple[list[str], lis
 
     own_sets = [text for text in sets if not text.startswith(f"{SUITE}.")]
     if run:
-        from basic_control.tasks.store.runs import find_by_name, results
+        from basic_control.tasks.store.runs import find_by_name, load_results
 
-        statuses = results(find_by_name(run, _runs_folder(file, own_sets)), whole=True)[0].judged.statuses
+        statuses = load_results(find_by_name(run, _runs_folder(file, own_sets)), whole=True)[0].judged.statuses
         languages = sorted({status.language for status in statuses})
         return sorted({status.exam for status in statuses} & {*STEPS}), languages
     if not file:
