@@ -6,9 +6,9 @@ that hold them (`api_key_env`).
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import combinations
-from typing import Annotated, Literal, Self
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain, combinations
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import Field, WithJsonSchema, field_validator, model_validator
 
@@ -39,7 +39,8 @@ _PRICES = {"anyOf": [{"type": "string"}, {"type": "object"}, {"type": "null"}]}
 """A configuration names the file, which is later replaced by what was read from it."""
 USUAL = {"OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OLLAMA_API_KEY"}
 """Variables that keys are read from by default."""
-_OF_SCORES = {"overall", ALL}
+Entry = TypeVar("Entry", Model, Judge)
+SCORE_NAMES = {"overall", ALL}
 """Names that reports give to scores, which a suite's would be mistaken for."""
 
 
@@ -51,7 +52,7 @@ class Explainability(Frozen):
     threshold: Share = Field(0.8, description="threshold of the joint score")
 
     @model_validator(mode="after")
-    def _some(self) -> Self:
+    def _check_weights(self) -> Self:
         if not self.weight_cot and not self.weight_citation:
             raise ValueError("the weights weight_cot, weight_citation are all 0; give one of them a weight")
         return self
@@ -125,13 +126,13 @@ class Report(Frozen):
 
     @field_validator("language")
     @classmethod
-    def _spoken(cls, value: str) -> str:
+    def _check_language(cls, value: str) -> str:
         if value != "en":
             from basic_control.prompts.phrases import languages
 
-            if value not in (known := languages()):
-                there = ", ".join(known)
-                raise ValueError(f"found no catalogue of phrases in {value!r}; expected one of {there}")
+            if value not in languages():
+                expected = ", ".join(languages())
+                raise ValueError(f"found no catalogue of phrases in {value!r}; expected one of {expected}")
         return value
 
 
@@ -208,8 +209,11 @@ class Settings(Frozen):
         """The run's name, or its models and suites in a line, for lists of runs."""
         if self.report.name:
             return self.report.name
-        named, rest = [model.name for model in self.models[:3]], len(self.models) - 3
-        return f"{', '.join(named)}{f' and {rest} more' if rest > 0 else ''}: {', '.join(self.named)}"
+        models = ", ".join(model.name for model in self.models[:3])
+        n_further = len(self.models) - 3
+        if n_further > 0:
+            models += f" and {n_further} more"
+        return f"{models}: {', '.join(self.suite_names)}"
 
     @property
     def currency(self) -> str:
@@ -217,7 +221,7 @@ class Settings(Frozen):
         return self.prices.currency if self.prices else "USD"
 
     @property
-    def named(self) -> tuple[str, ...]:
+    def suite_names(self) -> tuple[str, ...]:
         """The suites' names."""
         return tuple(suite.name for suite in self.suites)
 
@@ -225,13 +229,10 @@ class Settings(Frozen):
         """Return a suite by its name."""
         return next(suite for suite in self.suites if suite.name == name)
 
-    def waiting(self) -> Self:
+    def with_waiting(self) -> Self:
         """Return the same evaluation, changed to wait for everything it submits in batches."""
-        waits = {
-            kind: tuple(m.model_copy(update={"batch": "wait"}) if m.batch == "submit" else m for m in listed)
-            for kind, listed in (("models", self.models), ("judges", self.judges))
-        }
-        return self.model_copy(update=waits)
+        models, judges = tuple(map(_wait_for_batches, self.models)), tuple(map(_wait_for_batches, self.judges))
+        return self.model_copy(update={"models": models, "judges": judges})
 
     def until_decided(self) -> Self:
         """Return the same evaluation with every suite asked until it is decided, by its own rule or the default.
@@ -239,31 +240,18 @@ class Settings(Frozen):
         A suite with twins, without a threshold, or gated on k answers is asked in full: the rule is about means.
         """
 
-        def stopping(suite: Suite) -> Suite:
+        def add_stop(suite: Suite) -> Suite:
             has_threshold = any(score.threshold is not None for score in headlines(suite))
             if suite.gate_on != "mean" or suite.twins or not has_threshold:
                 return suite
             return suite.model_copy(update={"stop": suite.stop or Stop()})
 
-        return self.model_copy(update={"suites": tuple(map(stopping, self.suites))})
+        return self.model_copy(update={"suites": tuple(map(add_stop, self.suites))})
 
-    def limited(self, most: int) -> Self:
-        """Return the same evaluation with at most `most` questions per suite; rows are sampled at random."""
-
-        def fewer(suite: Suite) -> Suite:
-            unit, source, stop, each = loader(suite.loader), suite.source, suite.stop, 1
-            if unit.generated and unit.count and "n_items" in source:
-                each = unit.count(source) // source["n_items"]
-                source = {**source, "n_items": min(source["n_items"], max(1, most // each))}
-            elif isinstance(sample := source.get("sample"), Mapping):
-                method = "random" if sample["method"] == "all" else sample["method"]
-                source = {**source, "sample": {**sample, "method": method, "n": most}}
-            if stop:
-                n = min(stop.most, max(most, each))
-                stop = stop.model_copy(update={"most": n, "first": min(stop.first, n)})
-            return suite.model_copy(update={"items": {"loader": suite.loader, **source}, "stop": stop})
-
-        return self.model_copy(update={"suites": tuple(map(fewer, self.suites))})
+    def with_limit(self, maximum: int) -> Self:
+        """Return the same evaluation with at most so many questions per suite; rows are sampled at random."""
+        suites = tuple(_limit_questions(suite, maximum) for suite in self.suites)
+        return self.model_copy(update={"suites": suites})
 
     def times(self, suite: Suite) -> int:
         """Return how often each question of a suite is asked."""
@@ -271,7 +259,7 @@ class Settings(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _declared(cls, raw: object) -> object:
+    def _resolve_suites(cls, raw: object) -> object:
         """Replace the names, sections and overrides of suites by whole declarations."""
         if not isinstance(raw, Mapping):
             return raw
@@ -282,31 +270,39 @@ class Settings(Frozen):
 
     @model_validator(mode="after")
     def _names(self) -> Self:
-        for kind, listed in (("models", self.models), ("judges", self.judges)):
-            if repeated := _twice(model.name for model in listed):
+        for kind, entries in (("models", self.models), ("judges", self.judges)):
+            repeated = _find_repeated(model.name for model in entries)
+            if repeated:
                 raise ValueError(f"{kind}: the name {repeated!r} is used twice; expected unique names")
-        for place, model in self.entries():
+        # An address and its parameters are stored with the run, and so is a key in them.
+        for location, model in self.entries():
             stored = "which would be stored in every manifest"
             if holds_user(model.base_url):
                 raise ValueError(
-                    f"{place}.base_url: contains a user or a password, {stored}; remove it and name the variable "
-                    "of a key in `api_key_env` (Ollama: or set OLLAMA_HOST)"
+                    f"{location}.base_url: contains a user or a password, {stored}; remove it and name the "
+                    "variable of a key in `api_key_env` (Ollama: or set OLLAMA_HOST)"
                 )
-            if scheme := find_other_scheme(model.base_url):
-                raise ValueError(f"{place}.base_url: found the scheme {scheme}:, expected http:// or https://")
-            if named := find_secret_part(model.base_url):
-                raise ValueError(f"{place}.base_url: contains a key (parameter {named!r}), {stored}; {ADVICE}")
-            if named := find_secret_parameter(model.extra):
-                raise ValueError(f"{place}.extra: {named} contains a key, {stored}; {ADVICE}")
+            scheme = find_other_scheme(model.base_url)
+            if scheme:
+                raise ValueError(f"{location}.base_url: found the scheme {scheme}:, expected http:// or https://")
+            parameter = find_secret_part(model.base_url)
+            if parameter:
+                raise ValueError(
+                    f"{location}.base_url: contains a key (parameter {parameter!r}), {stored}; {ADVICE}"
+                )
+            parameter = find_secret_parameter(model.extra)
+            if parameter:
+                raise ValueError(f"{location}.extra: {parameter} contains a key, {stored}; {ADVICE}")
         return self
 
     @model_validator(mode="after")
     def _cascades(self) -> Self:
+        # A small judge decides where it is sure, and a large one answers the others.
         judges = {judge.name: judge for judge in self.judges}
         for index, judge in enumerate(self.judges):
             for name in judge.members:
                 if name not in judges or judges[name].members:
-                    single = ", ".join(sorted(one.name for one in self.judges if not one.members)) or "none"
+                    single = ", ".join(sorted(rival.name for rival in self.judges if not rival.members)) or "none"
                     raise ValueError(
                         f"judges.{index}.cascade: names {name!r}; expected two other judges of the list ({single})"
                     )
@@ -319,65 +315,65 @@ class Settings(Frozen):
 
     def entries(self) -> Iterator[tuple[str, Model]]:
         """Yield models and judges, each with its place."""
-        for kind, listed in (("models", self.models), ("judges", self.judges)):
-            yield from ((f"{kind}.{index}", model) for index, model in enumerate(listed))
+        for index, model in enumerate(self.models):
+            yield f"models.{index}", model
+        for index, judge in enumerate(self.judges):
+            yield f"judges.{index}", judge
 
     @model_validator(mode="after")
     def _texts(self) -> Self:
         """Refuse API keys in whatever text: all is copied to manifests, most to tables and reports."""
-        named = {one.api_key_env for one in (*self.models, *self.judges)} | USUAL
-        known = {os.environ.get(name, "").strip() for name in named if name}
-        for place, text in walk_texts(self.model_dump(mode="json", exclude={"prices"})):
-            if holds_key(text, known):
+        variables = {entry.api_key_env for entry in (*self.models, *self.judges)} | USUAL
+        keys = {os.environ.get(variable, "").strip() for variable in variables if variable}
+        for location, text in walk_texts(self.model_dump(mode="json", exclude={"prices"})):
+            if holds_key(text, keys):
                 raise ValueError(
-                    f"{place}: contains a key, which would be sent or stored in every manifest and report; "
+                    f"{location}: contains a key, which would be sent or stored in every manifest and report; "
                     "remove it and name its variable in `api_key_env`"
                 )
         return self
 
     @model_validator(mode="after")
     def _suites(self) -> Self:
-        if repeated := _twice(self.named):
+        repeated = _find_repeated(self.suite_names)
+        if repeated:
             raise ValueError(f"suites: {repeated!r} is listed twice; list each once")
-        models, judges = {m.name for m in self.models}, {j.name for j in self.judges}
+        models, judges = {model.name for model in self.models}, {judge.name for judge in self.judges}
         for index, suite in enumerate(self.suites):
             if suite.name in type(self).model_fields:
                 raise ValueError(
                     f"suites.{index}.name: {suite.name!r} is a key of the configuration; rename the suite"
                 )
-            if suite.name.casefold() in _OF_SCORES:
+            if suite.name.casefold() in SCORE_NAMES:
                 raise ValueError(
                     f"suites.{index}.name: {suite.name!r} is the name of a score in reports; rename the suite"
                 )
-            for path, named, known in (
-                ("models", suite.models, models),
-                ("judges", suite.judges, judges),
-                *((f"metrics.{name}.judges", suite.use(name).judges, judges) for name in suite.metric_names),
-            ):
-                if missing := [name for name in named if name not in known]:
-                    there = ", ".join(sorted(known)) or "none"
-                    raise ValueError(
-                        f"suites.{index}.{path}: {suite.name} names {missing[0]!r}, which is not among "
-                        f"{'models' if known is models else 'judges'} ({there})"
-                    )
+            location = f"suites.{index}"
+            _check_named(f"{location}.models", suite.name, suite.models, models, kind="models")
+            _check_named(f"{location}.judges", suite.name, suite.judges, judges, kind="judges")
+            for metric_name in suite.metric_names:
+                names = suite.use(metric_name).judges
+                _check_named(f"{location}.metrics.{metric_name}.judges", suite.name, names, judges, kind="judges")
         return self
 
     @model_validator(mode="after")
-    def _budgeted(self) -> Self:
+    def _check_budget(self) -> Self:
         """Refuse a budget that cannot be kept: of money without a price, and of what waits in batches."""
-        for place, entry in self.entries() if self.budget else ():
+        if self.budget is None:
+            return self
+        for location, entry in self.entries():
             if entry.batch != "off":
-                raise ValueError(f"{place}.batch: found {entry.batch!r} and a budget; expected one of them")
+                raise ValueError(f"{location}.batch: found {entry.batch!r} and a budget; expected one of them")
             has_price = entry.cost(1, 1) is not None
-            if self.budget and self.budget.usd is not None and not has_price and costs_money(entry):
+            if self.budget.usd is not None and not has_price and costs_money(entry):
                 raise ValueError(
-                    f"{place}: found no price, and a budget in {self.currency}; set price_in and price_out (0 if "
-                    "its calls cost nothing), or budget: {calls: …}"
+                    f"{location}: found no price, and a budget in {self.currency}; set price_in and price_out (0 "
+                    "if its calls cost nothing), or budget: {calls: …}"
                 )
         return self
 
     @model_validator(mode="after")
-    def _structured(self) -> Self:
+    def _check_structured(self) -> Self:
         """Refuse `structured` of a model where no suite has a schema that its replies could follow."""
         has_schema = any(reply_schema(suite) for suite in self.suites)
         for index, model in enumerate(self.models):
@@ -389,7 +385,7 @@ class Settings(Frozen):
         return self
 
     @model_validator(mode="after")
-    def _repeated(self) -> Self:
+    def _check_repeats(self) -> Self:
         for suite in self.suites:
             if not suite.of_k and suite.k:
                 raise ValueError(
@@ -408,9 +404,11 @@ class Settings(Frozen):
                 )
             if suite.k and suite.k > n:
                 raise ValueError(f"{suite.name}.k is {suite.k}, expected at most the number of repeats, {n}")
-            joined = [score for score in headlines(suite) if score.score != ALL]  # which is yes or no
-            units = [metric(name) for score in joined for name in components(score)]
-            if graded := [one.name for one in units if not one.yes_no and not one.all_or_none]:
+            # Of k answers, each is right or wrong: `all` says so of a row, and not every metric does.
+            joined = [score for score in headlines(suite) if score.score != ALL]
+            units = map(metric, chain.from_iterable(map(components, joined)))
+            graded = [unit.name for unit in units if not unit.yes_no and not unit.all_or_none]
+            if graded:
                 raise ValueError(
                     f"{gated}, which needs answers that are right or wrong, and {', '.join(graded)} grades them; "
                     f"name another metric in {suite.name}.score, or set gate_on: mean"
@@ -418,7 +416,7 @@ class Settings(Frozen):
         return self
 
     @model_validator(mode="after")
-    def _joined(self) -> Self:
+    def _check_headlines(self) -> Self:
         for suite in self.suites:
             has_threshold = any(score.threshold is not None for score in headlines(suite))
             if suite.stop and suite.stop.when == "decided" and not has_threshold:
@@ -426,13 +424,14 @@ class Settings(Frozen):
                     f"{suite.name}.stop asks until the threshold is excluded, and {suite.name}.threshold is not "
                     "set; set it, or set stop.when: ranked"
                 )
+        # An overall score is a mean of means, or of shares of one kind.
         weighing = [suite for suite in self.suites if weight_of(suite)]
         for first, second in combinations(weighing, 2):
-            kinds = [self.score_of(suite) for suite in (first, second)]
-            shared = not first.models or not second.models or {*first.models} & {*second.models}
-            if shared and kinds[0] != kinds[1]:
+            first_kind, second_kind = self.score_of(first), self.score_of(second)
+            has_shared = not first.models or not second.models or {*first.models} & {*second.models}
+            if has_shared and first_kind != second_kind:
                 raise ValueError(
-                    f"{first.name} is gated on {kinds[0]} and {second.name} on {kinds[1]}, which cannot be "
+                    f"{first.name} is gated on {first_kind} and {second.name} on {second_kind}, which cannot be "
                     "averaged into an overall score. Set weight: 0 for one (it keeps its own threshold), gate both "
                     "the same way, or evaluate them separately"
                 )
@@ -441,10 +440,13 @@ class Settings(Frozen):
     @model_validator(mode="after")
     def _weights(self) -> Self:
         for index, suite in enumerate(self.suites):
+            # Which of several scores would count is the user's to say.
             if suite.weight and not has_one_headline(suite):
                 names = [score.headline or "the score" for score in headlines(suite)]
-                deciding = [name for name in suite.metric_names if suite.threshold_of(name) is not None]
-                joined = ", ".join(deciding if suite.score is None and deciding else suite.metric_names)
+                with_threshold = [name for name in suite.metric_names if suite.threshold_of(name) is not None]
+                joined = ", ".join(suite.metric_names)
+                if suite.score is None and with_threshold:
+                    joined = ", ".join(with_threshold)
                 raise ValueError(
                     f"suites.{index}.weight: found {suite.weight:g}, expected 0: several scores decide "
                     f"{suite.name} ({', '.join(names)}). Write one of these lines in it:\n"
@@ -456,10 +458,44 @@ class Settings(Frozen):
     def score_of(self, suite: Suite) -> str:
         """Return the kind of a suite's score: the mean, pass@k or pass^k."""
         sign = {"pass_at_k": "@", "pass_all_k": "^"}.get(suite.gate_on)
-        return f"pass{sign}{suite.k or self.times(suite)}" if sign else "the mean"
+        if sign is None:
+            return "the mean"
+        return f"pass{sign}{suite.k or self.times(suite)}"
 
 
-def _twice(names: Iterable[str]) -> str:
+def _wait_for_batches(entry: Entry) -> Entry:
+    """Return a model or a judge that waits for what it submits."""
+    if entry.batch != "submit":
+        return entry
+    return entry.model_copy(update={"batch": "wait"})
+
+
+def _limit_questions(suite: Suite, maximum: int) -> Suite:
+    """Return a suite with at most so many questions, but one of each family, level and language."""
+    unit, source, stop, n_strata = loader(suite.loader), suite.source, suite.stop, 1
+    sample = source.get("sample")
+    if unit.generated and unit.count and "n_items" in source:
+        n_strata = unit.count(source) // source["n_items"]
+        source = {**source, "n_items": min(source["n_items"], max(1, maximum // n_strata))}
+    elif isinstance(sample, Mapping):
+        method = "random" if sample["method"] == "all" else sample["method"]
+        source = {**source, "sample": {**sample, "method": method, "n": maximum}}
+    # A suite that is asked until it is decided offers so many, and looks at the latest after all of them.
+    if stop:
+        n = min(stop.most, max(maximum, n_strata))
+        stop = stop.model_copy(update={"most": n, "first": min(stop.first, n)})
+    return suite.model_copy(update={"items": {"loader": suite.loader, **source}, "stop": stop})
+
+
+def _check_named(location: str, suite: str, names: Iterable[str], expected: Collection[str], *, kind: str) -> None:
+    """Refuse a model or a judge that a suite names and the configuration does not have."""
+    for name in names:
+        if name not in expected:
+            configured = ", ".join(sorted(expected)) or "none"
+            raise ValueError(f"{location}: {suite} names {name!r}, which is not among {kind} ({configured})")
+
+
+def _find_repeated(names: Iterable[str]) -> str:
     """Return the first duplicate name, '' if there is none."""
     counts = Counter(names)
     return min((name for name, n in counts.items() if n > 1), default="")

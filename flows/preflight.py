@@ -16,7 +16,7 @@ from basic_control.data.records import Item
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.slices import SLICED
 from basic_control.metrics.judging import language_of, templates
-from basic_control.prompts import fill, fill_system, read_by, reads, shipped, template
+from basic_control.prompts import fill, fill_system, is_template_name, read_by, reads, template
 from basic_control.tasks.models.rate_limits import find_endpoint
 from basic_control.tasks.models.readiness import SPARE, check_files, count_connections, find_obstacle
 from basic_control.tasks.plan import Plan, SuitePlan, check_expected, check_judges, resolve, targets_of
@@ -103,7 +103,7 @@ def check_rows(plan: Plan) -> None:
             _check_systems(suite, systems, {}, "")
             continue
         prompts = {} if suite_plan.responses_of else suite.prompts_by_name
-        user_prompts = {short: text for short, text in prompts.items() if not shipped(text)}
+        user_prompts = {short: text for short, text in prompts.items() if not is_template_name(text)}
         languages, columns, n = set[str](), dict[str, None](), 0
         for item in unit.load(offer_items(suite), suite_plan.required):
             if not item.prompt:  # the loader's prompt takes precedence over the suite's
@@ -183,7 +183,7 @@ def _check_systems(suite: Suite, systems: Iterable[str], facts: Mapping[str, Any
 
 def _check_judge_prompts(suite: Suite, item: Item) -> None:
     for name in list_judged_metrics(suite):
-        for prompt in filter(shipped, templates(metric(name), suite.options(name))):
+        for prompt in filter(is_template_name, templates(metric(name), suite.options(name))):
             try:
                 template(prompt, language_of(prompt, item.language))
             except InputError as error:
@@ -198,7 +198,7 @@ def list_english_judging(plan: Plan) -> Iterator[str]:
         suite, unit = suite_plan.suite, loader(suite_plan.suite.loader)
         prompts: list[str] = []
         for name in list_judged_metrics(suite):
-            prompts += filter(shipped, templates(metric(name), suite.options(name)))
+            prompts += filter(is_template_name, templates(metric(name), suite.options(name)))
         if unit.generated or not prompts:
             continue
         languages = dict.fromkeys(item.language for item in unit.load(offer_items(suite), suite_plan.required))

@@ -17,7 +17,7 @@ from typing import Any
 
 from basic_control.data.records import Question, Unparsable
 from basic_control.data.typed import Typed, TypedQuestion
-from basic_control.prompts import fill, render, shipped
+from basic_control.prompts import fill, is_template_name, render
 
 REFUSED = "the judge declined to answer"
 _SUM = 0.01
@@ -50,7 +50,7 @@ def pose(typed: Typed, question: Question, part: str, *, prompt: str, language: 
     fence = re.compile(rf"<(?P<name>[\w-]+)-{mark}>\s*(?P<text>.*?)\s*</(?P=name)-{mark}>", re.DOTALL)
     fences = [*fence.finditer(text)]
     state = {match["name"]: match["text"] for match in fences}
-    if shipped(prompt) and fences:
+    if is_template_name(prompt) and fences:
         # What follows the texts is the form of a written reply.
         text = text[: fences[-1].end()]
     lines = fence.sub(r"<\g<name>>", text).splitlines()

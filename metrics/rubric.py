@@ -14,7 +14,7 @@ from basic_control.data.records import Found, Measured, Question, Sample, Score,
 from basic_control.data.typed import Typed, levels
 from basic_control.metrics._replies import NO_REPLY, conversation, question, reference, reply
 from basic_control.metrics.judging import Judgement, read_whole
-from basic_control.prompts import reads, shipped
+from basic_control.prompts import is_template_name, reads
 
 WIDEST = 100
 """Maximum number of steps of a scale: a finer scale gives no more information."""
@@ -59,7 +59,7 @@ class Options(Frozen):
             unknown = unknown - {WHOLE} | {"row"}
         if unknown:
             raise ValueError(f"unknown names {', '.join(sorted(unknown))}; expected {', '.join(sorted(NAMES))}")
-        if shipped(value) or (value.strip() and "response" not in names):
+        if is_template_name(value) or (value.strip() and "response" not in names):
             raise ValueError(
                 "expected a text (no file is read here) with {{ response }}: judges rate what they see"
             )

@@ -34,10 +34,12 @@ from basic_control.data.questions import WHOLE
 from basic_control.data.records import Message
 
 _FOLDER = Path(__file__).parent
+# A template's name: qa/ask
 _NAME = re.compile(r"[A-Za-z0-9_-]+(?:/[A-Za-z0-9_-]+)+")
 _LONGEST = 10_000_000
 """Maximum length of a filled prompt in characters: a longer one has a runaway loop."""
 _COLUMN_ALONE = re.compile(r"\s*\{\{-?\s*(?:row\.)?messages\s*-?\}\}\s*")  # {{ messages }}
+# {{ name }}, {% for … %}, {# a comment #}
 _BRACES = re.compile(r"\{\{|\{%|\{#")
 _RAW = "; text with braces of its own stands between {% raw %} and {% endraw %}"
 
@@ -48,9 +50,9 @@ def folders() -> tuple[Path, ...]:
 
 
 @cache
-def _environment(there: tuple[Path, ...]) -> Environment:
+def _build_environment(existing: tuple[Path, ...]) -> Environment:
     # A byte-order mark at the start of a file is none of its text.
-    loader = FileSystemLoader(there, encoding="utf-8-sig")
+    loader = FileSystemLoader(existing, encoding="utf-8-sig")
     return Environment(  # noqa: S701 - prompts are plain text, not HTML
         loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -64,62 +66,69 @@ def template(name: str, language: str) -> Template:
         InputError: there is none, and the message lists the languages that have it; or there are two.
     """
     file = f"{language}/{name}.j2"
-    there = [folder for folder in folders() if (folder / file).is_file()]
-    if not there:
+    holders = [folder for folder in folders() if (folder / file).is_file()]
+    if not holders:
         raise InputError(
             f"no prompt {name!r} in language {language!r}; expected one of {', '.join(languages(name)) or 'none'}."
         )
-    if len(there) > 1:
-        raise InputError(f"two prompts are named {file}: in {there[0]} and {there[1]}. Rename or remove one.")
-    found = _environment(folders()).get_template(file)
-    found.globals = dict(found.globals)  # each render copies them, and a ChainMap is slow to copy
-    return found
+    if len(holders) > 1:
+        raise InputError(f"two prompts are named {file}: in {holders[0]} and {holders[1]}. Rename or remove one.")
+    jinja_template = _build_environment(folders()).get_template(file)
+    jinja_template.globals = dict(jinja_template.globals)  # each render copies them, and a ChainMap is slow to copy
+    return jinja_template
 
 
 def languages(name: str) -> list[str]:
     """Return the languages that have a template."""
-    return list(_languages(name, folders()))
+    return list(_find_languages(name, folders()))
 
 
 @cache
-def _languages(name: str, there: tuple[Path, ...]) -> tuple[str, ...]:
-    return tuple(sorted({path.relative_to(one).parts[0] for one in there for path in one.glob(f"*/{name}.j2")}))
+def _find_languages(name: str, existing: tuple[Path, ...]) -> tuple[str, ...]:
+    names: set[str] = set()
+    for folder in existing:
+        names |= {path.relative_to(folder).parts[0] for path in folder.glob(f"*/{name}.j2")}
+    return tuple(sorted(names))
 
 
-def _texts(name: str, language: str) -> list[str]:
+def _read_texts(name: str, language: str) -> list[str]:
     """Return the texts of a template and of all that it includes, imports or extends."""
-    environment = _environment(folders())
+    environment = _build_environment(folders())
     loader: Any = environment.loader
     texts: dict[str, str] = {}
     due = [str(template(name, language).name)]
     while due:
-        if (one := due.pop()) not in texts:
-            try:
-                texts[one] = loader.get_source(environment, one)[0]
-            except TemplateNotFound:  # it may be optional; if not, filling the template fails
-                texts[one] = ""
-            named = [*meta.find_referenced_templates(environment.parse(texts[one]))]
-            # None: which one is included is known only when the template is filled.
-            due += filter(None, named)
-            if None in named:
-                due += environment.list_templates(filter_func=_is_one)
+        file = due.pop()
+        if file in texts:
+            continue
+        try:
+            texts[file] = loader.get_source(environment, file)[0]
+        except TemplateNotFound:  # it may be optional; if not, filling the template fails
+            texts[file] = ""
+        references = [*meta.find_referenced_templates(environment.parse(texts[file]))]
+        due += filter(None, references)
+        # None: which one is included is known only when the template is filled.
+        if None in references:
+            due += environment.list_templates(filter_func=_is_template_file)
     return [*texts.values()]
 
 
-def _is_one(file: str) -> bool:
+def _is_template_file(file: str) -> bool:
     return file.endswith(".j2") and bool(_NAME.fullmatch(file.removesuffix(".j2")))
 
 
 def digest(name: str, language: str) -> str:
     """Return the SHA-256 of a template's texts, or of the given text if it is no template's name."""
-    text = "\0".join(_texts(name.strip(), language)) if shipped(name) else name
+    text = name
+    if is_template_name(name):
+        text = "\0".join(_read_texts(name.strip(), language))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def digests(*prompts: str | None) -> tuple[str, ...]:
     """Return the digests of a template in all its languages; none for a user's text."""
-    named = (prompt.strip() for prompt in prompts if prompt and shipped(prompt))
-    return tuple(digest(name, language) for name in named for language in languages(name))
+    names = [prompt.strip() for prompt in prompts if prompt and is_template_name(prompt)]
+    return tuple(digest(name, language) for name in names for language in languages(name))
 
 
 def render(name: str, language: str, **values: Any) -> str:
@@ -127,7 +136,7 @@ def render(name: str, language: str, **values: Any) -> str:
     return template(name, language).render(**values)
 
 
-def shipped(prompt: str) -> bool:
+def is_template_name(prompt: str) -> bool:
     """Return whether a suite's prompt is a template's name, not a text."""
     return bool(_NAME.fullmatch(prompt.strip())) and bool(languages(prompt.strip()))
 
@@ -154,11 +163,11 @@ class _PrintedListError(TypeError):
         """Return what was found, with the name of its column, and what to write instead."""
         kind = "mapping" if isinstance(self.value, Mapping) else "list"
         column = _find_column(self.value, values, 0)
-        where = f"column {column!r} holds a {kind}" if column else f"an expression holds a {kind}"
-        return (
-            f"{where}, which would be printed as Python writes it; use a loop, an index, `| join(', ')` or "
-            f"`| tojson`{', or alone as the prompt for a conversation' if column == MESSAGES else ''}"
-        )
+        source = f"column {column!r}" if column else "an expression"
+        advice = "use a loop, an index, `| join(', ')` or `| tojson`"
+        if column == MESSAGES:
+            advice += ", or alone as the prompt for a conversation"
+        return f"{source} holds a {kind}, which would be printed as Python writes it; {advice}"
 
 
 def _find_column(value: Any, values: Any, depth: int) -> str:
@@ -172,9 +181,10 @@ def _find_column(value: Any, values: Any, depth: int) -> str:
         if member is value:
             return name
     for name, member in members:
-        inner = _find_column(value, member, depth + 1) if depth < _DEEPEST else ""
-        if inner:
-            return f"{name}.{inner}"
+        if depth < _DEEPEST:
+            inner = _find_column(value, member, depth + 1)
+            if inner:
+                return f"{name}.{inner}"
     return ""
 
 
@@ -183,7 +193,7 @@ _DEEPEST = 5
 
 
 @cache
-def own(text: str, *, may_print_lists: bool = False) -> Template:
+def build_template(text: str, *, may_print_lists: bool = False) -> Template:
     """Return a user's own prompt as a template: sandboxed, and strict about undefined names and printed lists.
 
     Raises:
@@ -197,8 +207,9 @@ def own(text: str, *, may_print_lists: bool = False) -> Template:
     try:
         return environment.from_string(text)
     except TemplateError as error:
-        where = f", line {at}" if (at := getattr(error, "lineno", None)) else ""
-        raise InputError(f"prompt{where}: not valid Jinja2 ({error.message or error}).") from error
+        number = getattr(error, "lineno", None)
+        location = f", line {number}" if number else ""
+        raise InputError(f"prompt{location}: not valid Jinja2 ({error.message or error}).") from error
 
 
 @cache
@@ -213,22 +224,24 @@ def reads(prompt: str) -> frozenset[str]:
         return frozenset({conversation})
     if conversation is not None:
         return frozenset[str]().union(*(reads(message.content) for message in conversation if message.content))
-    if shipped(prompt):
-        texts = [text for language in languages(prompt.strip()) for text in _texts(prompt.strip(), language)]
+    texts = [prompt]
+    if is_template_name(prompt):
+        # A column that is read in one language only is needed all the same.
+        texts = [text for language in languages(prompt.strip()) for text in _read_texts(prompt.strip(), language)]
     else:
-        own(prompt)  # raises if invalid
-        texts = [prompt]
-    found: set[str] = set()
+        build_template(prompt)  # raises if invalid
+    columns_read: set[str] = set()
     for text in texts:
         parsed = Environment().parse(text)  # noqa: S701 - read, and never rendered
         free = meta.find_undeclared_variables(parsed)
-        found |= free - {"row"}
+        columns_read |= free - {"row"}
         if "row" in free:
-            columns = [*_columns_of_row(parsed)]
-            found.update(columns)
-            if sum(one.name == "row" for one in parsed.find_all(nodes.Name)) > len(columns):
-                found.add(WHOLE)
-    return frozenset(found)
+            columns = [*_list_row_columns(parsed)]
+            columns_read.update(columns)
+            # Where `row` occurs more often than its columns, a loop or a filter has all of it.
+            if sum(name.name == "row" for name in parsed.find_all(nodes.Name)) > len(columns):
+                columns_read.add(WHOLE)
+    return frozenset(columns_read)
 
 
 def read_by(prompts: Iterable[str]) -> frozenset[str]:
@@ -236,10 +249,10 @@ def read_by(prompts: Iterable[str]) -> frozenset[str]:
     return frozenset[str]().union(*map(reads, filter(None, prompts)))
 
 
-def _columns_of_row(parsed: nodes.Template) -> Iterator[str]:
+def _list_row_columns(parsed: nodes.Template) -> Iterator[str]:
     """Yield the columns named as `row.x`, `row["x"]` or `row.get("x")`; other methods read the whole row."""
-    for one in parsed.find_all((nodes.Call, nodes.Getattr, nodes.Getitem)):
-        match one:
+    for node in parsed.find_all((nodes.Call, nodes.Getattr, nodes.Getitem)):
+        match node:
             case nodes.Call(
                 node=nodes.Getattr(node=nodes.Name(name="row"), attr="get"), args=[nodes.Const(value=str(name)), *_]
             ):
@@ -262,19 +275,19 @@ def fill(prompt: str, language: str, values: Mapping[str, Any], *, may_print_lis
     conversation = read_conversation(prompt)
     if conversation is not None or holds_conversation(prompt, values):
         return write_transcript(fill_messages(prompt, language, values))
-    if shipped(prompt):
+    if is_template_name(prompt):
         return render(prompt.strip(), language, **values)
     if not prompt.strip():
         raise InputError("prompt: missing. Write what is asked: a text, a file, or a template's name.")
     if _NAME.fullmatch(prompt.strip()):
         raise InputError(f"prompt: no template is named {prompt.strip()!r}; expected one, or a text.")
     try:
-        filled = own(prompt, may_print_lists=may_print_lists).render(**values, row=values)
-    except _PrintedListError as found:
-        raise InputError(f"prompt: {found.describe(values)}.") from found
+        filled = build_template(prompt, may_print_lists=may_print_lists).render(**values, row=values)
+    except _PrintedListError as error:
+        raise InputError(f"prompt: {error.describe(values)}.") from error
     except (TemplateError, TypeError, ValueError, ArithmeticError) as error:
-        known = ", ".join(sorted(values))
-        raise InputError(f"prompt: cannot be filled ({error}); the row has {known}.") from error
+        columns = ", ".join(sorted(values))
+        raise InputError(f"prompt: cannot be filled ({error}); the row has {columns}.") from error
     if len(filled) > _LONGEST:
         raise InputError(f"prompt: filled it has {len(filled)} characters, expected at most {_LONGEST}.")
     return filled
@@ -325,8 +338,9 @@ def _read_column(column: str, values: Mapping[str, Any]) -> tuple[Message, ...]:
 
 
 def _fill_message(message: Message, language: str, values: Mapping[str, Any]) -> Message:
-    content = fill(message.content, language, values) if message.content.strip() else ""
-    return replace(message, content=content)
+    if not message.content.strip():  # as of an assistant that only calls tools
+        return replace(message, content="")
+    return replace(message, content=fill(message.content, language, values))
 
 
 def fill_system(system: str, values: Mapping[str, Any]) -> str:
@@ -338,15 +352,15 @@ def fill_system(system: str, values: Mapping[str, Any]) -> str:
     if not _BRACES.search(system):
         return system
     try:
-        return own(system).render(**values, row=values)
-    except _PrintedListError as found:
-        raise InputError(f"system: {found.describe(values)}.") from found
+        return build_template(system).render(**values, row=values)
+    except _PrintedListError as error:
+        raise InputError(f"system: {error.describe(values)}.") from error
     except InputError as error:
         message = str(error).replace("prompt", "system", 1).removesuffix(".")
         raise InputError(f"{message}{_RAW}.") from error
     except (TemplateError, TypeError, ValueError, ArithmeticError) as error:
-        known = ", ".join(sorted(values)) or "no columns"
-        raise InputError(f"system: cannot be filled ({error}); the row has {known}{_RAW}.") from error
+        columns = ", ".join(sorted(values)) or "no columns"
+        raise InputError(f"system: cannot be filled ({error}); the row has {columns}{_RAW}.") from error
 
 
 def reads_of_system(system: str | None) -> frozenset[str]:

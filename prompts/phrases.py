@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from operator import ne
 from pathlib import Path
 from string import Formatter
 
@@ -25,7 +26,9 @@ _FILE = "phrases.yaml"
 _APART = ("units", "reasons")
 _BETWEEN = re.compile(r"; (?![^(]*\))")
 """Separator of several judges' reasons; text in brackets is part of one reason."""
+# A number as the tables write it: −0.25, 95.0%
 _NUMBER = re.compile(r"[+−-]?\d+\.\d+%?")
+# `{n} questions are`, `all {n} calls`
 _COUNTED = re.compile(
     r"(?:all )?(?<!of )\{(?P<gap>\w+)\}(?P<more> (?:cached|more|renewed|truncated))? "
     r"(?P<noun>answer|call|character|change|item|label|model|note|pair|point|question|rating|repl|request|row|run|sample|"
@@ -47,15 +50,19 @@ class Catalogue:
 
 
 @cache
-def _paths(there: tuple[Path, ...]) -> Mapping[str, Path]:
+def _find_catalogues(existing: tuple[Path, ...]) -> Mapping[str, Path]:
     """Return the catalogues in folders by language; the project's precede those of plug-ins."""
-    found = [path for folder in there for path in sorted(folder.glob(f"*/{_FILE}"))]
-    return {path.parent.name: path for path in reversed(found) if _NAME.fullmatch(path.parent.name)}
+    catalogues: dict[str, Path] = {}
+    for folder in existing:
+        for path in sorted(folder.glob(f"*/{_FILE}")):
+            if _NAME.fullmatch(path.parent.name):
+                catalogues.setdefault(path.parent.name, path)
+    return catalogues
 
 
 def languages() -> list[str]:
     """Return the languages available for reports."""
-    return sorted(_paths(folders()))
+    return sorted(_find_catalogues(folders()))
 
 
 def catalogue(language: str) -> Catalogue:
@@ -64,14 +71,15 @@ def catalogue(language: str) -> Catalogue:
     Raises:
         InputError: there is none, or it is not valid; the message says where and why.
     """
-    if path := _paths(folders()).get(language):
-        return _read(path)
-    there = ", ".join(languages())
-    raise InputError(f"no catalogue of phrases in language {language!r}; expected one of {there}.")
+    path = _find_catalogues(folders()).get(language)
+    if path:
+        return _read_catalogue(path)
+    expected = ", ".join(languages())
+    raise InputError(f"no catalogue of phrases in language {language!r}; expected one of {expected}.")
 
 
 @cache
-def _read(path: Path) -> Catalogue:
+def _read_catalogue(path: Path) -> Catalogue:
     try:
         raw = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -79,18 +87,18 @@ def _read(path: Path) -> Catalogue:
     sections = raw if isinstance(raw, dict) else {}
     phrases: dict[str, str] = {}
     for name, section in sections.items():
-        if not isinstance(section, dict) or not all(isinstance(text, str) for text in section.values()):
+        if not isinstance(section, dict) or not {*map(type, section.values())} <= {str}:
             raise InputError(f"{path}: {name}: expected texts by name.")
         if name not in _APART:
             phrases |= {f"{name}.{key}": text for key, text in section.items()}
     if path.parent != _FOLDER / ENGLISH:
-        _check(phrases, path)
+        _check_phrases(phrases, path)
     reasons = sections.get("reasons", {})
-    forms = tuple((_form(pattern), text) for pattern, text in reasons.items() if "{" in pattern)
+    forms = tuple((_compile_form(pattern), text) for pattern, text in reasons.items() if "{" in pattern)
     return Catalogue(phrases, sections.get("units", {}), reasons, forms)
 
 
-def _check(phrases: Mapping[str, str], path: Path) -> None:
+def _check_phrases(phrases: Mapping[str, str], path: Path) -> None:
     """Refuse phrases that English does not have, and unknown gaps."""
     english = catalogue(ENGLISH).phrases
     for name, text in phrases.items():
@@ -101,8 +109,8 @@ def _check(phrases: Mapping[str, str], path: Path) -> None:
         except ValueError as error:
             raise InputError(f"{path}: {name}: {error}; write {{{{ and }}}} for braces.") from error
         if unknown:
-            known = ", ".join(sorted(gaps(english[name]))) or "none"
-            raise InputError(f"{path}: {name}: unknown gap {unknown[0]!r}, expected among {known}.")
+            expected = ", ".join(sorted(gaps(english[name]))) or "none"
+            raise InputError(f"{path}: {name}: unknown gap {unknown[0]!r}, expected among {expected}.")
 
 
 def gaps(text: str) -> set[str]:
@@ -110,68 +118,76 @@ def gaps(text: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
 
 
-def _form(pattern: str) -> re.Pattern[str]:
+def _compile_form(pattern: str) -> re.Pattern[str]:
     parts = re.split(r"\{(\w+)\}", pattern)
-    return re.compile("".join(f"(?P<{part}>.*)" if at % 2 else re.escape(part) for at, part in enumerate(parts)))
+    # The texts between gaps, and the names of the gaps, take turns.
+    parts[::2] = map(re.escape, parts[::2])
+    parts[1::2] = [f"(?P<{name}>.*)" for name in parts[1::2]]
+    return re.compile("".join(parts))
 
 
 def phrase(name: str, language: str, /, **values: object) -> str:
     """Return a phrase, `section.name`, with its gaps filled; in English if the language lacks it."""
     text = catalogue(language).phrases.get(name)
     if text is None or language == ENGLISH:
-        text = _COUNTED.sub(lambda found: _agreeing(found, values), catalogue(ENGLISH).phrases[name])
+        text = _COUNTED.sub(lambda count: _inflect_count(count, values), catalogue(ENGLISH).phrases[name])
     return text.format(**values)
 
 
-def _agreeing(found: re.Match[str], values: Mapping[str, object]) -> str:
+def _inflect_count(count: re.Match[str], values: Mapping[str, object]) -> str:
     """Return a gap with its noun and verb in the singular if its value is 1."""
-    if str(values.get(found["gap"])) != "1":
-        return found[0]
-    noun = f"{found['noun']}y" if found["ending"] == "ies" else found["noun"]
-    return f"{{{found['gap']}}}{found['more'] or ''} {noun}{_OF_ONE.get(found['verb'], '')}"
+    if str(values.get(count["gap"])) != "1":
+        return count[0]
+    noun = count["noun"]
+    if count["ending"] == "ies":
+        noun += "y"
+    return f"{{{count['gap']}}}{count['more'] or ''} {noun}{_OF_ONE.get(count['verb'], '')}"
 
 
 def section(name: str, language: str) -> dict[str, str]:
     """Return all phrases of a section by name, gaps unfilled; in English if the language lacks one."""
-    own, english = catalogue(language).phrases, catalogue(ENGLISH).phrases
-    return {
-        key.partition(".")[2]: own.get(key, text) for key, text in english.items() if key.startswith(f"{name}.")
-    }
+    phrases, prefix = catalogue(language).phrases, f"{name}."
+    english = catalogue(ENGLISH).phrases.items()
+    return {key.removeprefix(prefix): phrases.get(key, text) for key, text in english if key.startswith(prefix)}
 
 
-def declared(text: Text, key: str, language: str, default: str = "") -> str:
+def get_declared(text: Text, key: str, language: str, default: str = "") -> str:
     """Return a unit's declared text in a language: its own, else the catalogue's by `key`, else English."""
     return text.get(language) or catalogue(language).units.get(key) or text.get(ENGLISH) or default
 
 
 @lru_cache(maxsize=4096)
-def _translated(reason: str, found: Catalogue) -> str:
-    return next(_readings(reason, found), reason)
+def _find_translation(reason: str, texts: Catalogue) -> str:
+    return next(_list_translations(reason, texts), reason)
 
 
-def _readings(reason: str, found: Catalogue) -> Iterator[str]:
+def _list_translations(reason: str, texts: Catalogue) -> Iterator[str]:
     """Yield translations of a reason, the best first."""
-    if known := found.reasons.get(reason):
-        yield known
+    translation = texts.reasons.get(reason)
+    if translation:
+        yield translation
+    # Several judges' reasons, joined: where all of them have translations, these are better than a form's.
     parts = _BETWEEN.split(reason)
-    if len(parts) > 1:  # several judges' reasons, joined
-        said = [_translated(part, found) for part in parts]
-        if all(one != part for one, part in zip(said, parts, strict=True)):
-            yield "; ".join(said)
-    for pattern, text in found.forms:
-        if match := pattern.fullmatch(reason):
-            yield text.format(**{name: _gap(part, found) for name, part in match.groupdict().items()})
-    if len(parts) > 1:
-        yield "; ".join(_translated(part, found) for part in parts)
+    translations = [_find_translation(part, texts) for part in parts] if len(parts) > 1 else []
+    if translations and all(map(ne, translations, parts)):
+        yield "; ".join(translations)
+    for pattern, text in texts.forms:
+        match = pattern.fullmatch(reason)
+        if match:
+            yield text.format(**{name: _translate_gap(part, texts) for name, part in match.groupdict().items()})
+    if translations:
+        yield "; ".join(translations)
 
 
-def _gap(part: str, found: Catalogue) -> str:
+def _translate_gap(part: str, texts: Catalogue) -> str:
     """Return a gap's translation: of a reason, or of a number in the language's notation."""
     if _NUMBER.fullmatch(part):
-        return part.replace(".", found.phrases.get("common.point", "."))
-    return _translated(part, found)
+        return part.replace(".", texts.phrases.get("common.point", "."))
+    return _find_translation(part, texts)
 
 
-def translated(reason: str, language: str) -> str:
+def translate_reason(reason: str, language: str) -> str:
     """Return the reason of a verdict or score in a language; unchanged if its catalogue lacks it."""
-    return _translated(reason, catalogue(language)) if reason and language != ENGLISH else reason
+    if not reason or language == ENGLISH:
+        return reason
+    return _find_translation(reason, catalogue(language))

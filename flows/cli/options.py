@@ -423,9 +423,9 @@ def choose(
     else:
         settings = reading(sets, only) if reading else read(given.config or None, sets, only)
     _refuse_unready(settings)
-    settings = settings.waiting() if given.wait else settings
+    settings = settings.with_waiting() if given.wait else settings
     settings = settings.until_decided() if given.until_decided else settings
-    settings = settings.limited(given.limit) if given.limit else settings
+    settings = settings.with_limit(given.limit) if given.limit else settings
     return settings, Rerun.model_validate(again)
 
 

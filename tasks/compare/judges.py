@@ -67,8 +67,8 @@ def _name_sides(run: Run, judge: str) -> tuple[str, str]:
 def _side(run: Run, label: str, settings: Settings) -> Side:
     """Return a run as a side that is called by its judge, as far as its suites were judged again."""
     side = side_of(run, settings.store.root)
-    suites = pl.col("suite").is_in(settings.named)
-    declared = tuple(suite for suite in side.suites if suite.name in settings.named)
+    suites = pl.col("suite").is_in(settings.suite_names)
+    declared = tuple(suite for suite in side.suites if suite.name in settings.suite_names)
     return replace(
         side, name=label, items=side.items.filter(suites), scores=side.scores.filter(suites), suites=declared
     )

@@ -18,7 +18,7 @@ from basic_control.metrics.analysis.explainability import EXPLAINED
 from basic_control.metrics.analysis.rules import Provenance, SuiteRules
 from basic_control.metrics.analysis.scores import THRESHOLD
 from basic_control.metrics.judging import templates
-from basic_control.prompts import digest, languages, read_by, shipped
+from basic_control.prompts import digest, is_template_name, languages, read_by
 from basic_control.tasks.compare.configurations import flatten
 from basic_control.tasks.store.manifest import strip_freshness
 
@@ -39,7 +39,7 @@ def judge_prompts(suites: Iterable[Suite]) -> dict[str, dict[str, dict[str, str]
 
 def _digests(name: str, options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for one in templates(metric(name), options):
-        if shipped(one):
+        if is_template_name(one):
             yield from ((f"{one} in {language}", digest(one, language)) for language in languages(one))
 
 
@@ -158,7 +158,7 @@ def _tested(suites: list[Suite], manifest: Mapping[str, Any]) -> Iterator[tuple[
 def _short(prompt: str) -> str:
     """Return a template's name with a digest of its texts; for a user's own text, a digest."""
     text = prompt.strip()
-    if not shipped(text):
+    if not is_template_name(text):
         return hashlib.sha256(text.encode()).hexdigest()[:_SHOWN]
     known = hashlib.sha256("".join(digest(text, language) for language in languages(text)).encode()).hexdigest()
     return f"{text} {known[:_SHOWN]}"

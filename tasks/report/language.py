@@ -6,7 +6,7 @@ from contextvars import ContextVar
 
 from basic_control.data.shown import Text
 from basic_control.prompts import phrases
-from basic_control.prompts.phrases import ENGLISH, declared, phrase, translated
+from basic_control.prompts.phrases import ENGLISH, get_declared, phrase, translate_reason
 
 _LANGUAGE: ContextVar[str] = ContextVar("language", default=ENGLISH)
 _POINT: ContextVar[str] = ContextVar("point", default=".")
@@ -47,9 +47,9 @@ def say_on_page(name: str, /, **values: object) -> str:
 
 def say_reason(reason: str) -> str:
     """Return the reason of a score or a verdict, which the tables have in English."""
-    return translated(reason, current())
+    return translate_reason(reason, current())
 
 
 def say_declared(text: Text, key: str, default: str = "") -> str:
     """Return a text that a suite, family or metric declares; `key` is its name in a catalogue."""
-    return declared(text, key, current(), default)
+    return get_declared(text, key, current(), default)

@@ -38,7 +38,7 @@ def test_the_seeds_own_form_reads_as_it_stands(tmp_path: Path) -> None:
         ("phi3", "ollama"),
         ("janhq/Jan-v1-4B-GGUF", "ollama"),
     ]
-    assert settings.named == ("basic_control",)
+    assert settings.suite_names == ("basic_control",)
     items = settings.suites[0].items
     assert items["families"][5] == "t06_mathematics"
     assert (items["n_items"], items["languages"], items["levels"]) == (10, ("ru",), ("easy",))
@@ -372,7 +372,7 @@ def test_a_list_of_metrics_replaces_those_of_a_shipped_suite(assignment: str) ->
 def test_of_one_suite_alone_the_others_sections_and_weights_do_not_matter(tmp_path: Path, only: str) -> None:
     second = "  - name: second\n    items: {data: rows.jsonl}\n    metrics: [contains]\n"
     more = "own: {threshold: 0.5}\nweights: {own: 0.7, second: 0.3}\n"
-    assert read(write(tmp_path, f"{OWN}{second}{more}"), only=only).named == (only,)
+    assert read(write(tmp_path, f"{OWN}{second}{more}"), only=only).suite_names == (only,)
 
 
 def test_the_seeds_form_stays_russian_beside_a_section_of_the_report(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_models_and_judges_that_are_named_replace_those_of_the_configuration() -
         ("a", "openai", 0.0), ("b", "ollama", 0.5),
     ]  # fmt: skip
     assert [one.name for one in settings.judges] == ["j"]
-    assert settings.named == ("cot",)
+    assert settings.suite_names == ("cot",)
 
 
 def test_a_limit_bounds_the_questions_of_every_suite(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_path_is_a_configuration(tmp_path: Path) -> None:
     path = tmp_path / "eval.yaml"
     path.write_text("models: [{name: mine}]\nsuites: [cot]\n", encoding="utf-8")
     settings, _ = choose(*parse_words([str(path)], RunOptions(name="first", note="a note")))
-    assert (settings.models[0].name, settings.named, settings.title) == ("mine", ("cot",), "first")
+    assert (settings.models[0].name, settings.suite_names, settings.title) == ("mine", ("cot",), "first")
     assert settings.report.note == "a note"
     assert parse_words(["cot", str(path)], RunOptions()) == ("cot", RunOptions(config=str(path)))
     with pytest.raises(InputError, match="found two configurations, expected one"):

@@ -183,7 +183,7 @@ def test_english_stands_in_phrase_by_phrase(tmp_path: Path) -> None:
     assert phrases.phrase("common.verdict", "xx") == "Βερδικτ"
     assert phrases.phrase("common.score", "xx") == "Score"
     assert phrases.section("common", "xx")["category"] == "Category"
-    assert phrases.translated("missed a date", "xx") == "missed a date"
+    assert phrases.translate_reason("missed a date", "xx") == "missed a date"
     assert "Βερδικτ" in markdown.compose(build(1, report=Report(language="xx")))
 
 
@@ -222,8 +222,8 @@ def test_the_catalogue_of_the_documents_is_one(tmp_path: Path) -> None:
     shown = page_of(build(2, report=Report(language="de")))
     for said in (">Kategorien</h2>", ">Urteil<", "Rechnen", "L1 Endergebnis"):
         assert said in shown, said
-    assert phrases.translated("wrong sign", "de") == "falsches Vorzeichen"
-    assert phrases.translated("missed a date", "de") == "übersehen: a date"
+    assert phrases.translate_reason("wrong sign", "de") == "falsches Vorzeichen"
+    assert phrases.translate_reason("missed a date", "de") == "übersehen: a date"
     assert phrases.phrase("common.of", "de", k=1, n=2) == "1 von 2"
 
 

@@ -34,7 +34,7 @@ from basic_control.metrics.response_groundedness import response_groundedness
 from basic_control.metrics.stats.calibration import contrast
 from basic_control.metrics.stats.intervals import Interval, MeanEstimate, Share
 from basic_control.metrics.stats.labelled import Powered, prediction_powered
-from basic_control.prompts.phrases import translated
+from basic_control.prompts.phrases import translate_reason
 from tests.benchmarks.judged import COIN, counting, passing
 from tests.helpers.passports import claims, passport, tables
 from tests.helpers.verdicts import entry, verdict_on
@@ -82,7 +82,7 @@ def test_what_is_withheld_says_which_side_each_is_on() -> None:
         "as judged 72.5% [70%, 75%], at or above the threshold of 68%; if the judges err here as on the exam's "
         "texts 57.7% [35.8%, 67.9%], below it"
     )
-    assert translated(why, "ru").startswith("по оценке судей 72.5% [70%, 75%], не ниже порога, порог 68%;")
+    assert translate_reason(why, "ru").startswith("по оценке судей 72.5% [70%, 75%], не ниже порога, порог 68%;")
 
 
 def test_a_coin_counts_in_at_most_three_exams_of_a_hundred() -> None:

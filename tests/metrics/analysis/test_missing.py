@@ -16,7 +16,7 @@ from basic_control.metrics.analysis.summary import OF_SUITES, cells, summarise, 
 from basic_control.metrics.analysis.values import RepeatedQuestions, observations
 from basic_control.metrics.stats.intervals import Interval, MeanEstimate, wilson
 from basic_control.metrics.stats.labelled import Powered
-from basic_control.prompts.phrases import translated
+from basic_control.prompts.phrases import translate_reason
 from tests.helpers.suites import declared
 from tests.helpers.verdicts import entry, finalise, verdict_on
 
@@ -104,7 +104,7 @@ def test_the_reason_says_what_it_hangs_on_why_and_how_to_get_it() -> None:
     both = verdict("R" * 90 + "W" * 4 + "x" * 3 + "c" * 3, 0.95).suites[0].reason
     assert both.endswith("; ask the failed ones again with --only-failed, the truncated ones with more tokens")
     assert " + truncated replies (3): 90% if they are wrong, 96% if they are right; " in both
-    told = translated(both, "ru")
+    told = translate_reason(both, "ru")
     assert "неудавшиеся вызовы (3 × HTTP 400: " in told
     assert " + обрезанные ответы (3); 90%, если они неверны, 96%, если верны; неудавшиеся задайте снова" in told
     unread = verdict("R" * 92 + "j" * 8, 0.95).suites[0].reason

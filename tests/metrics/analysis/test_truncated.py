@@ -14,7 +14,7 @@ from basic_control.metrics.analysis.pairs import compare
 from basic_control.metrics.analysis.policy import Gate
 from basic_control.metrics.analysis.summary import cells, summarise, totals
 from basic_control.metrics.analysis.verdict import RunVerdict
-from basic_control.prompts.phrases import translated
+from basic_control.prompts.phrases import translate_reason
 from basic_control.tasks.score import metric_rows, scores_of
 from tests.helpers.answers import answer
 from tests.helpers.suites import declared
@@ -75,7 +75,7 @@ def test_the_golden_of_spec_10(threshold: float, outcome: str, code: int) -> Non
 def test_the_reason_names_both_bounds_in_both_languages() -> None:
     said = gated(scores(10, 1, 1), items(12), "cot", 0.9).suites[0].reason
     assert "truncated replies (1): 83.3% if they are wrong, 91.7% if they are right" in said
-    assert "83,3%, если они неверны, 91,7%, если верны" in translated(said, "ru")
+    assert "83,3%, если они неверны, 91,7%, если верны" in translate_reason(said, "ru")
 
 
 def test_the_interval_gate_looks_at_the_intervals_of_both_bounds() -> None:

@@ -404,7 +404,7 @@ def test_batches_are_for_providers_that_have_them() -> None:
     with pytest.raises(ValidationError, match="provider ollama has no batch endpoint"):
         Model.model_validate({"name": "m", "provider": "ollama", "batch": "submit"})
     raw = {"models": [{"name": "m", "provider": "openai", "batch": "submit"}], "suites": ["basic_control"]}
-    assert [model.batch for model in Settings.model_validate(raw).waiting().models] == ["wait"]
+    assert [model.batch for model in Settings.model_validate(raw).with_waiting().models] == ["wait"]
 
 
 def test_a_pending_batch_is_found_however_its_address_is_written(tmp_path: Path) -> None:

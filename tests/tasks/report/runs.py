@@ -285,7 +285,7 @@ def build(count: int = 6, *, change: Change | None = None, **configured: Any) ->
     `change` is given every item and reply and may return the reply otherwise.
     """
     given = settings(**configured)
-    items = [row for row in _items(count) if row["suite"] in given.named]
+    items = [row for row in _items(count) if row["suite"] in given.suite_names]
     models = [model.name for model in given.models]
     pairs = [(item, _asked(item, model, reply_of(item, model))) for model in models for item in items]
     if change:

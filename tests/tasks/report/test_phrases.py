@@ -8,7 +8,7 @@ import pytest
 from basic_control.metrics.analysis.failures import FailureCount, all_failed, lost
 from basic_control.metrics.analysis.summary import summarise
 from basic_control.metrics.stats.intervals import Interval
-from basic_control.prompts.phrases import translated
+from basic_control.prompts.phrases import translate_reason
 from basic_control.tasks.findings import UNSETTLED
 from basic_control.tasks.report.language import speaking
 from basic_control.tasks.report.words import money, why
@@ -89,11 +89,11 @@ def test_every_reason_has_its_russian() -> None:
     found = every()
     assert len(found) == 13, found
     for text in found:
-        russian = translated(text, "ru")
+        russian = translate_reason(text, "ru")
         assert not LATIN.search(NAMES.sub("", russian)), russian
         assert NAMES.findall(russian) == NAMES.findall(text) or "UNCERTAIN" in text
-        assert translated(text, "en") == text
-    assert translated("no such reason", "ru") == "no such reason"
+        assert translate_reason(text, "en") == text
+    assert translate_reason("no such reason", "ru") == "no such reason"
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "about 40 would do"), ("ru", "хватило бы около 40")])

@@ -13,7 +13,7 @@ import yaml
 from basic_control.data.records import OutcomeKind
 from basic_control.generators.instructions import instructions
 from basic_control.metrics.judging import WAITS
-from basic_control.prompts.phrases import translated
+from basic_control.prompts.phrases import translate_reason
 from basic_control.tasks.models.protocol import ErrorKind
 from basic_control.tasks.report import junit, markdown, samples
 from basic_control.tasks.report.language import speaking
@@ -137,17 +137,17 @@ def test_the_collection_sees_what_is_there() -> None:
 
 @pytest.mark.parametrize("reason", REASONS)
 def test_a_reason_has_its_russian(reason: str) -> None:
-    said = translated(reason, "ru")
+    said = translate_reason(reason, "ru")
     assert CYRILLIC.search(said), f"add {reason!r} to prompts/ru/phrases.yaml, reasons"
     names = {ANY, "JSON", "Kotlin", "kotlin", "rate", "split", *instructions.COMMANDS}
     for name in sorted(names, key=len, reverse=True):
         said = said.replace(name, "")
     assert not LATIN.search(said)
-    assert translated(reason, "en") == reason
+    assert translate_reason(reason, "en") == reason
 
 
 def test_judges_reasons_that_are_joined_are_each_said_in_russian() -> None:
-    assert translated("rate: call failed; no contexts", "ru") == "rate: вызов не удался; нет контекстов"
+    assert translate_reason("rate: call failed; no contexts", "ru") == "rate: вызов не удался; нет контекстов"
 
 
 def test_a_russian_reports_reasons_are_russian_everywhere(data: ReportData) -> None:
