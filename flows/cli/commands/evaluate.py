@@ -192,7 +192,7 @@ def _choose_exam(run: str, options: RunOptions) -> tuple["Settings", "Rerun"]:
 
     runs = _runs_folder(options.config, options.sets)
     settings, _ = settings_of(str(runs), run, options.sets, SUITE)
-    return settings.waiting() if options.wait else settings, Rerun()
+    return settings.with_waiting() if options.wait else settings, Rerun()
 
 
 def demo(*, folder: Folder = "basic-control-demo", language: str = "en") -> int:
