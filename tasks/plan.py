@@ -28,7 +28,7 @@ from basic_control.data.plugins import loader, metric
 from basic_control.data.records import Metric
 from basic_control.data.suites import Aggregate, Suite
 from basic_control.data.tools import TOOLS
-from basic_control.metrics.analysis.pairs import sharing_nothing
+from basic_control.metrics.analysis.pairs import find_crossed
 from basic_control.metrics.analysis.policy import Must, Policy
 from basic_control.prompts import may_hold_conversation, read_by, reads_of_system
 from basic_control.prompts.phrases import phrase
@@ -435,7 +435,7 @@ def targets_of(models: Iterable[Model], suite: Suite) -> Iterator[Target]:
 def crossed(plan: Plan) -> frozenset[frozenset[str]]:
     """Return the pairs of targets that share neither model nor prompt, among those with several prompts."""
     targets = (one for suite in plan.suites for one in suite.asked if one.prompt)
-    return sharing_nothing({one.name: (one.model.name, one.prompt) for one in targets})
+    return find_crossed({one.name: (one.model.name, one.prompt) for one in targets})
 
 
 def opponent(targets: Iterable[Target], wanted: str, of: str) -> str:

@@ -269,7 +269,7 @@ def _paired(
     line = replace(score_of_suite(suite, metrics, strata=strata), in_rounds=is_followed)
     drafts = draft_comparisons(question_values(once.scores, once.items), [line], [(_RUN, _BASELINE)])
     draft = drafts[0] if drafts else draft_nothing(line, _RUN, _BASELINE)
-    sample = draft.sample.seen
+    sample = draft.sample.observed
     identical = False
     if sample and not sample.won + sample.lost:  # else nothing hangs on the texts
         replies = run.digests.filter(model=model), rename(baseline.digests.filter(model=against))

@@ -36,8 +36,8 @@ from basic_control.metrics.stats.calibration import (
     Corrected,
     ExamTable,
     MeanRate,
-    corrected_mean,
-    corrected_share,
+    correct_mean,
+    correct_share,
 )
 from basic_control.metrics.stats.intervals import (
     Floats,
@@ -549,24 +549,24 @@ def _correct(
 ) -> Corrected:
     """Correct by sensitivity and specificity if truths are worth 0 or 1, else by the whole table."""
     if {*table.truths} <= {0.0, 1.0}:
-        return corrected_share(min(max(raw.mean or 0.0, 0.0), 1.0), _effective(raw), *table.rates())
+        return correct_share(min(max(raw.mean or 0.0, 0.0), 1.0), _effective(raw), *table.rates())
     values = _list_values(labels, means, alone=alone, worth=worth)
     if values is None:
         return Corrected(None, Interval(), None, APART)
     counts = Counter(values)
-    columns = zip(table.said, *table.counts, strict=True)
+    columns = zip(table.outcomes, *table.counts, strict=True)
     heard_values = {value for value, *by_truth in columns if any(by_truth)}
     n_unheard = sum(n for value, n in counts.items() if value not in heard_values)
     if not alone and n_unheard > _RARE * counts.total():
         return Corrected(None, Interval(), None, UNHEARD)
     # Verdicts on one reply or question tell less than as many on questions of their own.
     share = min(1.0, _effective(raw) / _effective(estimate(pool(np.array(values)), yes_no=False)))
-    outcomes = sorted({*table.said, *counts}, reverse=True)
+    outcomes = sorted({*table.outcomes, *counts}, reverse=True)
     confusion = []
     for row in table.counts:
-        by_value = dict(zip(table.said, row, strict=True))
+        by_value = dict(zip(table.outcomes, row, strict=True))
         confusion.append([by_value.get(value, 0) for value in outcomes])
-    return corrected_mean([counts[value] * share for value in outcomes], confusion, table.truths)
+    return correct_mean([counts[value] * share for value in outcomes], confusion, table.truths)
 
 
 def _list_values(

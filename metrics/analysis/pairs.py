@@ -10,6 +10,7 @@ Source: SPEC 9.
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from typing import Literal, NamedTuple
 
@@ -27,12 +28,12 @@ from basic_control.metrics.stats.margins import (
     Test,
     TestedSample,
     choose_tests,
-    least_p,
-    paired,
+    compute_least_p,
+    pair_means,
     two_sided,
 )
 from basic_control.metrics.stats.missing import ALIKE, equate_alike
-from basic_control.metrics.stats.power import ALPHA, HolmStep, detectable, holm
+from basic_control.metrics.stats.power import ALPHA, HolmStep, find_detectable, holm
 
 Scope = Literal["metric", "suite", "total", "overall"]
 """What is compared: a metric, the mean of a suite's metrics, a TOTAL over families, or the overall score."""
@@ -171,10 +172,10 @@ def score_of_metric(suite: str, metric: str, *, strata: bool = False) -> Compare
 def score_of_suite(suite: str, metrics: Mapping[str, float], *, strata: bool = False) -> ComparedScore:
     """Return what is compared by a suite's metrics (at least one): of several their mean, by their weights."""
     whole = SuitePart(suite, metrics, strata=strata)
-    first, *others = metrics
+    first = next(iter(metrics))
     if strata:
         return ComparedScore("total", suite, first, (whole,))
-    if not others:
+    if len(metrics) == 1:
         return ComparedScore("metric", suite, first, (whole,))
     return ComparedScore("suite", suite, "", (whole,))
 
@@ -198,7 +199,8 @@ def scores_to_compare(suites: Sequence[Suite], metrics: Collection[str]) -> list
                 scores += [score_of_metric(suite.name, name) for name in shares]
             if strata or len(shares) > 1:
                 scores.append(score_of_suite(suite.name, shares, strata=strata))
-            if weight := weight_of(suite):
+            weight = weight_of(suite)
+            if weight:
                 weighing.append(SuitePart(suite.name, shares, weight, strata))
     joined = {part.suite for part in weighing}
     if len(weighing) > 1 and not any(suite.of_k or suite.stop for suite in suites if suite.name in joined):
@@ -214,7 +216,7 @@ def metrics_to_compare(values: pl.DataFrame, suites: Sequence[Suite] = ()) -> li
     return [score_of_metric(suite, metric, strata=(suite, metric) in totals) for suite, metric in present]
 
 
-def sharing_nothing(prompted: Mapping[str, tuple[str, str]]) -> frozenset[frozenset[str]]:
+def find_crossed(prompted: Mapping[str, tuple[str, str]]) -> frozenset[frozenset[str]]:
     """Return the pairs of names that share neither model nor prompt; `prompted` maps names to both."""
     return frozenset(
         frozenset((a, b))
@@ -261,7 +263,9 @@ def compare(
         InputError: a row whose item is not in `items`.
     """
     values = question_values(scores, items)
-    lines = scores_to_compare(suites, values["metric"].unique().to_list()) if suites else metrics_to_compare(values)
+    lines = metrics_to_compare(values)
+    if suites:
+        lines = scores_to_compare(suites, values["metric"].unique().to_list())
     followed = {suite.name for suite in suites if suite.stop}
     lines = [line for line in lines if line.suite not in followed]
     return tuple(conclude(draft_comparisons(values, lines, pairs_in(values, order, crossed))))
@@ -337,13 +341,15 @@ def _draft(a: pl.DataFrame, b: pl.DataFrame, model_a: str, model_b: str, line: C
         worst, best = _sample(rows, "lower", "upper_before", line), _sample(rows, "upper", "lower_before", line)
         ends = (worst, best)
     # A TOTAL in rounds has rounds for units, which two runs need not have in common.
-    sample = PairedSample() if line.in_rounds and line.scope == "total" else PairedSample(difference, *ends)
+    sample = PairedSample(difference, *ends)
+    if line.in_rounds and line.scope == "total":
+        sample = PairedSample()
     return DraftedComparison(comparison, sample, scored["item_id"])
 
 
 def _sample(rows: pl.DataFrame, a: str, b: str, line: ComparedScore) -> Differences:
     after, before = (rows[name].to_numpy().astype(np.float64) for name in (a, b))
-    sample = paired(after, before, weights=_weights(rows), clusters=rows["cluster"].to_numpy())
+    sample = pair_means(after, before, weights=_weights(rows), clusters=rows["cluster"].to_numpy())
     return replace(sample, in_rounds=line.in_rounds)
 
 
@@ -359,10 +365,11 @@ def _weights(rows: pl.DataFrame) -> Floats:
 def conclude(drafts: Sequence[DraftedComparison]) -> list[Comparison]:
     """Test drafts together: each separately, then Holm over all p-values and intervals."""
     tested = choose_tests([draft.sample for draft in drafts], level=ALPHA / 2)
-    seen = holm([_p_value(sample.seen) for sample in tested])
+    # What is missing may change the order of the p-values, so each end has a correction of its own.
+    observed = holm([_p_value(sample.observed) for sample in tested])
     worst = holm([_p_value(sample.worst) for sample in tested])
     best = holm([_p_value(sample.best) for sample in tested])
-    return [*map(_conclude, drafts, tested, seen, worst, best)]
+    return [*map(_conclude, drafts, tested, observed, worst, best)]
 
 
 def _p_value(test: MarginTest | None) -> float | None:
@@ -373,10 +380,11 @@ def _conclude(
     draft: DraftedComparison, tested: TestedSample, step: HolmStep, low: HolmStep, high: HolmStep
 ) -> Comparison:
     """Conclude from a test at the level of its step; `low` and `high` are those at both bounds."""
-    comparison, (seen, worst, best) = draft.comparison, draft.sample
-    test = tested.seen
-    if test is None or step.level is None or not (seen and worst and best):
+    comparison, (observed, worst, best) = draft.comparison, draft.sample
+    test = tested.observed
+    if test is None or step.level is None or not (observed and worst and best):
         return comparison
+    # A difference can turn what is right on the better side, or what is wrong.
     right = max(comparison.mean_a or 0.0, comparison.mean_b or 0.0)
     conclusion = PairedTest(
         method=test.name,
@@ -384,13 +392,13 @@ def _conclude(
         p_adjusted=step.adjusted,
         interval=test.limits((step.level / 2, step.level / 2)),
         level=step.level,
-        detectable=detectable(seen, max(right, 1 - right), level=step.level / 2),
-        reachable=least_p(seen) < step.level / 2,
+        detectable=find_detectable(observed, max(right, 1 - right), level=step.level / 2),
+        reachable=compute_least_p(observed) < step.level / 2,
     )
     missing = comparison.missing
-    if worst is not seen:
+    if worst is not observed:
         directions = {
-            _direction(seen.mean, step.adjusted),
+            _direction(observed.mean, step.adjusted),
             _direction(worst.mean, low.adjusted),
             _direction(best.mean, high.adjusted),
         }
@@ -403,7 +411,9 @@ def _direction(difference: float, p_adjusted: float | None) -> int:
     """Return which model a comparison favours: 1 the first, -1 the second, 0 neither."""
     if p_adjusted is None or p_adjusted >= ALPHA:
         return 0
-    return 1 if difference > 0 else -1
+    if difference > 0:
+        return 1
+    return -1
 
 
 def groups(comparisons: Sequence[Comparison]) -> tuple[Grouping, ...]:
@@ -411,21 +421,27 @@ def groups(comparisons: Sequence[Comparison]) -> tuple[Grouping, ...]:
 
     There are no groups without a pair.
     """
-    found = []
-    for suite, metric in dict.fromkeys((pair.suite, pair.metric) for pair in comparisons):
-        pairs = [pair for pair in comparisons if (pair.suite, pair.metric) == (suite, metric)]
+    groupings = []
+    by_headline: dict[tuple[str, str], list[Comparison]] = {}
+    for pair in comparisons:
+        by_headline.setdefault((pair.suite, pair.metric), []).append(pair)
+    for (suite, metric), pairs in by_headline.items():
         rank = _ranks(pairs)
-        if {frozenset((one.model_a, one.model_b)) for one in pairs} < {*map(frozenset, combinations(rank, _PAIR))}:
+        # Where some pairs were not compared, nothing says who belongs together.
+        if {frozenset((pair.model_a, pair.model_b)) for pair in pairs} < {
+            *map(frozenset, combinations(rank, _PAIR))
+        }:
             continue
         near: dict[str, set[str]] = {model: set() for model in rank}
         for pair in pairs:
             if not pair.significant:
                 near[pair.model_a].add(pair.model_b)
                 near[pair.model_b].add(pair.model_a)
-        cliques = [sorted(clique, key=rank.__getitem__) for clique in _cliques(set(), set(near), set(), near)]
-        cliques.sort(key=lambda clique: [rank[model] for model in clique])
-        found.append(Grouping(suite, metric, tuple(map(tuple, cliques)), pairs[0].scope))
-    return tuple(found)
+        by_rank = partial(sorted, key=rank.__getitem__)
+        cliques = [*map(by_rank, _cliques(set(), set(near), set(), near))]
+        cliques.sort(key=lambda clique: [*map(rank.__getitem__, clique)])
+        groupings.append(Grouping(suite, metric, tuple(map(tuple, cliques)), pairs[0].scope))
+    return tuple(groupings)
 
 
 def _ranks(pairs: Sequence[Comparison]) -> dict[str, tuple[float, str]]:
@@ -433,8 +449,15 @@ def _ranks(pairs: Sequence[Comparison]) -> dict[str, tuple[float, str]]:
     means: dict[str, list[float]] = {}
     for pair in pairs:
         for model, mean in ((pair.model_a, pair.mean_a), (pair.model_b, pair.mean_b)):
-            means.setdefault(model, []).extend([] if mean is None else [mean])
-    return {model: (-math.fsum(found) / len(found) if found else 2.0, model) for model, found in means.items()}
+            known_means = means.setdefault(model, [])
+            if mean is not None:
+                known_means.append(mean)
+    ranks = {}
+    for model, known_means in means.items():
+        # One without a mean comes after all that have one.
+        first = -math.fsum(known_means) / len(known_means) if known_means else 2.0
+        ranks[model] = (first, model)
+    return ranks
 
 
 def _cliques(

@@ -90,7 +90,7 @@ class Passport:
     @property
     def counts(self) -> bool:
         """Whether the judge counts at this step (SPEC 16)."""
-        return self.contrast.shown
+        return self.contrast.is_shown
 
     @property
     def exclusion(self) -> str:

@@ -58,7 +58,9 @@ class QuestionChanges:
     @property
     def share(self) -> float:
         """The share of the earlier run's questions that the later run also has, in [0, 1]."""
-        return self.n_common / self.n_before if self.n_before else 1.0
+        if not self.n_before:
+            return 1.0
+        return self.n_common / self.n_before
 
 
 def pair_questions(suite: str, before: pl.DataFrame, after: pl.DataFrame) -> tuple[pl.DataFrame, QuestionChanges]:
@@ -67,38 +69,39 @@ def pair_questions(suite: str, before: pl.DataFrame, after: pl.DataFrame) -> tup
     Return the paired ids, `before` and `after`, and the changes. Questions are identified by declared ids if both
     sides have them, else by the digests of their texts.
     """
-    old, new = keyed = _keyed(before, after)
+    old, new = keyed = _add_keys(before, after)
     pairs: list[pl.DataFrame] = []
     for by in (["item_id"], ["key", "text_digest", "answer_digest"], ["key", "text_digest"]):
         if pairs and (old.is_empty() or new.is_empty()):
             break
-        left, right = (side.with_columns(nth=pl.int_range(pl.len()).over(by)) for side in (old, new))
-        found = left.join(right, on=[*by, "nth"], how="inner", maintain_order="left", coalesce=False)
-        pairs.append(found.drop("nth", "nth_right"))
-        old, new = (
-            side.join(found.select(item_id=name), on="item_id", how="anti", maintain_order="left")
-            for side, name in ((old, "item_id"), (new, "item_id_right"))
-        )
-    both = pl.concat(pairs)
-    return both.select(before="item_id", after="item_id_right"), _moved(suite, *keyed, both)
+        # Equal rows are paired by count: the first with the first, and so on.
+        nth = pl.int_range(pl.len()).over(by)
+        first, second = old.with_columns(nth=nth), new.with_columns(nth=nth)
+        matches = first.join(second, on=[*by, "nth"], how="inner", maintain_order="left", coalesce=False)
+        pairs.append(matches.drop("nth", "nth_right"))
+        old = old.join(matches, on="item_id", how="anti", maintain_order="left")
+        new = new.join(matches, left_on="item_id", right_on="item_id_right", how="anti", maintain_order="left")
+    partners = pl.concat(pairs)
+    return partners.select(before="item_id", after="item_id_right"), _list_changes(suite, *keyed, partners)
 
 
-def _keyed(before: pl.DataFrame, after: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _add_keys(before: pl.DataFrame, after: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Add the question key to the rows of both sides."""
     sides = [
         _with_template(side).select(*_COLUMNS, "template").unique("item_id", keep="first", maintain_order=True)
         for side in (before, after)
     ]
-    declared = all((side["question_id"] != side["text_digest"]).any() for side in sides)
-    key = pl.col("question_id" if declared else "text_digest")
+    is_declared = all((side["question_id"] != side["text_digest"]).any() for side in sides)
+    key = pl.col("question_id" if is_declared else "text_digest")
     old, new = (side.with_columns(key=key, answer_digest=pl.col("answer_digest").fill_null("")) for side in sides)
     return old, new
 
 
-def _moved(suite: str, old: pl.DataFrame, new: pl.DataFrame, both: pl.DataFrame) -> QuestionChanges:
-    common = both.select("key").unique()
-    left, right = (side.join(common, on="key", how="anti", maintain_order="left") for side in (old, new))
-    relabelled = both.filter(pl.col("answer_digest") != pl.col("answer_digest_right"))
+def _list_changes(suite: str, old: pl.DataFrame, new: pl.DataFrame, partners: pl.DataFrame) -> QuestionChanges:
+    common = partners.select("key").unique()
+    # What has no partner stands on one side only, unless its id stands on the other with another text.
+    before, after = (side.join(common, on="key", how="anti", maintain_order="left") for side in (old, new))
+    relabelled = partners.filter(pl.col("answer_digest") != pl.col("answer_digest_right"))
     later = {"question_id": "question_id_right", "prompt": "prompt_right"}
     answers = {"before": "answer", "after": "answer_right"}
     return QuestionChanges(
@@ -106,11 +109,13 @@ def _moved(suite: str, old: pl.DataFrame, new: pl.DataFrame, both: pl.DataFrame)
         n_before=old["key"].n_unique(),
         n_after=new["key"].n_unique(),
         n_common=common.height,
-        relabelled=_listed(relabelled.with_columns(**later), **answers),
-        reworded=_listed(right.join(left, on="key", how="semi", maintain_order="left")),
-        only_before=_listed(left.join(right, on="key", how="anti", maintain_order="left")),
-        only_after=_listed(right.join(left, on="key", how="anti", maintain_order="left")),
-        regrouped=_listed(both.filter(pl.col("template") != pl.col("template_right")).with_columns(**later)),
+        relabelled=_list_questions(relabelled.with_columns(**later), **answers),
+        reworded=_list_questions(after.join(before, on="key", how="semi", maintain_order="left")),
+        only_before=_list_questions(before.join(after, on="key", how="anti", maintain_order="left")),
+        only_after=_list_questions(after.join(before, on="key", how="anti", maintain_order="left")),
+        regrouped=_list_questions(
+            partners.filter(pl.col("template") != pl.col("template_right")).with_columns(**later)
+        ),
     )
 
 
@@ -131,7 +136,7 @@ def with_templates(items: pl.DataFrame, partners: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(template=pl.coalesce("_stated", "template")).drop("_stated")
 
 
-def _listed(rows: pl.DataFrame, **answers: str) -> MovedQuestions:
+def _list_questions(rows: pl.DataFrame, **answers: str) -> MovedQuestions:
     """Count the distinct questions of rows, and list the first; `answers` are the columns of expected answers."""
     questions = rows.unique("key", maintain_order=True)
     columns = questions.head(SHOWN).select("question_id", pl.col("prompt").fill_null(""), **answers)
@@ -153,25 +158,32 @@ class AlignedItems:
 
 def align(runs: Mapping[str, pl.DataFrame]) -> AlignedItems:
     """Assign common ids to the items of several runs (run -> items table), in order, by their questions."""
-    known: dict[str, pl.DataFrame] = {}
+    aligned: dict[str, pl.DataFrame] = {}
     first: dict[str, pl.DataFrame] = {}
     ids: dict[str, dict[str, str]] = {}
     moved: dict[str, tuple[QuestionChanges, ...]] = {}
     for run, items in runs.items():
-        ids[run], told = {}, []
-        for (name,), own in items.unique("item_id", maintain_order=True).group_by("suite", maintain_order=True):
+        ids[run], changed = {}, []
+        for (name,), own_items in items.unique("item_id", maintain_order=True).group_by(
+            "suite", maintain_order=True
+        ):
             suite = str(name)
-            if suite not in known:
-                known[suite] = first[suite] = own
-                ids[run] |= {one: one for one in own["item_id"]}
+            names = own_items["item_id"].to_list()
+            if suite not in aligned:
+                aligned[suite] = first[suite] = own_items
+                ids[run].update(zip(names, names, strict=True))
                 continue
-            rows, changes = pair_questions(suite, known[suite], own)
+            rows, changes = pair_questions(suite, aligned[suite], own_items)
             partner = dict(rows.select("after", "before").iter_rows())
-            ids[run] |= {one: partner.get(one, one) for one in own["item_id"]}
-            told.append(changes if known[suite] is first[suite] else pair_questions(suite, first[suite], own)[1])
-            later = _with_template(own).with_columns(pl.col("item_id").replace(partner))
-            former = with_templates(known[suite], later)
-            known[suite] = pl.concat([former, _with_template(own).filter(~pl.col("item_id").is_in([*partner]))])
-        moved[run] = tuple(told)
+            ids[run].update((item_id, partner.get(item_id, item_id)) for item_id in names)
+            # Changes are told from the first run with the suite, whatever runs came between.
+            if aligned[suite] is not first[suite]:
+                _, changes = pair_questions(suite, first[suite], own_items)
+            changed.append(changes)
+            later = _with_template(own_items).with_columns(pl.col("item_id").replace(partner))
+            former = with_templates(aligned[suite], later)
+            additions = _with_template(own_items).filter(~pl.col("item_id").is_in([*partner]))
+            aligned[suite] = pl.concat([former, additions])
+        moved[run] = tuple(changed)
     empty = next(iter(runs.values())).clear() if runs else pl.DataFrame()
-    return AlignedItems(ids, pl.concat([empty, *known.values()]), moved)
+    return AlignedItems(ids, pl.concat([empty, *aligned.values()]), moved)

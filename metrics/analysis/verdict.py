@@ -14,7 +14,7 @@ from basic_control.metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, overa
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.analysis.summary import percent
 from basic_control.metrics.stats.intervals import Interval, MeanEstimate
-from basic_control.metrics.stats.power import deciding_n
+from basic_control.metrics.stats.power import count_deciding
 from basic_control.metrics.stats.regression import Change
 from basic_control.metrics.stats.sequential import Side, side
 
@@ -175,7 +175,7 @@ def _compared(headline: Headline, threshold: float, gate: Gate, n: int) -> Decis
     if score.mean is None:
         return Decision(threshold)
     outcome, reason = outcome_as_judged(score, headline.measured.corrected, threshold, gate)
-    n_deciding = None if reason else deciding_n(score.mean, score.interval, threshold, n)
+    n_deciding = None if reason else count_deciding(score.mean, score.interval, threshold, n)
     return Decision(threshold, outcome, reason, n_deciding)
 
 

@@ -44,10 +44,10 @@ class MeanRate:
 
 @dataclass(frozen=True, slots=True)
 class ExamTable:
-    """An exam's verdicts by truth: worth of `truths` and of what was `said`; `counts` has a row per truth."""
+    """An exam's verdicts by truth: the worth of `truths`, and of the verdicts, `outcomes`; `counts` by truth."""
 
     truths: tuple[float, ...]
-    said: tuple[float, ...]
+    outcomes: tuple[float, ...]
     counts: tuple[tuple[int, ...], ...]
 
     @property
@@ -58,11 +58,14 @@ class ExamTable:
     def rates(self) -> tuple[MeanRate, MeanRate]:
         """Return sensitivity and specificity if truths are worth 1 and 0; for several judges their mean rates."""
         sums = {
-            truth: (math.fsum(map(mul, row, self.said)), sum(row))
+            truth: (math.fsum(map(mul, row, self.outcomes)), sum(row))
             for truth, row in zip(self.truths, self.counts, strict=True)
         }
         (yes, n_yes), (no, n_no) = sums.get(1.0, (0, 0)), sums.get(0.0, (0, 0))
-        return MeanRate(yes / n_yes if n_yes else 0.0, n_yes), MeanRate(1 - no / n_no if n_no else 0.0, n_no)
+        # Without a question of a kind its rate is 0, of none.
+        sensitivity = yes / n_yes if n_yes else 0.0
+        specificity = 1 - no / n_no if n_no else 0.0
+        return MeanRate(sensitivity, n_yes), MeanRate(specificity, n_no)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ class Corrected:
     reason: str = ""
 
 
-def corrected_share(share: float, n: float, sensitivity: MeanRate, specificity: MeanRate) -> Corrected:
+def correct_share(share: float, n: float, sensitivity: MeanRate, specificity: MeanRate) -> Corrected:
     """Correct the share (in [0, 1]) of a judge's yes verdicts, over n > 0 (effective) observations.
 
     None if the exam had no question of one kind, or sensitivity + specificity - 1 is below `UNUSABLE`.
@@ -90,7 +93,7 @@ def corrected_share(share: float, n: float, sensitivity: MeanRate, specificity: 
     if informedness < UNUSABLE - 1e-9:
         return Corrected(None, Interval(), informedness, TOO_WEAK)
     rates = ((share, n), (sensitivity.share, sensitivity.n), (specificity.share, specificity.n))
-    low, high = share_limits(*((np.array([one]), np.array([float(of)])) for one, of in rates))
+    low, high = share_limits(*((np.array([rate]), np.array([float(n_asked)])) for rate, n_asked in rates))
     value = min(max((share + specificity.share - 1) / informedness, 0.0), 1.0)
     interval = Interval(min(float(low[0]), value), max(float(high[0]), value), "corrected", round(n))
     return Corrected(value, interval, informedness)
@@ -100,13 +103,13 @@ Shares = tuple[Floats, Floats]
 """Shares, each with its number of observations."""
 
 
-def share_limits(said: Shares, sensitivity: Shares, specificity: Shares) -> tuple[Floats, Floats]:
+def share_limits(verdicts: Shares, sensitivity: Shares, specificity: Shares) -> tuple[Floats, Floats]:
     """Compute the 95 % limits of corrected shares, element by element; NaN for a judge without information.
 
     Source: Lang & Reiczigel 2014.
     """
     square = Z**2
-    (share, n), (right_yes, n_yes), (right_no, n_no) = said, sensitivity, specificity
+    (share, n), (right_yes, n_yes), (right_no, n_no) = verdicts, sensitivity, specificity
     p = (n * share + square / 2) / (n + square)
     yes, no = (n_yes * right_yes + 1) / (n_yes + 2), (n_no * right_no + 1) / (n_no + 2)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -124,23 +127,21 @@ def share_limits(said: Shares, sensitivity: Shares, specificity: Shares) -> tupl
     return np.clip(ends[0], 0.0, 1.0), np.clip(ends[1], 0.0, 1.0)
 
 
-def corrected_mean(
-    counts: Sequence[float], confusion: Sequence[Sequence[int]], values: Sequence[float]
-) -> Corrected:
+def correct_mean(counts: Sequence[float], confusion: Sequence[Sequence[int]], values: Sequence[float]) -> Corrected:
     """Correct the mean verdict of a judge, or of several joined, by the exam's confusion table.
 
     `counts` are the run's (effective) numbers of each possible verdict, not all 0; `confusion` has a row for each
     true label of the exam, worth one of `values` in [0, 1], and a column for each verdict.
     """
-    said, table, worth = np.asarray(counts, float), np.asarray(confusion, float), np.asarray(values, float)
+    run_counts, table, worth = np.asarray(counts, float), np.asarray(confusion, float), np.asarray(values, float)
     if not table.sum(axis=1).all():
         return Corrected(None, Interval(), None, UNTESTED)
-    apart = least_contrast(table).value
+    apart = compute_contrast(table).value
     if apart is None or apart < UNUSABLE - 1e-9:
         return Corrected(None, Interval(), apart, TOO_WEAK)
-    value = float(_likeliest(said[None], table / table.sum(axis=1, keepdims=True))[0] @ worth)
-    low, high = mean_limits(said[None], table[None], worth, np.random.default_rng(0))
-    interval = Interval(min(float(low[0]), value), max(float(high[0]), value), "corrected", round(said.sum()))
+    value = float(_find_likeliest(run_counts[None], table / table.sum(axis=1, keepdims=True))[0] @ worth)
+    low, high = mean_limits(run_counts[None], table[None], worth, np.random.default_rng(0))
+    interval = Interval(min(float(low[0]), value), max(float(high[0]), value), "corrected", round(run_counts.sum()))
     return Corrected(value, interval, apart)
 
 
@@ -153,22 +154,22 @@ def mean_limits(
     """
     size = counts.shape[1]
     lows, highs = np.empty(len(counts)), np.empty(len(counts))
-    for i, (said, table) in enumerate(zip(counts, confusions, strict=True)):
-        shares = rng.dirichlet(said + _PRIOR / size, draws)
+    for i, (run_counts, table) in enumerate(zip(counts, confusions, strict=True)):
+        shares = rng.dirichlet(run_counts + _PRIOR / size, draws)
         rows = np.stack([rng.dirichlet(row + _PRIOR / size, draws) for row in table], axis=1)
-        means = _likeliest(shares, rows) @ values
+        means = _find_likeliest(shares, rows) @ values
         lows[i], highs[i] = np.quantile(means, [0.025, 0.975])
     return lows, highs
 
 
-def _likeliest(said: Floats, table: Floats) -> Floats:
+def _find_likeliest(shares: Floats, table: Floats) -> Floats:
     """Return the maximum-likelihood true shares for the observed verdicts, by expectation maximisation."""
-    said = said / said.sum(axis=-1, keepdims=True)
-    table = np.broadcast_to(table, (*said.shape[:-1], *table.shape[-2:]))
+    shares = shares / shares.sum(axis=-1, keepdims=True)
+    table = np.broadcast_to(table, (*shares.shape[:-1], *table.shape[-2:]))
     truth = np.full(table.shape[:-1], 1 / table.shape[-2])
     for _ in range(_ROUNDS):
         expected = np.einsum("...t,...ts->...s", truth, table)
-        ratio = np.divide(said, expected, out=np.zeros_like(said), where=expected > 0)
+        ratio = np.divide(shares, expected, out=np.zeros_like(shares), where=expected > 0)
         truth = truth * np.einsum("...ts,...s->...t", table, ratio)
         truth /= np.maximum(truth.sum(axis=-1, keepdims=True), 1e-300)
     return truth
@@ -186,7 +187,7 @@ class Contrast:
     low: float | None
 
     @property
-    def shown(self) -> bool:
+    def is_shown(self) -> bool:
         """Whether the contrast is high enough for the judge to count (SPEC 16)."""
         return self.value is not None and self.value >= UNUSABLE - 1e-9 and self.low is not None and self.low > 0
 
@@ -203,14 +204,14 @@ def contrast(
     table = np.asarray(confusion, float)
     if not table.sum(axis=1).all():
         return Contrast(None, None)
-    found = least_contrast(table)
-    places = table @ np.arange(table.shape[1]) / table.sum(axis=1)
-    if places[0] > places[-1] and found.value is not None:
-        return Contrast(-found.value, -1.0)
-    return found
+    least = compute_contrast(table)
+    ranks = table @ np.arange(table.shape[1]) / table.sum(axis=1)
+    if ranks[0] > ranks[-1] and least.value is not None:
+        return Contrast(-least.value, -1.0)
+    return least
 
 
-def least_contrast(table: Floats) -> Contrast:
+def compute_contrast(table: Floats) -> Contrast:
     """Return the least total variation between verdicts on a mixture of some labels and a mixture of the others.
 
     `table` counts the verdicts, with a row for each true label. 0: some mixture of truths cannot be told from
@@ -224,17 +225,17 @@ def least_contrast(table: Floats) -> Contrast:
     rows = table / counts[:, None]
     value, lowest = 1.0, 1.0
     for chosen in range(1, 2 ** (size - 1)):
-        here = np.array([chosen >> label & 1 for label in range(size)], bool)
+        is_first = np.array([chosen >> label & 1 for label in range(size)], bool)
         # Mixture weights w, then slack |difference| for each verdict: minimise half the sum of the slack.
-        difference = np.where(here[:, None], rows, -rows).T
+        difference = np.where(is_first[:, None], rows, -rows).T
         bounds_above = np.block([[difference, -np.eye(width)], [-difference, -np.eye(width)]])
         mixed = np.zeros((2, size + width))
-        mixed[0, :size], mixed[1, :size] = here, ~here
+        mixed[0, :size], mixed[1, :size] = is_first, ~is_first
         cost = np.concatenate([np.zeros(size), np.full(width, 0.5)])
-        found = linprog(cost, bounds_above, np.zeros(2 * width), mixed, np.ones(2))
-        apart = float(found.fun or 0.0)
-        mixture = np.asarray(found.x)[:size]
-        weights = np.where(here, mixture, -mixture)
+        solution = linprog(cost, bounds_above, np.zeros(2 * width), mixed, np.ones(2))
+        apart = float(solution.fun or 0.0)
+        mixture = np.asarray(solution.x)[:size]
+        weights = np.where(is_first, mixture, -mixture)
         parting = weights @ rows > 0
         shares = rows[:, parting].sum(axis=1)
         low, high = score_limits(np.clip(shares, 0.0, 1.0), counts, SIDE)
@@ -248,31 +249,36 @@ def _informedness(sensitivity: Share, specificity: Share) -> Contrast:
 
     Source: the method of variance estimates recovery, Donner & Zou 2012.
     """
-    (yes, yes_low), (no, no_low) = ((one.share, one.interval.low) for one in (sensitivity, specificity))
+    (yes, yes_low), (no, no_low) = ((rate.share, rate.interval.low) for rate in (sensitivity, specificity))
     if yes is None or no is None or yes_low is None or no_low is None:
         return Contrast(None, None)
     return Contrast(yes + no - 1, max(yes + no - 1 - math.hypot(yes - yes_low, no - no_low), -1.0))
 
 
-def bounds(said: tuple[float, float], exam: ExamTable, alpha: float) -> tuple[float, float]:
-    """Bound the true mean for a judge's mean within `said`, whatever the share of each truth.
+def bounds(mean: tuple[float, float], exam: ExamTable, alpha: float) -> tuple[float, float]:
+    """Bound the true mean for a judge's mean within `mean`, whatever the share of each truth.
 
     The mean verdict on each truth is bounded from the exam's answers, with a joint error probability of at most
-    `alpha`; truths settled without the judge may be mixed in. So the bounds hold wherever `said` does, at every
+    `alpha`; truths settled without the judge may be mixed in. So the bounds hold wherever `mean` does, at every
     look, and are never narrower.
     """
     from scipy.optimize import linprog  # slow import (half a second)
 
-    heard = np.asarray(exam.said, np.float64)
-    limits = [_said_of(np.asarray(row), heard, alpha / len(exam.truths)) for row in exam.counts]
-    least, most = (np.array([*(limit[end] for limit in limits), 0.0, 1.0]) for end in (0, 1))
+    worth = np.asarray(exam.outcomes, np.float64)
+    limits = [_limit_verdict(np.asarray(row), worth, alpha / len(exam.truths)) for row in exam.counts]
+    # What was settled without the judge is exactly 0 or 1.
+    lows, highs = zip(*limits, (0.0, 0.0), (1.0, 1.0), strict=True)
+    least, greatest = np.array(lows), np.array(highs)
     truths = np.array([*exam.truths, 0.0, 1.0])
-    held = np.stack([least, -most]), [said[1], -said[0]], np.ones((1, len(truths))), [1.0]
-    low, high = (linprog(sign * truths, *held).fun for sign in (1, -1))
-    return (0.0 if low is None else float(low), 1.0 if high is None else -float(high))
+    conditions = np.stack([least, -greatest]), [mean[1], -mean[0]], np.ones((1, len(truths))), [1.0]
+    low, high = (linprog(sign * truths, *conditions).fun for sign in (1, -1))
+    # No mixture of truths fits: nothing is bounded.
+    if low is None or high is None:
+        return 0.0, 1.0
+    return float(low), -float(high)
 
 
-def _said_of(row: Codes, worth: Floats, alpha: float) -> tuple[float, float]:
+def _limit_verdict(row: Codes, worth: Floats, alpha: float) -> tuple[float, float]:
     """Bound the mean verdict on one truth, from the exam's counts of each label."""
     total = int(row.sum())
     if not total:

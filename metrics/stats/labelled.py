@@ -86,14 +86,16 @@ def prediction_powered(
     chances = np.ones(len(at)) if probabilities is None else np.asarray(probabilities, float)
     codes = np.arange(len(scores)) if units is None else np.asarray(units, np.int64)
     sizes = summed(codes, np.ones(len(scores)))
-    told = scores if predictor is None else np.asarray(predictor, float)
-    sums, total = _unit_moments(told, human, at, chances, codes), len(sizes)
+    # What predicts the labels best need not be the score that is corrected.
+    predicted = scores if predictor is None else np.asarray(predictor, float)
+    sums, total = _unit_moments(predicted, human, at, chances, codes), len(sizes)
     alone, chosen = np.zeros(1), np.array([weight or 0.0])
     if weight is None:
-        chosen = best_lambda(sums, total)
-        ends, plain = powered_limits(sums, chosen, total), powered_limits(sums, alone, total)
+        chosen = choose_lambda(sums, total)
+        ends, plain = compute_limits(sums, chosen, total), compute_limits(sums, alone, total)
         # A judge that would widen the interval is not relied on.
-        chosen = alone if ends[1] - ends[0] > plain[1] - plain[0] else chosen
+        if ends[1] - ends[0] > plain[1] - plain[0]:
+            chosen = alone
     powered = Powered(
         value=float(np.clip(mean_at(sums, chosen), 0.0, 1.0)[0]),
         interval=Interval(),
@@ -106,34 +108,40 @@ def prediction_powered(
     rarer = _count_rarer(human)
     if rarer < FEWEST:
         return replace(powered, reason=f"{rarer} labels of the rarer class; an interval needs {FEWEST} of either")
-    (low, high), (least, most) = powered_limits(sums, chosen, total), powered_limits(sums, alone, total)
+    low, high = compute_limits(sums, chosen, total)
+    least, greatest = compute_limits(sums, alone, total)
     return replace(
         powered,
         interval=Interval(float(low[0]), float(high[0]), "prediction-powered", sums.n),
-        labelled=replace(powered.labelled, interval=Interval(float(least[0]), float(most[0]), "wilson", sums.n)),
-        n_halving=_halving(sums, chosen, total, len(human)),
+        labelled=replace(
+            powered.labelled, interval=Interval(float(least[0]), float(greatest[0]), "wilson", sums.n)
+        ),
+        n_halving=_count_halving(sums, chosen, total, len(human)),
     )
 
 
 def _count_rarer(labels: Floats) -> int:
     """Return the number of labels of the rarer class; for graded labels, of those that differ from the mode."""
     counts = np.unique(labels, return_counts=True)[1]
-    return int(min(counts.max(), len(labels) - counts.max())) if len(counts) <= FEWEST else len(labels) // 2
+    if len(counts) > FEWEST:
+        return len(labels) // 2
+    return int(min(counts.max(), len(labels) - counts.max()))
 
 
 class Moments(NamedTuple):
     """The moments needed for many evaluations, an element each.
 
     `share` and `spread` are mean and variance of the judge's scores over all samples, `label` and `score` weighted
-    means over the labelled ones. `own`, `common` and `judge` are variances of these two means and their covariance;
-    `together` is the covariance of a label and a score. `n` is the number of labels, or of labelled units.
+    means over the labelled ones. `variance`, `common` and `judge` are variances of these two means and their
+    covariance; `together` is the covariance of a label and a score. `n` is the number of labels, or of labelled
+    units.
     """
 
     share: Floats
     spread: Floats
     label: Floats
     score: Floats
-    own: Floats
+    variance: Floats
     common: Floats
     judge: Floats
     together: Floats
@@ -146,9 +154,9 @@ def moments(share: Floats, spread: Floats, labels: Floats, scores: Floats, weigh
     label, score = (weights * labels).sum(axis=1), (weights * scores).sum(axis=1)
     above, over = labels - label[:, None], scores - score[:, None]
     squares = np.square(weights)
-    own, common, judge = ((squares * x).sum(axis=1) for x in (above**2, above * over, over**2))
+    variance, common, judge = ((squares * x).sum(axis=1) for x in (above**2, above * over, over**2))
     together = (weights * above * over).sum(axis=1)
-    return Moments(share, spread, label, score, own, common, judge, together, labels.shape[1])
+    return Moments(share, spread, label, score, variance, common, judge, together, labels.shape[1])
 
 
 def _unit_moments(scores: Floats, labels: Floats, at: Codes, chances: Floats, codes: Codes) -> Moments:
@@ -161,7 +169,7 @@ def _unit_moments(scores: Floats, labels: Floats, at: Codes, chances: Floats, co
     return moments(scores.mean()[None], spread[None], label[None], score[None], weights[None])
 
 
-def best_lambda(sums: Moments, total: int) -> Floats:
+def choose_lambda(sums: Moments, total: int) -> Floats:
     """Return the λ in [0, 1] with the least variance."""
     cross = sums.common - sums.together / total
     square = sums.judge - sums.spread / total
@@ -182,30 +190,32 @@ def _variances(sums: Moments, weight: Floats, total: int) -> tuple[Floats, Float
     n = float(sums.n)
     middle = sums.label - weight * sums.score
     differing = (np.square(1 - middle) + np.square(weight + middle)) / 2
-    squares = (sums.own - 2 * weight * sums.common + weight**2 * sums.judge) * n**2
+    squares = (sums.variance - 2 * weight * sums.common + weight**2 * sums.judge) * n**2
     relied = weight > 0
     freedom = np.where(relied, n - 2 + _SUPPOSED, n - 1)
-    left = (squares + np.where(relied, _SUPPOSED, 0.0) * differing) / np.maximum(freedom, 1.0) / n
+    reducible = (squares + np.where(relied, _SUPPOSED, 0.0) * differing) / np.maximum(freedom, 1.0) / n
     fixed = (weight**2 * sums.spread + 2 * weight * (sums.together - weight * sums.spread)) / total
-    return left, fixed
+    return reducible, fixed
 
 
-def powered_limits(sums: Moments, weight: Floats, total: int) -> tuple[Floats, Floats]:
+def compute_limits(sums: Moments, weight: Floats, total: int) -> tuple[Floats, Floats]:
     """Compute the 95 % limits of the estimates at λ: Wilson's with the effective number of labels."""
     from scipy.special import stdtrit  # slow import (half a second)
 
-    left, fixed = _variances(sums, weight, total)
+    reducible, fixed = _variances(sums, weight, total)
     mean = np.clip(mean_at(sums, weight), 0.0, 1.0)
     inner = np.clip(mean, 0.5 / total, 1 - 0.5 / total)
-    size = inner * (1 - inner) / np.maximum(left + fixed, _NOTHING)
+    size = inner * (1 - inner) / np.maximum(reducible + fixed, _NOTHING)
     critical = cast("float", -stdtrit(max(sums.n - 1, 1), _TAIL))
     return score_limits(mean, np.clip(size, 1.0, total), critical)
 
 
-def _halving(sums: Moments, weight: Floats, total: int, count: int) -> int | None:
-    left, fixed = (float(variance[0]) for variance in _variances(sums, weight, total))
-    room = (left + fixed) / 4 - fixed
+def _count_halving(sums: Moments, weight: Floats, total: int, count: int) -> int | None:
+    reducible, fixed = (float(variance[0]) for variance in _variances(sums, weight, total))
+    room = (reducible + fixed) / 4 - fixed
     if room <= 0:
         return None
-    needed = math.ceil(sums.n * left / room)
-    return math.ceil(needed * count / sums.n) if needed <= total else None
+    needed = math.ceil(sums.n * reducible / room)
+    if needed > total:
+        return None
+    return math.ceil(needed * count / sums.n)

@@ -90,28 +90,30 @@ def differences(
     `weights` are the questions' in the mean difference, positive (equal by default); `clusters` as in `units_of`.
     """
     n = len(values)
-    shares = np.full(n, 1 / n) if weights is None else weights / weights.sum()
+    shares = np.full(n, 1 / n)
+    if weights is not None:
+        shares = weights / weights.sum()
     units = units_of(n, clusters)
     return Differences(
         totals=summed(units.codes, values * shares),
         sizes=summed(units.codes, shares),
-        mean=weighted_mean(values, shares),
+        mean=average(values, shares),
         won=int((values > _NOTHING).sum()),
         lost=int((values < -_NOTHING).sum()),
         n=n,
         yes_no=yes_no,
-        counts=yes_no and _even(shares) and not units.clustered,
+        counts=yes_no and _is_even(shares) and not units.clustered,
         clustered=units.clustered,
         squares=float(shares @ shares),
         fixed_templates=units.fixed_templates,
     )
 
 
-def paired(after: Floats, before: Floats, *, weights: Floats, clusters: Codes) -> Differences:
+def pair_means(after: Floats, before: Floats, *, weights: Floats, clusters: Codes) -> Differences:
     """Make a sample from the means of both sides in [0, 1], a question a row: yes/no if all are 0 or 1."""
     yes_no = all(bool(((means <= _WHOLE) | (means >= 1 - _WHOLE)).all()) for means in (after, before))
     sample = differences(after - before, yes_no=yes_no, weights=weights, clusters=clusters)
-    return replace(sample, means=(weighted_mean(after, weights), weighted_mean(before, weights)))
+    return replace(sample, means=(average(after, weights), average(before, weights)))
 
 
 class PairedSample(NamedTuple):
@@ -120,17 +122,17 @@ class PairedSample(NamedTuple):
     The last two differ from the first where answers are missing or truncated. All are None if nothing is common.
     """
 
-    seen: Differences | None = None
+    observed: Differences | None = None
     worst: Differences | None = None
     best: Differences | None = None
 
 
-def weighted_mean(values: Floats, weights: Floats) -> float:
+def average(values: Floats, weights: Floats) -> float:
     """Compute a mean with weights that add up to 1, avoiding their rounding errors if they are equal."""
-    return math.fsum(values) / len(values) if _even(weights) else math.fsum(values * weights)
+    return math.fsum(values) / len(values) if _is_even(weights) else math.fsum(values * weights)
 
 
-def _even(weights: Floats) -> bool:
+def _is_even(weights: Floats) -> bool:
     return bool(np.ptp(weights) <= _NOTHING)
 
 
@@ -142,7 +144,7 @@ def method_of(sample: Differences, *, level: float = 0.025) -> "MarginTest":
         return PairCounts(sample.won, sample.lost, sample.n, fixed_templates=sample.fixed_templates)
     if not sample.won + sample.lost:
         return EqualPairs(sample)
-    if few_clusters(sample) and sample.variance > _NOTHING**2:
+    if is_few_clusters(sample) and sample.variance > _NOTHING**2:
         return StudentT(sample)
     return SignFlips(sample, level=level)
 
@@ -151,14 +153,14 @@ class TestedSample(NamedTuple):
     """A sample with the tests of its differences as observed, at worst and at best; None if nothing is common."""
 
     sample: PairedSample
-    seen: "MarginTest | None" = None
+    observed: "MarginTest | None" = None
     worst: "MarginTest | None" = None
     best: "MarginTest | None" = None
 
 
 def choose_tests(samples: Sequence[PairedSample], *, level: float) -> list[TestedSample]:
     """Choose the tests of samples that are tested together; `level` is the one-sided level of a single test."""
-    count = sum(sample.seen is not None for sample in samples)
+    count = sum(sample.observed is not None for sample in samples)
     smallest = level / max(count, 1)
     tested = []
     for sample in samples:
@@ -168,16 +170,16 @@ def choose_tests(samples: Sequence[PairedSample], *, level: float) -> list[Teste
     return tested
 
 
-def few_clusters(sample: Differences) -> bool:
+def is_few_clusters(sample: Differences) -> bool:
     """Return whether the units are clusters, too few to flip their signs."""
     return sample.clustered and len(sample.totals) < FEWEST_FLIPPED
 
 
-def least_p(sample: Differences) -> float:
+def compute_least_p(sample: Differences) -> float:
     """Compute the smallest possible one-sided p-value for this number of units; 0 where it is not computed."""
     return (
         0.0
-        if few_clusters(sample) or sample.in_rounds
+        if is_few_clusters(sample) or sample.in_rounds
         else 0.5 ** (sample.n if sample.counts else len(sample.totals))
     )
 
@@ -254,7 +256,9 @@ def _upper(won: int, lost: int, n: int, level: float) -> float:
         high = 1.0
     refused = float(below(won, lost, n, 0.0)) < level
     # Far out the normal tail is heavier: what the exact test rejects at 0 it would reject above too.
-    return min(high, -_NOTHING) if refused else max(high, 0.0)
+    if refused:
+        return min(high, -_NOTHING)
+    return max(high, 0.0)
 
 
 class StudentT:
@@ -331,7 +335,9 @@ class EqualPairs:
 
     def below(self, margin: float) -> float:
         """Return the p-value against a true difference of `margin` or more."""
-        return (1 - min(margin, 1.0)) ** self._units if margin > 0 else 1.0
+        if margin <= 0:
+            return 1.0
+        return (1 - min(margin, 1.0)) ** self._units
 
     def above(self, margin: float) -> float:
         """Return the p-value against a true difference of `margin` or less."""
@@ -357,8 +363,9 @@ class SignFlips:
     def __init__(self, sample: Differences, *, level: float = 0.025) -> None:
         self._sample = sample
         count = min(max(FLIPS, math.ceil(20 / level)), _MOST_FLIPS)
-        few = len(sample.totals) <= _MOST_UNITS
-        self._means = _subset_means(sample.totals, sample.sizes, count) if few else None
+        self._means: Floats | None = None
+        if len(sample.totals) <= _MOST_UNITS:
+            self._means = _subset_means(sample.totals, sample.sizes, count)
 
     def below(self, margin: float) -> float:
         """Return the p-value against a true difference of `margin` or more."""
@@ -379,7 +386,7 @@ class SignFlips:
         ends = []
         for level, side in zip(levels, (-1.0, 1.0), strict=True):
             if self._means is None:
-                ends.append(self._solved(level, side))
+                ends.append(self._solve(level, side))
                 continue
             # the first rejected margin has fewer than level x patterns beyond it, including the observed one
             spare = math.ceil(level * (len(self._means) + 1)) - 1
@@ -392,9 +399,11 @@ class SignFlips:
     def _normal(self, margin: float) -> float:
         shifted = self._sample.totals - margin * self._sample.sizes
         scale = math.sqrt(float(shifted @ shifted))
-        return NormalDist().cdf(float(shifted.sum()) / scale) if scale > _NOTHING else 1.0
+        if scale <= _NOTHING:
+            return 1.0
+        return NormalDist().cdf(float(shifted.sum()) / scale)
 
-    def _solved(self, level: float, side: float) -> float:
+    def _solve(self, level: float, side: float) -> float:
         """Solve (T - m)² = z² Σ(t - ms)² for m."""
         t, s = self._sample.totals, self._sample.sizes
         square = NormalDist().inv_cdf(level) ** 2
@@ -422,9 +431,9 @@ def _subset_means(totals: Floats, sizes: Floats, count: int) -> Floats:
     patterns = (np.arange(256)[:, None] >> np.arange(_BYTE) & 1).astype(np.float64)
     for start in range(0, n, _BYTE):
         drawn = rng.integers(0, 256, count, np.uint8)
-        own = slice(start, start + _BYTE)
+        units = slice(start, start + _BYTE)
         used = patterns[:, : min(_BYTE, n - start)]
-        sums += (used @ totals[own])[drawn]
-        weights += (used @ sizes[own])[drawn]
-    there = weights > 0
-    return cast("Floats", np.sort(sums[there] / weights[there]))
+        sums += (used @ totals[units])[drawn]
+        weights += (used @ sizes[units])[drawn]
+    is_drawn = weights > 0
+    return cast("Floats", np.sort(sums[is_drawn] / weights[is_drawn]))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from basic_control.metrics.stats.intervals import Interval
-from basic_control.metrics.stats.margins import Differences, below, few_clusters, least_p
+from basic_control.metrics.stats.margins import Differences, below, compute_least_p, is_few_clusters
 
 ALPHA = 0.05
 POWER = 0.8
@@ -44,18 +44,21 @@ def holm(p_values: Sequence[float | None]) -> list[HolmStep]:
 
     Source: Holm 1979.
     """
-    known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
+    ranked = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
     steps = [HolmStep()] * len(p_values)
-    highest, stopped = 0.0, None
-    for rank, (p, i) in enumerate(known):
-        level = ALPHA / (len(known) - rank)
-        highest = max(highest, min(1.0, p * (len(known) - rank)))
-        stopped = level if stopped is None and p >= level else stopped
-        steps[i] = HolmStep(p, highest, level if stopped is None else stopped)
+    highest, has_stopped, level = 0.0, False, ALPHA
+    for rank, (p, i) in enumerate(ranked):
+        n_left = len(ranked) - rank
+        highest = max(highest, min(1.0, p * n_left))
+        # The first that is not rejected sets the level of all after it.
+        if not has_stopped:
+            level = ALPHA / n_left
+            has_stopped = p >= level
+        steps[i] = HolmStep(p, highest, level)
     return steps
 
 
-def detectable_effect(n: int, *, spread: float = SINGLE_SPREAD) -> float | None:
+def find_effect(n: int, *, spread: float = SINGLE_SPREAD) -> float | None:
     """Compute the smallest true effect that n units show as significant at 5 % with power 0.8.
 
     `spread` is the standard deviation of the averaged values: scores for one model against a fixed value (default
@@ -66,10 +69,12 @@ def detectable_effect(n: int, *, spread: float = SINGLE_SPREAD) -> float | None:
     if n <= 0:
         return None
     effect = (_Z_ALPHA + _Z_BETA) * spread / math.sqrt(n)
-    return effect if effect <= 1 else None
+    if effect > 1:
+        return None
+    return effect
 
 
-def detectable_difference(n: int, *, discordance: float = PAIRED_SPREAD**2) -> float | None:
+def find_difference(n: int, *, discordance: float = PAIRED_SPREAD**2) -> float | None:
     """Compute the smallest difference of two models' shares that McNemar's test shows at 5 % with power 0.8.
 
     `discordance` is the share of the n items on which exactly one model is right. None if even the largest
@@ -83,10 +88,12 @@ def detectable_difference(n: int, *, discordance: float = PAIRED_SPREAD**2) -> f
     a, b = n + _Z_BETA**2, _Z_ALPHA * math.sqrt(discordance * n)
     c = discordance * (_Z_ALPHA**2 - _Z_BETA**2)
     effect = (b + math.sqrt(max(b * b - a * c, 0.0))) / a
-    return effect if effect <= discordance else None
+    if effect > discordance:
+        return None
+    return effect
 
 
-def deciding_n(mean: float, interval: Interval, threshold: float, n: int) -> int | None:
+def count_deciding(mean: float, interval: Interval, threshold: float, n: int) -> int | None:
     """Estimate the number of rows with which the interval would exclude the threshold, at the same mean and spread.
 
     The side of the interval that faces the threshold shrinks as 1 / sqrt(n). `n` if it excludes it already; None
@@ -95,7 +102,9 @@ def deciding_n(mean: float, interval: Interval, threshold: float, n: int) -> int
     if interval.low is None or interval.high is None:
         return None
     gap = abs(mean - threshold)
-    reach = mean - interval.low if mean >= threshold else interval.high - mean
+    reach = interval.high - mean
+    if mean >= threshold:
+        reach = mean - interval.low
     if reach < gap or (reach <= gap and mean >= threshold):
         return n
     if reach**2 > FARTHEST * gap**2:
@@ -103,7 +112,7 @@ def deciding_n(mean: float, interval: Interval, threshold: float, n: int) -> int
     return math.ceil(n * (reach / gap) ** 2)
 
 
-def found_share(n: int, lost: float, won: float, *, margin: float, level: float) -> float:
+def compute_power(n: int, lost: float, won: float, *, margin: float, level: float) -> float:
     """Compute the exact power of counts against a margin, for given shares of lost and won pairs.
 
     The test is `margins.below`, one-sided at `level`.
@@ -129,7 +138,7 @@ def found_share(n: int, lost: float, won: float, *, margin: float, level: float)
     return float(np.exp(logs) @ few / (n + 1))
 
 
-def detectable_drop(n: int, discordance: float, right: float, *, max_drop: float, level: float) -> float | None:
+def find_drop(n: int, discordance: float, right: float, *, max_drop: float, level: float) -> float | None:
     """Compute the smallest true drop that n yes/no pairs show to be more than `max_drop` with power 0.8.
 
     Without a drop, a share `discordance` of the pairs differs, equally in both directions, and a share `right` of
@@ -139,22 +148,26 @@ def detectable_drop(n: int, discordance: float, right: float, *, max_drop: float
 
     def power(drop: float) -> float:
         won = discordance / 2 * (1 - drop / right)
-        return found_share(n, won + drop, won, margin=-max_drop, level=level)
+        return compute_power(n, won + drop, won, margin=-max_drop, level=level)
 
-    return _least(power, max_drop, right) if n > 0 else None
+    if n <= 0:
+        return None
+    return _find_least(power, max_drop, right)
 
 
-def needed_pairs(discordance: float, *, max_drop: float, level: float) -> int | None:
+def count_needed_pairs(discordance: float, *, max_drop: float, level: float) -> int | None:
     """Compute the number of yes/no pairs that distinguish no change from a drop of `max_drop` with power 0.8.
 
     None if the tolerated drop is 0, which no number shows, or beyond a million pairs.
     """
     half = discordance / 2
-    power = partial(found_share, lost=half, won=half, margin=max_drop, level=level)
-    return least_number(lambda n: power(n) >= POWER) if max_drop > 0 else None
+    power = partial(compute_power, lost=half, won=half, margin=max_drop, level=level)
+    if max_drop <= 0:
+        return None
+    return find_least_number(lambda n: power(n) >= POWER)
 
 
-def least_number(enough: Callable[[int], bool]) -> int | None:
+def find_least_number(enough: Callable[[int], bool]) -> int | None:
     """Find the smallest sufficient number; None beyond a million."""
     high = 1
     while not enough(high):
@@ -164,11 +177,14 @@ def least_number(enough: Callable[[int], bool]) -> int | None:
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        if enough(middle):
+            high = middle
+        else:
+            low = middle
     return high
 
 
-def detectable(sample: Differences, room: float, *, level: float, max_drop: float = 0.0) -> float | None:
+def find_detectable(sample: Differences, room: float, *, level: float, max_drop: float = 0.0) -> float | None:
     """Compute the smallest true difference that a test of such a sample finds with power 0.8.
 
     One-sided at `level`, beyond a tolerated `max_drop`. `room` is the share of responses that a difference can
@@ -177,24 +193,26 @@ def detectable(sample: Differences, room: float, *, level: float, max_drop: floa
     exact. Other samples: by the normal approximation. None if no difference would do, or if so few units could not
     reach the level at all, or were asked in rounds: how many there are hangs on the difference.
     """
-    if least_p(sample) >= level or room <= 0 or sample.in_rounds:
+    if compute_least_p(sample) >= level or room <= 0 or sample.in_rounds:
         return None
     beyond_chance = math.sqrt(max(sample.mean**2 - sample.variance, 0.0))
     moved = min(beyond_chance, 0.999 * room)
     if sample.counts:
         share = (sample.won + sample.lost) / sample.n
         plain = min(max((share - moved) / (1 - moved / room), 0.0), 1.0)
-        return detectable_drop(sample.n, plain, room, max_drop=max_drop, level=level)
-    found = _student(sample, level) if few_clusters(sample) else _flipped(sample, level)
+        return find_drop(sample.n, plain, room, max_drop=max_drop, level=level)
+    power_of = _sign_power(sample, level)
+    if is_few_clusters(sample):
+        power_of = _student(sample, level)
     # Turned responses lose their old variance and add that of the turning itself; grades turn in part.
     part = 1.0 if sample.yes_no else 0.4
     still = max(sample.variance - part * (moved - moved**2) * sample.squares, 0.0) / (1 - part * moved / room)
 
     def power(drop: float) -> float:
         turned = still * (1 - part * min(drop / room, 1.0)) + part * (drop - drop**2) * sample.squares
-        return found(drop - max_drop, max(turned, 1e-18))
+        return power_of(drop - max_drop, max(turned, 1e-18))
 
-    return _least(power, max_drop, room if sample.yes_no else 1.0)
+    return _find_least(power, max_drop, room if sample.yes_no else 1.0)
 
 
 def _student(sample: Differences, level: float) -> Callable[[float, float], float]:
@@ -212,7 +230,7 @@ def _student(sample: Differences, level: float) -> Callable[[float, float], floa
     return lambda beyond, variance: 1 - float(nctdtr(freedom, beyond * math.sqrt(median / variance), critical))
 
 
-def _flipped(sample: Differences, level: float) -> Callable[[float, float], float]:
+def _sign_power(sample: Differences, level: float) -> Callable[[float, float], float]:
     """Return the power of random signs, by the true difference and the variance of its mean.
 
     Their tails are lighter than a normal sum's, and their spread includes the shift of the units.
@@ -233,28 +251,34 @@ def _flipped(sample: Differences, level: float) -> Callable[[float, float], floa
     return power
 
 
-def needed_units(sample: Differences, *, max_drop: float, level: float) -> int | None:
+def count_needed(sample: Differences, *, max_drop: float, level: float) -> int | None:
     """Compute the number of similar units that distinguish no change from a drop of `max_drop` with power 0.8.
 
-    One-sided at `level`; None as in `needed_pairs`, or for a single unit.
+    One-sided at `level`; None as in `count_needed_pairs`, or for a single unit.
     """
     if max_drop <= 0 or len(sample.totals) < 2:  # noqa: PLR2004 - a single unit has no spread
         return None
     if sample.counts:
-        return needed_pairs((sample.won + sample.lost) / sample.n, max_drop=max_drop, level=level)
+        return count_needed_pairs((sample.won + sample.lost) / sample.n, max_drop=max_drop, level=level)
     reach, units = NormalDist().inv_cdf(1 - level) + _Z_BETA, len(sample.totals)
     factor = max(reach**2 * sample.variance / max_drop**2, math.log2(1 / level) / units)
-    if not sample.won + sample.lost:  # `margins.EqualPairs`
+    # Of pairs that are all equal another share may differ (`margins.EqualPairs`).
+    if not sample.won + sample.lost:
         factor = math.log(level) / math.log1p(-max_drop) / units if max_drop < 1 else 1 / units
     needed = math.ceil(units * factor)
-    return needed if needed <= _MOST_PAIRS else None
+    if needed > _MOST_PAIRS:
+        return None
+    return needed
 
 
-def _least(power: Callable[[float], float], low: float, high: float) -> float | None:
+def _find_least(power: Callable[[float], float], low: float, high: float) -> float | None:
     """Find the smallest drop with the required power; None if the largest lacks it."""
     if high <= low or power(high) < POWER:
         return None
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        low, high = (low, middle) if power(middle) >= POWER else (middle, high)
+        if power(middle) >= POWER:
+            high = middle
+        else:
+            low = middle
     return high

@@ -13,7 +13,7 @@ from typing import Literal
 
 from basic_control.data.suites import MAX_DROP
 from basic_control.metrics.stats.margins import Differences, MarginTest, PairedSample, TestedSample, choose_tests
-from basic_control.metrics.stats.power import ALPHA, HolmStep, detectable, holm, needed_units
+from basic_control.metrics.stats.power import ALPHA, HolmStep, count_needed, find_detectable, holm
 
 Change = Literal["regressed", "held", "undecided"]
 Test = Literal["binomial", "tango", "student", "sign-flip", "sequence", "equal", "none"]
@@ -48,6 +48,11 @@ class Regression:
     hangs: bool = False
 
 
+End = Literal["observed", "worst", "best"]
+"""The differences as they were observed, or at a bound of what is missing."""
+ENDS: tuple[End, ...] = ("observed", "worst", "best")
+
+
 def regressions(
     samples: Sequence[PairedSample],
     *,
@@ -62,19 +67,20 @@ def regressions(
     """
     tested = choose_tests(samples, level=ALPHA)
     is_alike = identical or [False] * len(samples)
-    seen, worst, best = (_decide(tested, is_alike, end=end, max_drop=max_drop) for end in ("seen", "worst", "best"))
-    decisions = [*map(_join_ends, seen, worst, best)]
+    observed, worst, best = (_decide(tested, is_alike, end=end, max_drop=max_drop) for end in ENDS)
+    decisions = [*map(_join_ends, observed, worst, best)]
+    # Most of the time goes into what could have been shown.
     return [*map(_add_outlook, decisions, samples)] if outlook else decisions
 
 
 def _add_outlook(decision: Regression, sample: PairedSample) -> Regression:
-    if decision.outcome != "undecided" or sample.seen is None or sample.seen.in_rounds:
+    if decision.outcome != "undecided" or sample.observed is None or sample.observed.in_rounds:
         return decision
-    max_drop, right = decision.max_drop, max(sample.seen.means or (0.0,))
+    max_drop, right = decision.max_drop, max(sample.observed.means or (0.0,))
     return replace(
         decision,
-        detectable=detectable(sample.seen, right, level=decision.upper_level, max_drop=max_drop),
-        n_needed=needed_units(sample.seen, max_drop=max_drop, level=decision.lower_level),
+        detectable=find_detectable(sample.observed, right, level=decision.upper_level, max_drop=max_drop),
+        n_needed=count_needed(sample.observed, max_drop=max_drop, level=decision.lower_level),
     )
 
 
@@ -89,13 +95,14 @@ def _decide(
     tested: Sequence[TestedSample],
     identical: Sequence[bool],
     *,
-    end: Literal["seen", "worst", "best"],
+    end: End,
     max_drop: float,
 ) -> list[Regression]:
     """Decide on all samples at one of their ends, with Holm's correction for each of the two hypotheses."""
     tests: list[MarginTest | None] = [getattr(sample, end) for sample in tested]
-    one_sided = [(test.below(-max_drop), test.above(-max_drop)) if test else (None, None) for test in tests]
-    falls, holds = (holm([p_values[side] for p_values in one_sided]) for side in (0, 1))
+    p_values = [_one_sided(test, -max_drop) for test in tests]
+    falls = holm([p_regressed for p_regressed, _ in p_values])
+    holds = holm([p_held for _, p_held in p_values])
     decisions = []
     for sample, test, fall, hold, is_alike in zip(tested, tests, falls, holds, identical, strict=True):
         difference: Differences | None = getattr(sample.sample, end)
@@ -104,6 +111,13 @@ def _decide(
             decision = _regression(difference, test, fall, hold, max_drop=max_drop, identical=is_alike)
         decisions.append(decision)
     return decisions
+
+
+def _one_sided(test: MarginTest | None, margin: float) -> tuple[float | None, float | None]:
+    """Return the p-values against a difference of at least, and of at most, the margin; None without a test."""
+    if test is None:
+        return None, None
+    return test.below(margin), test.above(margin)
 
 
 def _regression(

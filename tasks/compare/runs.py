@@ -22,7 +22,7 @@ from basic_control.metrics.analysis.matching import (
     compared_models,
     fields,
 )
-from basic_control.metrics.analysis.pairs import Comparison, Grouping, sharing_nothing
+from basic_control.metrics.analysis.pairs import Comparison, Grouping, find_crossed
 from basic_control.metrics.analysis.questions import QuestionChanges, align
 from basic_control.metrics.analysis.values import KEY, RepeatedQuestions, observations
 from basic_control.prompts.phrases import ENGLISH
@@ -236,7 +236,7 @@ def _crossed(side: Side, labels: Mapping[tuple[str, str], str]) -> frozenset[fro
     """Return the label pairs of a run's targets that share neither model nor prompt."""
     models = [model["name"] for model in side.run.configuration.get("models", ())] if side.run else []
     asked = find_targets(side.suites, models).items()
-    return sharing_nothing({labels[side.name, name]: both for name, both in asked if (side.name, name) in labels})
+    return find_crossed({labels[side.name, name]: both for name, both in asked if (side.name, name) in labels})
 
 
 def _renamed(frame: pl.DataFrame, ids: Mapping[str, str]) -> pl.DataFrame:

@@ -22,7 +22,7 @@ from basic_control.data.tables import ITEMS
 from basic_control.metrics.analysis.judged import collect_left_out, judge_statuses
 from basic_control.metrics.analysis.stopping import cut_into_rounds
 from basic_control.metrics.analysis.values import count_units
-from basic_control.metrics.stats.power import PAIRED_SPREAD, detectable_difference, detectable_effect
+from basic_control.metrics.stats.power import PAIRED_SPREAD, find_difference, find_effect
 from basic_control.prompts.phrases import ENGLISH, phrase
 from basic_control.tasks.estimate.judged import SENTENCE, JudgeCalls, rehearse
 from basic_control.tasks.estimate.memory import Memory
@@ -164,8 +164,8 @@ def effect(suite: Suite, n: int, units: int | None = None) -> DetectableEffect:
     """
     size = n if units is None else units
     yes_no = all(metric(name).yes_no for name in suite.score_metrics)
-    between = detectable_difference(size) if yes_no else detectable_effect(size, spread=PAIRED_SPREAD)
-    return DetectableEffect(suite.name, n, between, detectable_effect(size), size)
+    between = find_difference(size) if yes_no else find_effect(size, spread=PAIRED_SPREAD)
+    return DetectableEffect(suite.name, n, between, find_effect(size), size)
 
 
 def ask_model(

@@ -11,7 +11,7 @@ import pytest
 from scipy import optimize
 
 from basic_control.metrics.stats import agreement, calibration
-from basic_control.metrics.stats.calibration import MeanRate, corrected_mean, corrected_share
+from basic_control.metrics.stats.calibration import MeanRate, correct_mean, correct_share
 from basic_control.metrics.stats.labelled import prediction_powered
 from tests.acceptance import references
 from tests.helpers.passports import rate
@@ -46,7 +46,7 @@ def delta_width(share: float, n: float, sensitivity: MeanRate, specificity: Mean
 
 
 def test_golden_corrected_share() -> None:
-    found = corrected_share(0.6, 1000, rate(90, 100), rate(80, 100))
+    found = correct_share(0.6, 1000, rate(90, 100), rate(80, 100))
     assert found.value == pytest.approx(0.4 / 0.7)
     assert round(found.value or 0, 4) == 0.5714
     assert found.informedness == pytest.approx(0.7)
@@ -56,7 +56,7 @@ def test_golden_corrected_share() -> None:
 @pytest.mark.parametrize(("k", "n", "l", "m"), RATES)
 def test_shares_are_corrected_by_the_formula(share: float, k: int, n: int, l: int, m: int) -> None:  # noqa: E741 - the other counts
     sensitivity, specificity = rate(k, n), rate(l, m)
-    found = corrected_share(share, 500, sensitivity, specificity)
+    found = correct_share(share, 500, sensitivity, specificity)
     assert found.value == pytest.approx(rogan_gladen(share, sensitivity, specificity))
     low, high = found.interval.low, found.interval.high
     assert low is not None
@@ -78,7 +78,7 @@ def test_shares_are_corrected_by_the_formula(share: float, k: int, n: int, l: in
 def test_a_judge_worth_less_than_a_fifth_corrects_nothing(
     sensitivity: MeanRate, specificity: MeanRate, *, given: bool
 ) -> None:
-    found = corrected_share(0.5, 1000, sensitivity, specificity)
+    found = correct_share(0.5, 1000, sensitivity, specificity)
     assert (found.value is not None) == given
     assert (found.interval.low is not None) == given
     assert bool(found.reason) != given
@@ -87,7 +87,7 @@ def test_a_judge_worth_less_than_a_fifth_corrects_nothing(
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.6])
 def test_the_interval_of_large_samples_is_near_the_delta_methods(share: float) -> None:
     sensitivity, specificity = rate(900, 1000), rate(850, 1000)
-    found = corrected_share(share, 5000, sensitivity, specificity)
+    found = correct_share(share, 5000, sensitivity, specificity)
     half = delta_width(share, 5000, sensitivity, specificity)
     assert found.interval.low == pytest.approx((found.value or 0) - half, abs=0.15 * half)
     assert found.interval.high == pytest.approx((found.value or 0) + half, abs=0.15 * half)
@@ -99,14 +99,14 @@ def test_the_interval_of_a_corrected_share_covers(truth: float, right: float, re
 
     def draw(rng: np.random.Generator) -> tuple[float, float]:
         sensitivity, specificity = rate(int(rng.binomial(60, right)), 60), rate(int(rng.binomial(60, rejected)), 60)
-        interval = corrected_share(rng.binomial(200, said) / 200, 200, sensitivity, specificity).interval
+        interval = correct_share(rng.binomial(200, said) / 200, 200, sensitivity, specificity).interval
         return (interval.low, interval.high) if interval.low is not None and interval.high is not None else (0, 1)
 
     assert 0.92 <= references.coverage(600, truth, draw, seed=11) <= 0.995
 
 
 def test_a_mean_of_two_labels_is_the_corrected_share() -> None:
-    found = corrected_mean([600, 400], [[90, 10], [20, 80]], [1.0, 0.0])
+    found = correct_mean([600, 400], [[90, 10], [20, 80]], [1.0, 0.0])
     assert found.value == pytest.approx(0.4 / 0.7)
 
 
@@ -114,7 +114,7 @@ def test_a_mean_of_two_labels_is_the_corrected_share() -> None:
 def test_a_mean_of_three_labels_inverts_the_table(truth: tuple[float, float, float]) -> None:
     table = np.array([[80, 15, 5], [10, 80, 10], [5, 20, 75]])
     said = np.array(truth) @ (table / 100)
-    found = corrected_mean((said * 10_000).tolist(), table.tolist(), [1.0, 0.5, 0.0])
+    found = correct_mean((said * 10_000).tolist(), table.tolist(), [1.0, 0.5, 0.0])
     assert found.value == pytest.approx(truth[0] + truth[1] / 2, abs=5e-3)
 
 
@@ -130,7 +130,7 @@ def test_a_mean_of_three_labels_is_the_likeliest_within_bounds() -> None:
     )
     shares = np.exp(np.append(best.x, 0.0))
     shares /= shares.sum()
-    found = corrected_mean(counts.tolist(), (table * 100).astype(int).tolist(), [1.0, 0.5, 0.0])
+    found = correct_mean(counts.tolist(), (table * 100).astype(int).tolist(), [1.0, 0.5, 0.0])
     assert found.value == pytest.approx(shares[0] + shares[1] / 2, abs=5e-3)
 
 

@@ -67,7 +67,7 @@ def test_golden_counts_at_margin_0(won: int, lost: int, outcome: str, p: Fractio
     found = held(won, lost, 300, 0.0, right=200)
     assert found.p_regressed == pytest.approx(float(p), rel=1e-12)
     assert found.outcome == outcome
-    sample = tables.counted(won, lost, 300, 200).seen
+    sample = tables.counted(won, lost, 300, 200).observed
     assert sample
     assert (sample.n, sample.won, sample.lost, sample.yes_no) == (300, won, lost, True)
 
@@ -141,8 +141,8 @@ def test_partial_scores_are_flipped(values: list[float], max_drop: float) -> Non
     above = float(references.flipped([-value for value in values], max_drop))
     assert (found.p_regressed, found.p_held) == pytest.approx((below, above))
     assert found.outcome == ("regressed" if below < 0.05 else "held" if above < 0.05 else "undecided")
-    assert sample.seen
-    assert not sample.seen.yes_no
+    assert sample.observed
+    assert not sample.observed.yes_no
 
 
 def test_many_partial_scores_are_flipped_at_random_near_the_normal_p() -> None:
@@ -194,7 +194,7 @@ def test_holm_is_by_its_definition(p_values: tuple[float, ...]) -> None:
 @pytest.mark.parametrize("n", [15, 60])
 def test_power_counts_every_outcome(n: int, lost: float, won: float, margin: float) -> None:
     expected = references.power(n, lost, won, margin, 0.05)
-    assert power.found_share(n, lost, won, margin=margin, level=0.05) == pytest.approx(expected, abs=2e-4)
+    assert power.compute_power(n, lost, won, margin=margin, level=0.05) == pytest.approx(expected, abs=2e-4)
 
 
 @pytest.mark.parametrize("max_drop", [0.0, 0.02, 0.1])
@@ -202,7 +202,7 @@ def test_power_counts_every_outcome(n: int, lost: float, won: float, margin: flo
 def test_the_drop_that_could_be_shown_is_found_in_four_of_five(
     n: int, discordance: float, right: float, max_drop: float
 ) -> None:
-    drop = power.detectable_drop(n, discordance, right, max_drop=max_drop, level=0.05)
+    drop = power.find_drop(n, discordance, right, max_drop=max_drop, level=0.05)
     assert drop is not None
 
     def chance(fall: float) -> float:
@@ -216,7 +216,7 @@ def test_the_drop_that_could_be_shown_is_found_in_four_of_five(
 
 @pytest.mark.parametrize(("discordance", "max_drop"), [(0.05, 0.05), (0.1, 0.1), (0.2, 0.1)])
 def test_so_many_pairs_tell_nothing_changed_from_the_margin(discordance: float, max_drop: float) -> None:
-    n = power.needed_pairs(discordance, max_drop=max_drop, level=0.05)
+    n = power.count_needed_pairs(discordance, max_drop=max_drop, level=0.05)
     assert n is not None
 
     def chance(count: int) -> float:

@@ -19,7 +19,7 @@ from scipy.special import bdtr
 
 from basic_control.metrics.stats.calibration import mean_limits, share_limits
 from basic_control.metrics.stats.intervals import Floats, Z, score_limits
-from basic_control.metrics.stats.labelled import FEWEST, Moments, best_lambda, mean_at, moments, powered_limits
+from basic_control.metrics.stats.labelled import FEWEST, Moments, choose_lambda, compute_limits, mean_at, moments
 
 TRIALS = 2000
 ERRORS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)
@@ -119,9 +119,9 @@ def labels() -> None:
             rest = rng.binomial(SAMPLES - size, truth * yes + (1 - truth) * (1 - no), TRIALS)
             share = (said.sum(axis=1) + rest) / SAMPLES
             sums = moments(share, share * (1 - share), human, said, np.ones_like(human))
-            rely = best_lambda(sums, SAMPLES)
-            low, high = powered_limits(sums, rely, SAMPLES)
-            least, most = powered_limits(sums, np.zeros(TRIALS), SAMPLES)
+            rely = choose_lambda(sums, SAMPLES)
+            low, high = compute_limits(sums, rely, SAMPLES)
+            least, most = compute_limits(sums, np.zeros(TRIALS), SAMPLES)
             wider = high - low > most - least
             low, high = np.where(wider, least, low), np.where(wider, most, high)
             rare = np.minimum(human.sum(axis=1), size - human.sum(axis=1))
@@ -185,7 +185,7 @@ def flawless() -> None:
 def _plain(sums: Moments, rely: Floats, size: int) -> tuple[Floats, Floats]:
     """Return the textbook limits: the estimate and its normal quantiles."""
     variance = (
-        (sums.own - 2 * rely * sums.common + rely**2 * sums.judge + rely**2 * sums.spread / SAMPLES)
+        (sums.variance - 2 * rely * sums.common + rely**2 * sums.judge + rely**2 * sums.spread / SAMPLES)
         * size
         / (size - 1)
     )
@@ -204,7 +204,7 @@ def _eighty_five(rng: np.random.Generator) -> None:
             rest = rng.binomial(SAMPLES - size, 0.7 * truth + 0.15, TRIALS)
             share = (said.sum(axis=1) + rest) / SAMPLES
             sums = moments(share, share * (1 - share), human, said, np.ones_like(human))
-            low, high = powered_limits(sums, best_lambda(sums, SAMPLES), SAMPLES)
+            low, high = compute_limits(sums, choose_lambda(sums, SAMPLES), SAMPLES)
             alone = score_limits(sums.label, np.full(TRIALS, float(size)))
             count = human.sum(axis=1)
             given = np.minimum(count, size - count) >= FEWEST

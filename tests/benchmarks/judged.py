@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 
 from basic_control.metrics.analysis.judged import outcome_as_judged
-from basic_control.metrics.stats.calibration import MeanRate, contrast, corrected_share
+from basic_control.metrics.stats.calibration import MeanRate, contrast, correct_share
 from basic_control.metrics.stats.intervals import MeanEstimate, Share, wilson
 
 COINS = 2000
@@ -25,7 +25,7 @@ def counting(rows: Sequence[Sequence[float]], n: int, times: int, rng: np.random
         table = [rng.multinomial(n, row).tolist() for row in rows]
         others = [row[0] for row in table[1:]]
         yes, no = Share.of(table[0][0], n), Share.of(n * len(others) - sum(others), n * len(others))
-        found += contrast(table, yes, no, of_two=two).shown
+        found += contrast(table, yes, no, of_two=two).is_shown
     return found / times
 
 
@@ -63,10 +63,10 @@ def passing(truth: float, *, samples: int, exam: int, right: float, times: int, 
         n_true = rng.binomial(samples, truth)
         said = rng.binomial(n_true, right) + rng.binomial(samples - n_true, 1 - right)
         yes, no = (Share.of(int(rng.binomial(exam, right)), exam) for _ in range(2))
-        if not contrast((), yes, no, of_two=True).shown:
+        if not contrast((), yes, no, of_two=True).is_shown:
             continue
         raw = MeanEstimate(said / samples, wilson(int(said), samples))
-        fixed = corrected_share(said / samples, samples, *(MeanRate(one.k / exam, exam) for one in (yes, no)))
+        fixed = correct_share(said / samples, samples, *(MeanRate(one.k / exam, exam) for one in (yes, no)))
         corrected = MeanEstimate(fixed.value, fixed.interval)
         ended[outcome_as_judged(raw, corrected, THRESHOLD, "point")[0]] += 1
     return {name: count / times for name, count in ended.items()}

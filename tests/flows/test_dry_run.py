@@ -13,7 +13,7 @@ from basic_control.config.settings import Settings
 from basic_control.data.batches import Cell
 from basic_control.data.tables import ITEMS
 from basic_control.flows.cli.estimate import effect_line, totals
-from basic_control.metrics.stats.power import detectable_difference
+from basic_control.metrics.stats.power import find_difference
 from basic_control.tasks.estimate.calls import CallEstimate, CostEstimate, effect
 from basic_control.tasks.estimate.judged import stand_in
 from basic_control.tasks.generate import items_of
@@ -208,7 +208,7 @@ def test_a_stand_in_fits_its_schema() -> None:
 
 
 def test_the_effect_is_of_the_suites_own_kind_of_values() -> None:
-    assert effect(shipped("basic_control"), 100).between == detectable_difference(100)
+    assert effect(shipped("basic_control"), 100).between == find_difference(100)
     assert effect(shipped("cot"), 100).between == pytest.approx((1.959964 + 0.841621) * 0.5**0.5 / 10, abs=1e-6)
     assert effect(shipped("cot"), 0).between is None
 

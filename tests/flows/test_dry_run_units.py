@@ -12,7 +12,7 @@ from basic_control.data.tables import SCORES
 from basic_control.flows.cli.estimate import effect_line
 from basic_control.metrics.stats.agreement import repeats
 from basic_control.metrics.stats.intervals import mean_interval
-from basic_control.metrics.stats.power import detectable_difference, detectable_effect
+from basic_control.metrics.stats.power import find_difference, find_effect
 from tests.conftest import Run
 from tests.helpers.estimates import estimate
 from tests.helpers.judges import judged_by
@@ -124,8 +124,8 @@ def test_what_can_be_detected_follows_from_independent_items(
     ]
     (effect,) = estimate(settings(tmp_path, rows, metrics=["exact_match"])).effects
     assert (effect.n, effect.units) == (300, units)
-    assert effect.between == detectable_difference(units)
-    assert effect.threshold == detectable_effect(units)
+    assert effect.between == find_difference(units)
+    assert effect.threshold == find_effect(units)
     line = effect_line(effect, "en")
     assert ("independent" in line) == (units != 300)
 

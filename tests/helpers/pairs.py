@@ -3,7 +3,7 @@
 import numpy as np
 
 from basic_control.metrics.stats.intervals import Codes, Floats
-from basic_control.metrics.stats.margins import Differences, PairedSample, paired
+from basic_control.metrics.stats.margins import Differences, PairedSample, pair_means
 
 
 def pairs_of(
@@ -23,7 +23,7 @@ def pairs_of(
     templates = np.full(n, -1) if clusters is None else clusters
 
     def sample(after: Floats, before: Floats) -> Differences | None:
-        return paired(after, before, weights=weights, clusters=templates) if n else None
+        return pair_means(after, before, weights=weights, clusters=templates) if n else None
 
     seen = sample(run, baseline)
     if upper is None and baseline_upper is None:

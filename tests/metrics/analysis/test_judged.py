@@ -93,7 +93,7 @@ def test_a_coin_counts_in_at_most_three_exams_of_a_hundred() -> None:
             rows[yes] * rows[wrong]
             for yes, wrong in product(range(n + 1), repeat=2)
             if rows[yes] * rows[wrong] > 1e-9
-            and contrast((), Share.of(yes, n), Share.of(n - wrong, n), of_two=True).shown
+            and contrast((), Share.of(yes, n), Share.of(n - wrong, n), of_two=True).is_shown
         )
         assert counts <= 0.03, (n, chance)
 
@@ -327,7 +327,7 @@ def test_several_judges_exam_answers_are_joined_as_their_verdicts_are() -> None:
     )
     worth = {"SUPPORTED": 1.0, "CONTRADICTED": 0.0, "NEUTRAL": 0.0}
     mean, least = (exam_table([first, second], how, worth) for how in ("mean", "min"))
-    assert mean.said == (1.0, 0.5, 0.0)
+    assert mean.outcomes == (1.0, 0.5, 0.0)
     assert mean.counts == ((20, 0, 0), (0, 8, 12))
     assert [one.share for one in mean.rates()] == [1.0, 0.8]
     assert least.counts == ((20, 0), (0, 20)), "never both of them"

@@ -8,18 +8,18 @@ import pytest
 from basic_control.metrics.stats.calibration import (
     ExamTable,
     bounds,
-    corrected_mean,
-    corrected_share,
+    compute_contrast,
+    correct_mean,
+    correct_share,
     kappa,
     kappa_limits,
-    least_contrast,
 )
 from tests.helpers.passports import rate
 
 
 def test_the_golden_share_is_corrected() -> None:
     """SPEC 11: p 600 of 1000, sensitivity 90 of 100, specificity 80 of 100: (0.6 - 0.2) / 0.7."""
-    found = corrected_share(0.6, 1000, rate(90, 100), rate(80, 100))
+    found = correct_share(0.6, 1000, rate(90, 100), rate(80, 100))
     assert found.value == pytest.approx(0.5714, abs=5e-5)
     assert found.informedness == pytest.approx(0.7)
     assert found.interval.low is not None
@@ -30,24 +30,24 @@ def test_the_golden_share_is_corrected() -> None:
 
 
 def test_a_share_is_never_corrected_out_of_bounds() -> None:
-    low = corrected_share(0.05, 200, rate(90, 100), rate(80, 100))
-    high = corrected_share(0.99, 200, rate(90, 100), rate(80, 100))
+    low = correct_share(0.05, 200, rate(90, 100), rate(80, 100))
+    high = correct_share(0.99, 200, rate(90, 100), rate(80, 100))
     assert (low.value, high.value) == (0.0, 1.0)
     assert low.interval.low == 0.0
     assert high.interval.high == 1.0
 
 
 def test_a_judge_near_chance_measures_nothing() -> None:
-    weak = corrected_share(0.6, 1000, rate(59, 100), rate(60, 100))
+    weak = correct_share(0.6, 1000, rate(59, 100), rate(60, 100))
     assert (weak.value, weak.interval.low) == (None, None)
     assert weak.reason == "it cannot tell right replies from wrong ones"
     assert weak.informedness == pytest.approx(0.19)
-    assert corrected_share(0.6, 1000, rate(60, 100), rate(60, 100)).value is not None
-    assert corrected_share(0.6, 1000, rate(1, 100), rate(2, 100)).value is None, "always wrong is no measure either"
+    assert correct_share(0.6, 1000, rate(60, 100), rate(60, 100)).value is not None
+    assert correct_share(0.6, 1000, rate(1, 100), rate(2, 100)).value is None, "always wrong is no measure either"
 
 
 def test_an_exam_without_one_kind_corrects_nothing() -> None:
-    found = corrected_share(0.6, 1000, rate(0, 0), rate(80, 100))
+    found = correct_share(0.6, 1000, rate(0, 0), rate(80, 100))
     assert found.value is None
     assert "right replies only" in found.reason
 
@@ -55,7 +55,7 @@ def test_an_exam_without_one_kind_corrects_nothing() -> None:
 def test_the_larger_the_exam_the_narrower_the_interval() -> None:
     widths = []
     for n in (50, 200, 1000):
-        found = corrected_share(0.6, 1000, rate(n * 9 // 10, n), rate(n * 8 // 10, n)).interval
+        found = correct_share(0.6, 1000, rate(n * 9 // 10, n), rate(n * 8 // 10, n)).interval
         assert found.low is not None
         assert found.high is not None
         widths.append(found.high - found.low)
@@ -63,8 +63,8 @@ def test_the_larger_the_exam_the_narrower_the_interval() -> None:
 
 
 def test_two_labels_are_the_corrected_share() -> None:
-    share = corrected_share(0.6, 1000, rate(90, 100), rate(80, 100))
-    mean = corrected_mean([400, 600], [[80, 20], [10, 90]], [0, 1])
+    share = correct_share(0.6, 1000, rate(90, 100), rate(80, 100))
+    mean = correct_mean([400, 600], [[80, 20], [10, 90]], [0, 1])
     assert mean.value == pytest.approx(share.value, abs=1e-6)
     assert mean.informedness == pytest.approx(share.informedness)
     for end in ("low", "high"):
@@ -75,7 +75,7 @@ def test_ratings_are_inverted_by_the_whole_table() -> None:
     """Truth 0.5, 0.3, 0.2 said through the table: 0.5·(.8 .1 .1) + 0.3·(.1 .8 .1) + 0.2·(.0 .2 .8)."""
     table = [[800, 100, 100], [100, 800, 100], [0, 200, 800]]
     said = [430, 330, 240]
-    found = corrected_mean(said, table, [0, 0.5, 1])
+    found = correct_mean(said, table, [0, 0.5, 1])
     assert found.value == pytest.approx(0.3 * 0.5 + 0.2, abs=1e-4)
     assert found.interval.low is not None
     assert found.interval.high is not None
@@ -84,22 +84,22 @@ def test_ratings_are_inverted_by_the_whole_table() -> None:
 
 def test_an_impossible_count_of_ratings_stays_within_bounds() -> None:
     table = [[80, 10, 10], [10, 80, 10], [0, 20, 80]]
-    assert corrected_mean([0, 0, 100], table, [0, 0.5, 1]).value == pytest.approx(1.0, abs=1e-3)
-    assert corrected_mean([100, 0, 0], table, [0, 0.5, 1]).value == pytest.approx(0.0, abs=1e-3)
+    assert correct_mean([0, 0, 100], table, [0, 0.5, 1]).value == pytest.approx(1.0, abs=1e-3)
+    assert correct_mean([100, 0, 0], table, [0, 0.5, 1]).value == pytest.approx(0.0, abs=1e-3)
 
 
 def test_a_judge_that_says_the_same_to_all_is_not_inverted() -> None:
-    found = corrected_mean([10, 80, 10], [[0, 50, 0], [0, 50, 0], [0, 50, 0]], [0, 0.5, 1])
+    found = correct_mean([10, 80, 10], [[0, 50, 0], [0, 50, 0], [0, 50, 0]], [0, 0.5, 1])
     assert found.value is None
     assert found.informedness == pytest.approx(0.0)
     assert found.reason == "it cannot tell right replies from wrong ones"
 
 
 def test_contrast_of_two_labels_is_informedness_and_a_mixture_has_none() -> None:
-    assert least_contrast(np.array([[8.0, 2.0], [1.0, 9.0]])).value == pytest.approx(0.7)
+    assert compute_contrast(np.array([[8.0, 2.0], [1.0, 9.0]])).value == pytest.approx(0.7)
     middle = np.array([[0.9, 0.1, 0.0], [0.45, 0.1, 0.45], [0.0, 0.1, 0.9]])
-    assert least_contrast(middle).value == pytest.approx(0.0, abs=1e-9), "half yes, half no looks like the middle"
-    assert least_contrast(np.eye(3)).value == pytest.approx(1.0)
+    assert compute_contrast(middle).value == pytest.approx(0.0, abs=1e-9), "half yes, half no looks like the middle"
+    assert compute_contrast(np.eye(3)).value == pytest.approx(1.0)
 
 
 def test_kappas_interval_holds_what_is_known() -> None:

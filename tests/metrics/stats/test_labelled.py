@@ -9,8 +9,8 @@ from basic_control.metrics.stats.labelled import (
     FEWEST,
     Moments,
     Powered,
-    best_lambda,
-    powered_limits,
+    choose_lambda,
+    compute_limits,
     prediction_powered,
 )
 
@@ -142,7 +142,7 @@ def exact_coverage(yes: float, truth: float, n: int, total: int = 1000) -> float
         common,
         n,
     )
-    low, high = powered_limits(sums, best_lambda(sums, total), total)
+    low, high = compute_limits(sums, choose_lambda(sums, total), total)
     covered = ((low <= truth) & (truth <= high)).reshape(len(counts), -1)
     return float(chance @ covered @ parts / (chance.sum() * parts.sum()))
 

@@ -19,8 +19,8 @@ from basic_control.metrics.stats.margins import (
     SignFlips,
     StudentT,
     below,
+    compute_least_p,
     differences,
-    least_p,
     method_of,
     tango,
     two_sided,
@@ -163,7 +163,7 @@ def test_four_units_can_show_nothing() -> None:
     sample = graded([-1.0, -0.9, -1.0, -0.8])
     found = SignFlips(sample).limits((0.05, 0.05))
     assert (found.low, found.high) == (-1.0, 1.0)
-    assert least_p(sample) == 1 / 16
+    assert compute_least_p(sample) == 1 / 16
 
 
 def test_five_clusters_get_students_t_over_their_means() -> None:
@@ -176,7 +176,7 @@ def test_five_clusters_get_students_t_over_their_means() -> None:
     found = test.limits((0.025, 0.025))
     expected = student.interval(0.95, 4, loc=means.mean(), scale=means.std(ddof=1) / math.sqrt(5))
     assert (found.low, found.high) == pytest.approx(expected)
-    assert least_p(sample) == 0.0
+    assert compute_least_p(sample) == 0.0
 
 
 def test_four_templates_are_no_clusters_and_the_interval_says_so() -> None:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from basic_control.metrics.stats.intervals import Interval, wilson
 from basic_control.metrics.stats.power import (
     PAIRED_SPREAD,
-    deciding_n,
-    detectable_difference,
-    detectable_effect,
+    count_deciding,
+    find_difference,
+    find_effect,
     holm,
 )
 
@@ -37,15 +37,15 @@ def test_the_detectable_effect_equals_statsmodels(n: int, spread: float) -> None
     from statsmodels.stats.power import NormalIndPower
 
     expected = NormalIndPower().solve_power(nobs1=n, alpha=0.05, power=0.8, ratio=0) * spread
-    assert detectable_effect(n, spread=spread) == pytest.approx(expected, rel=1e-4)
+    assert find_effect(n, spread=spread) == pytest.approx(expected, rel=1e-4)
 
 
 def test_no_effect_can_be_detected_with_next_to_nothing() -> None:
-    assert detectable_effect(0) is None
-    assert detectable_effect(1) is None
-    assert detectable_difference(0) is None
-    assert detectable_difference(5, discordance=0.1) is None
-    assert detectable_difference(100, discordance=0.0) is None
+    assert find_effect(0) is None
+    assert find_effect(1) is None
+    assert find_difference(0) is None
+    assert find_difference(5, discordance=0.1) is None
+    assert find_difference(100, discordance=0.0) is None
 
 
 @pytest.mark.parametrize(("n", "discordance"), [(50, 0.5), (200, 0.2), (1000, 0.1)])
@@ -53,7 +53,7 @@ def test_the_detectable_difference_has_the_power_that_it_promises(n: int, discor
     """Put back into Connor's power formula, it gives 0.8."""
     from statistics import NormalDist
 
-    effect = detectable_difference(n, discordance=discordance)
+    effect = find_difference(n, discordance=discordance)
     assert effect is not None
     z = NormalDist()
     shift = effect * math.sqrt(n) - z.inv_cdf(0.975) * math.sqrt(discordance)
@@ -63,7 +63,7 @@ def test_the_detectable_difference_has_the_power_that_it_promises(n: int, discor
 def test_the_deciding_n_decides() -> None:
     """75 of 100 leaves 0.8 open; at the n found, the interval of the same share ends at it."""
     interval = wilson(75, 100)
-    n = deciding_n(0.75, interval, 0.8, 100)
+    n = count_deciding(0.75, interval, 0.8, 100)
     assert n is not None
     assert n > 100
     high = wilson(round(0.75 * n), n).high
@@ -72,16 +72,16 @@ def test_the_deciding_n_decides() -> None:
 
 
 def test_what_is_decided_needs_no_more_and_a_tie_is_never_decided() -> None:
-    assert deciding_n(0.9, Interval(0.85, 0.95, "wilson", 50), 0.8, 50) == 50
-    assert deciding_n(0.5, Interval(0.4, 0.6, "wilson", 50), 0.8, 50) == 50
-    assert deciding_n(0.9, Interval(0.8, 0.95, "wilson", 50), 0.8, 50) == 50
-    assert deciding_n(0.8, Interval(0.7, 0.9, "wilson", 50), 0.8, 50) is None
-    assert deciding_n(0.8, Interval(), 0.8, 50) is None
-    assert deciding_n(0.8 + 1e-8, Interval(0.5, 0.9, "wilson", 50), 0.8, 50) is None
+    assert count_deciding(0.9, Interval(0.85, 0.95, "wilson", 50), 0.8, 50) == 50
+    assert count_deciding(0.5, Interval(0.4, 0.6, "wilson", 50), 0.8, 50) == 50
+    assert count_deciding(0.9, Interval(0.8, 0.95, "wilson", 50), 0.8, 50) == 50
+    assert count_deciding(0.8, Interval(0.7, 0.9, "wilson", 50), 0.8, 50) is None
+    assert count_deciding(0.8, Interval(), 0.8, 50) is None
+    assert count_deciding(0.8 + 1e-8, Interval(0.5, 0.9, "wilson", 50), 0.8, 50) is None
 
 
 def test_beyond_ten_times_what_was_asked_no_number_is_named() -> None:
     """A reach of 0.1 must shrink to the gap: by the root of ten, and by a little more."""
     around = Interval(0.7, 0.9, "wilson", 60)
-    assert deciding_n(0.8, around, 0.8 - 0.1 / 10**0.5 - 1e-6, 60) == 600
-    assert deciding_n(0.8, around, 0.8 - 0.1 / 10**0.5 + 1e-6, 60) is None
+    assert count_deciding(0.8, around, 0.8 - 0.1 / 10**0.5 - 1e-6, 60) == 600
+    assert count_deciding(0.8, around, 0.8 - 0.1 / 10**0.5 + 1e-6, 60) is None

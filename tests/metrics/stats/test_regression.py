@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from basic_control.metrics.stats.margins import PairedSample, below
-from basic_control.metrics.stats.power import detectable_drop, found_share, needed_pairs
+from basic_control.metrics.stats.power import compute_power, count_needed_pairs, find_drop
 from basic_control.metrics.stats.regression import Regression, regressions
 from tests.helpers.pairs import pairs_of
 
@@ -77,7 +77,7 @@ def test_power_is_the_sum_over_every_outcome(lost: float, won: float, margin: fl
             if float(below(b, c, n, margin)) < 0.05:
                 ways = math.factorial(n) / math.factorial(b) / math.factorial(c) / math.factorial(n - b - c)
                 total += ways * won**b * lost**c * (1 - lost - won) ** (n - b - c)
-    assert found_share(n, lost, won, margin=margin, level=0.05) == pytest.approx(total, abs=1e-9)
+    assert compute_power(n, lost, won, margin=margin, level=0.05) == pytest.approx(total, abs=1e-9)
 
 
 @pytest.mark.parametrize("max_drop", [0.0, 0.02])
@@ -86,21 +86,21 @@ def test_the_detectable_drop_is_the_least_found_in_80_percent(max_drop: float) -
 
     def found(drop: float) -> float:
         won = 0.05 * (1 - drop / 0.8)
-        return found_share(300, won + drop, won, margin=-max_drop, level=0.05)
+        return compute_power(300, won + drop, won, margin=-max_drop, level=0.05)
 
-    drop = detectable_drop(300, 0.1, 0.8, max_drop=max_drop, level=0.05)
+    drop = find_drop(300, 0.1, 0.8, max_drop=max_drop, level=0.05)
     assert drop is not None
     assert found(drop) >= 0.8 > found(drop - 0.001)
-    assert detectable_drop(4, 0.5, 0.8, max_drop=0.0, level=0.05) is None
+    assert find_drop(4, 0.5, 0.8, max_drop=0.0, level=0.05) is None
 
 
 def test_so_many_pairs_tell_no_change_from_the_tolerated_drop() -> None:
-    n = needed_pairs(0.1, max_drop=0.02, level=0.05)
+    n = count_needed_pairs(0.1, max_drop=0.02, level=0.05)
     assert n is not None
-    assert found_share(n, 0.05, 0.05, margin=0.02, level=0.05) >= 0.8
+    assert compute_power(n, 0.05, 0.05, margin=0.02, level=0.05) >= 0.8
     # by the normal approximation (1.645 + 0.842)² x 0.1 / 0.02²
     assert n == pytest.approx(1546, rel=0.05)
-    assert needed_pairs(0.1, max_drop=0.0, level=0.05) is None
+    assert count_needed_pairs(0.1, max_drop=0.0, level=0.05) is None
 
 
 def test_an_undecided_suite_says_what_could_have_been_shown() -> None:
@@ -113,9 +113,9 @@ def test_an_undecided_suite_says_what_could_have_been_shown() -> None:
     baseline[:12], run[12:20] = 1.0, 1.0
     found = decided(pairs_of(run, baseline), 0.02)
     # 20 of 300 differ; the difference of 4 is within its standard error, so that all of it may be chance.
-    expected = detectable_drop(300, 20 / 300, 292 / 300, max_drop=0.02, level=0.05)
+    expected = find_drop(300, 20 / 300, 292 / 300, max_drop=0.02, level=0.05)
     assert found.detectable == pytest.approx(expected)
-    assert found.n_needed == needed_pairs(20 / 300, max_drop=0.02, level=0.05)
+    assert found.n_needed == count_needed_pairs(20 / 300, max_drop=0.02, level=0.05)
 
 
 def test_holm_over_suites_decides_and_sets_the_intervals() -> None:
@@ -147,10 +147,10 @@ def test_a_suite_with_strata_is_tested_on_its_total() -> None:
     run = np.array([0.0] * 8 + [1.0] * 2 + [1.0] * 90)
     before = np.array([1.0] * 10 + [0.0] * 20 + [1.0] * 70)
     whole = pairs_of(run, before, strata=np.array([0] * 10 + [1] * 90))
-    assert whole.seen
-    assert whole.seen.mean == pytest.approx(-0.8 / 2 + 20 / 90 / 2)
-    assert whole.seen.means == pytest.approx((0.6, (1 + 70 / 90) / 2))
+    assert whole.observed
+    assert whole.observed.mean == pytest.approx(-0.8 / 2 + 20 / 90 / 2)
+    assert whole.observed.means == pytest.approx((0.6, (1 + 70 / 90) / 2))
     assert (decided(whole).test, decided(whole).outcome) == ("sign-flip", "regressed")
     pooled = pairs_of(run, before)
-    assert pooled.seen
-    assert (round(pooled.seen.mean, 9), decided(pooled).outcome) == (0.12, "held")
+    assert pooled.observed
+    assert (round(pooled.observed.mean, 9), decided(pooled).outcome) == (0.12, "held")
