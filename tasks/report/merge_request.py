@@ -24,7 +24,9 @@ def summary(data: ReportData) -> str:
         text = ["## Basic Control", "", *shown.markdown(), ""]
         if baseline:
             text += _against(baseline)
-        files = ", ".join(code(name) for name in ("results.json", "reports/", "raw/"))
+        # Raw results are written of generated items alone.
+        raw = [] if data.verdicts.is_empty() else ["raw/"]
+        files = ", ".join(code(name) for name in ("results.json", "reports/", *raw))
         text += [say("regression.files", run=code(data.run), files=files), ""]
     return "\n".join(text)
 

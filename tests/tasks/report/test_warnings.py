@@ -28,7 +28,7 @@ from basic_control.tasks.report.text import plain
 from basic_control.tasks.report.warnings import notes
 from basic_control.tasks.report.words import remarks
 from tests.helpers.baselines import against, change
-from tests.tasks.report.runs import MODELS, in_language, page_of, settings
+from tests.tasks.report.runs import MODELS, build, in_language, page_of, settings
 from tests.tasks.report.screens import RUNS, made
 
 
@@ -228,3 +228,8 @@ def test_what_a_comparison_depends_on_leaves_out_what_there_is_none_of(lost: int
     told = change("undecided", missing=missing, hangs=True)
     assert remarks(told.pair) == [f"depends on {said}"]
     assert regression(told).endswith(f"; it depends on {said}: 0 to 0 points")
+
+
+def test_a_merge_request_names_raw_results_where_there_are_some() -> None:
+    assert "`raw/`" in summary(build(2, suites=["basic_control"]))
+    assert "`raw/`" not in summary(build(2, suites=["rag"]))
