@@ -154,6 +154,21 @@ def _count(pair: Comparison) -> str:
     return f"{pair.n} ({pair.n_units})" if pair.n_units < pair.n else str(pair.n)
 
 
+def screen_table(found: RunComparison) -> Table:
+    """Return the table for a screen: no intervals, p, or detectable effect; a model beside itself is named once."""
+    whole = table(found)
+    omitted = {say("compare.p"), say("compare.detectable")}
+    columns = [number for number, column in enumerate(whole.columns) if column.name not in omitted]
+    rows = []
+    for pair, row in zip(found.pairs, whole.rows, strict=True):
+        before, after = (label.rpartition(" @ ")[0] for label in (pair.model_b, pair.model_a))
+        cells = dict(enumerate(row))
+        cells[1] = before if before and before == after else row[1]
+        cells[5] = points(pair.difference)
+        rows.append([cells[number] for number in columns])
+    return replace(whole, columns=[whole.columns[number] for number in columns], rows=rows)
+
+
 def title(found: RunComparison) -> str:
     """Say which runs are compared."""
     return say("compare.title", runs=", ".join(run.name for run in found.runs))

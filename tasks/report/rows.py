@@ -8,29 +8,30 @@ from basic_control.tasks.report.language import say, say_reason
 
 def line_of(row: ShownRow, width: int) -> str:
     """Return a row as one line of at most `width` characters: `question → reply (expected …)`."""
-    question, reply, expected = (_joined(text) for text in (row.question, _ending_of(row.reply), row.expected))
+    question, reply, expected = (_joined(text) for text in (row.question, ending_of(row.reply), row.expected))
     ending = ""
     if expected:
-        ending = f" ({say('screen.expected', answer=_cut(expected, width // 4))})"
+        ending = f" ({say('screen.expected', answer=cut(expected, width // 4))})"
     elif row.reason:
-        ending = f" ({_cut(say_reason(row.reason), width // 4)})"
+        ending = f" ({cut(say_reason(row.reason), width // 4)})"
     room = max(width - len(ending) - len(" → "), 8)
     # The question takes what the reply leaves of the line, and at least a third.
-    shown_reply = _cut(reply, max(room - len(question), 2 * room // 3)) or f"({say('screen.empty_reply')})"
-    return f"{_cut(question, max(room - len(shown_reply), room // 3))} → {shown_reply}{ending}"
+    shown_reply = cut(reply, max(room - len(question), 2 * room // 3)) or f"({say('screen.empty_reply')})"
+    return f"{cut(question, max(room - len(shown_reply), room // 3))} → {shown_reply}{ending}"
 
 
 def _joined(text: str) -> str:
     return " ".join(text.split())
 
 
-def _ending_of(reply: str) -> str:
+def ending_of(reply: str) -> str:
     """Return the last line of a reply of several, where its answer stands, unless that line has no word."""
     *before, last = [line.strip() for line in reply.strip().splitlines() if line.strip()] or [""]
     return f"… {last}" if before and any(character.isalnum() for character in last) else reply
 
 
-def _cut(text: str, longest: int) -> str:
+def cut(text: str, longest: int) -> str:
+    """Return a text of at most `longest` characters."""
     return text if len(text) <= longest else f"{text[: max(longest - 1, 0)]}…"
 
 

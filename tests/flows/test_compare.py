@@ -82,7 +82,7 @@ def test_two_runs_of_a_model_are_paired_over_the_command_line(
     )
     assert done.returncode == 0, done.stderr[-2000:]
     said = " ".join(done.stdout.split())
-    assert re.match(r"acme/tiny:1b @ \S+ is worse than acme/tiny:1b @ \S+: basic_control: TOTAL −40", said), said[
+    assert re.match(r"acme/tiny:1b @ \S+ is worse than acme/tiny:1b @ \S+: Basic tasks: TOTAL −40", said), said[
         :200
     ]
     assert f"basic_control: 20 questions in all runs ({names[0]}: 20, {names[1]}: 20)" in said
@@ -160,7 +160,7 @@ def test_it_speaks_the_language_of_the_last_runs_report(
         assert "неверно → верно" in folded, form
         assert folded.index("model m") < folded.index("digest d1") < folded.index("digest d2"), form
     assert main(["compare", "r1", "r2", "--set", f"store.runs={tmp_path / 'runs'}", "--language", "en"]) == 0
-    assert capsys.readouterr().out.startswith("m @ r2 is better than m @ r1: basic_control: TOTAL +50.0 points (")
+    assert capsys.readouterr().out.startswith("m @ r2 is better than m @ r1: Basic tasks: TOTAL +50.0 points (")
     assert main(["compare", "r1", "r2", "--set", f"store.runs={tmp_path / 'runs'}", "--language", "xx"]) == 2
     assert "no catalogue of phrases in language 'xx'; expected one of en, ru" in capsys.readouterr().err
 

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from basic_control.data.errors import InputError
-from basic_control.flows.cli.console import prose, say, show, show_written
+from basic_control.flows.cli.console import prose, room, say, show, show_written
 from basic_control.flows.cli.options import ANYHOW, RUN, USUAL, File, FileOptions, Share, Where
 
 if TYPE_CHECKING:
@@ -22,6 +22,14 @@ if TYPE_CHECKING:
     from basic_control.tasks.compare.runs import RunComparison
     from basic_control.tasks.compare.sides import FileForm
     from basic_control.tasks.plan import BaselineRule
+
+
+MOST_PAIRS = 6
+"""Rows of a comparison's table on a screen; the page has all."""
+MOST_ANSWERED = 3
+"""Pairs that get a sentence each; of more the table says it."""
+MOST_KEYS = 3
+"""Keys of configurations that are listed on a screen; the page has all."""
 
 
 def compare(
@@ -91,9 +99,11 @@ def show_comparison(comparison_result: "RunComparison", n_shown: int) -> Iterato
     from basic_control.tasks.report.language import say
     from basic_control.tasks.report.remarks import notes
 
-    yield from (prose(line, "bold") for line in comparison.answers(comparison_result, 3))
+    width, _ = room()
+    n_answers = 3 if len(comparison_result.pairs) <= MOST_ANSWERED else 1
+    yield from (prose(line, "bold") for line in comparison.answers(comparison_result, n_answers))
     if comparison_result.pairs:
-        yield comparison.table(comparison_result).terminal()
+        yield comparison.screen_table(comparison_result).terminal(MOST_PAIRS)
     yield from map(prose, comparison.groups(comparison_result))
     shown_pairs = [
         (pair, frame)
@@ -107,7 +117,7 @@ def show_comparison(comparison_result: "RunComparison", n_shown: int) -> Iterato
         sides = (head.iter_rows(named=True) for head in heads)
         queues.append([(pair, row) for row in chain.from_iterable(zip_longest(*sides)) if row])
     for pair, row in islice((change for turn in zip_longest(*queues) for change in turn if change), n_shown):
-        yield _change(pair, row)
+        yield prose(_change(pair, row, width))
     total = sum(frame.height for _, frame in shown_pairs)
     if total > n_shown:
         yield prose(say("compare.not_shown", k=total - n_shown, n=total))
@@ -122,30 +132,25 @@ def show_comparison(comparison_result: "RunComparison", n_shown: int) -> Iterato
     yield from map(prose, chain(*remarks))
     differing = comparison.configurations(comparison_result)
     if differing.rows:
-        yield differing.terminal(12)
+        yield differing.terminal(MOST_KEYS)
 
 
-def _change(pair: "Comparison", row: Mapping[str, Any]) -> "RenderableType":
-    """Return a changed item: both replies side by side."""
-    from rich.box import ROUNDED
-    from rich.table import Table as Sides
-
-    from basic_control.tasks.compare.runs import shorten
-    from basic_control.tasks.report.comparison import change_of, clip, headline, outcome, place_of
+def _change(pair: "Comparison", row: Mapping[str, Any], width: int) -> str:
+    """Return a changed row as one line: how it changed, what was asked, both replies, what was expected."""
+    from basic_control.tasks.report.comparison import change_of, headline, place_of
     from basic_control.tasks.report.language import say
+    from basic_control.tasks.report.rows import cut, ending_of
 
-    question = shorten(" ".join(row["question"].split()) or place_of(row))
-    title = f"{change_of(row)}: {headline(pair)}: {question}"
-    table = Sides(title=prose(title, "bold"), title_justify="left", box=ROUNDED, expand=True)
-    for label, side in ((pair.model_b, "before"), (pair.model_a, "after")):
-        table.add_column(prose(f"{label}: {outcome(row, side)}"), ratio=1, overflow="fold")
-    texts = (str(row[f"{side}_text"] or "") for side in ("before", "after"))
-    table.add_row(*(prose(clip(text, 300)) for text in texts))
-    if row["answer"]:
-        answer = clip(str(row["answer"]), 200)
-        table.caption = prose(say("compare.expected_is", answer=answer))
-        table.caption_justify = "left"
-    return table
+    question = " ".join(row["question"].split()) or place_of(row)
+    before, after = (" ".join(ending_of(str(row[f"{side}_text"] or "")).split()) for side in ("before", "after"))
+    longest = width // 4
+    texts = [cut(text, longest) or f"({say('screen.empty_reply')})" for text in (before, after)]
+    expected = (
+        f" ({say('screen.expected', answer=cut(' '.join(str(row['answer']).split()), longest))})"
+        if row["answer"]
+        else ""
+    )
+    return f"{change_of(row)}: {headline(pair)}: {cut(question, width // 3)}: {' → '.join(texts)}{expected}"
 
 
 def gate(
