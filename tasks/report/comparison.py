@@ -64,7 +64,15 @@ def remarks(pair: Comparison) -> list[str]:
 
 def conclusion(pair: Comparison) -> str:
     """Return the outcome of a comparison with its qualifications."""
-    return "; ".join([say(f"compare.{outcome_of(pair)}"), *remarks(pair)])
+    outcome = outcome_of(pair)
+    # Where so few questions could show nothing, that alone is said.
+    first = [] if _is_too_small(pair, outcome) else [say(f"compare.{outcome}")]
+    return "; ".join([*first, *remarks(pair)])
+
+
+def _is_too_small(pair: Comparison, outcome: str) -> bool:
+    """Return whether nothing that so few questions show could tell the two apart."""
+    return outcome == "same" and not pair.test.reachable and not pair.missing.hangs
 
 
 def answers(found: RunComparison, most: int | None = None) -> Iterator[str]:
@@ -82,6 +90,10 @@ def answers(found: RunComparison, most: int | None = None) -> Iterator[str]:
 
 def _answer(pair: Comparison) -> str:
     outcome = "none" if pair.difference is None else outcome_of(pair)
+    more = remarks(pair)
+    if _is_too_small(pair, outcome):
+        outcome = "few"
+        more = [remark for remark in more if remark != say("compare.too_few")]
     said = say(
         f"compare.answer_{outcome}",
         after=pair.model_a,
@@ -92,7 +104,6 @@ def _answer(pair: Comparison) -> str:
         n=pair.n,
         questions=counted(pair),
     )
-    more = remarks(pair)
     if outcome in {"same", "equal"} and pair.test.detectable is not None:
         more.append(say("compare.found_from", detectable=points(pair.test.detectable).lstrip("+")))
     return "; ".join([said, *more])

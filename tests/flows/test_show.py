@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Run
+from tests.helpers.first_runs import SCREENS, expect, settle
 from tests.helpers.runs import at
 from tests.servers.running import serve_openai
 
@@ -41,6 +42,11 @@ def configuration(tmp_path: Path) -> Path:
     file = tmp_path / "eval.yaml"
     file.write_text(json.dumps({"suites": [suite], "gate": "point"}), encoding="utf-8")
     return file
+
+
+def test_no_screen_is_longer_than_a_terminal() -> None:
+    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in SCREENS.glob("*.txt")}
+    assert {name: length for name, length in lengths.items() if length > 24} == {}
 
 
 def asked(body: dict[str, object]) -> str:
@@ -80,6 +86,9 @@ def test_the_screen_show_and_compare_name_rows_by_their_questions(
     assert "I cannot log in" in run(*advised.split()[1:], command="compare").stdout
     compared = run("last", command="compare")
     assert re.search(r"right to wrong.*: I cannot log in", compared.stdout), compared.stdout
+    assert settle(compared.stdout) == expect("compare last", compared.stdout)
+    replies = run(command="show")
+    assert settle(replies.stdout) == expect("show", replies.stdout)
     assert "You sort tickets" not in compared.stdout
 
 
