@@ -5,6 +5,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from basic_control.data.values import is_equal
@@ -26,16 +27,16 @@ _FAILURES = (ValueError, TypeError, ArithmeticError, KeyError, RecursionError, M
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A condition on a value: its relation `how` to `expected`, on its left if `left`, possibly negated."""
+    """A condition on a value: its relation `how` to `expected`, on its left if `is_reversed`, possibly negated."""
 
     how: str
     expected: Any = None
-    left: bool = False
+    is_reversed: bool = False
     negated: bool = False
 
     def holds(self, value: Any) -> bool:
         """Return whether the condition holds; a value that cannot be checked does not pass."""
-        pair = (self.expected, value) if self.left else (value, self.expected)
+        pair = (self.expected, value) if self.is_reversed else (value, self.expected)
         try:
             return bool(_RELATIONS[self.how](*pair)) != self.negated
         except _FAILURES:
@@ -53,9 +54,9 @@ def _is(value: Any, expected: Any) -> bool:
 def as_json(value: Any) -> Any:
     """Return a value with tuples as lists: pairs are written in JSON, which has no tuples."""
     if type(value) in {list, tuple}:
-        return [as_json(one) for one in value]
+        return [*map(as_json, value)]
     if type(value) is dict:
-        return {key: as_json(one) for key, one in value.items()}
+        return {key: as_json(part) for key, part in value.items()}
     return value
 
 
@@ -84,8 +85,8 @@ def constant(node: ast.expr) -> Any:
         ValueError: it holds anything else; or what Python raises for it.
     """
     match node:
-        case ast.BinOp(left, sign, right):
-            return _sum(constant(left), constant(right), type(sign))
+        case ast.BinOp(first, sign, second):
+            return _calculate(constant(first), constant(second), type(sign))
         case ast.UnaryOp(ast.USub(), inner):
             return -constant(inner)
         case ast.Tuple() | ast.List() | ast.Set() | ast.Dict():
@@ -105,13 +106,13 @@ def _container(node: ast.Tuple | ast.List | ast.Set | ast.Dict) -> Any:
     return kind(map(constant, node.elts))
 
 
-def _sum(left: Any, right: Any, sign: type) -> Any:
-    if sign is ast.Pow and type(left) is int and type(right) is int and left.bit_length() * right > BIGGEST:
+def _calculate(first: Any, second: Any, sign: type) -> Any:
+    if sign is ast.Pow and type(first) is int and type(second) is int and first.bit_length() * second > BIGGEST:
         raise ValueError("a power too big")
-    for one, other in ((left, right), (right, left)):
-        if type(other) is int and hasattr(one, "__len__") and len(one) * other > BIGGEST:
+    for container, count in ((first, second), (second, first)):
+        if type(count) is int and hasattr(container, "__len__") and len(container) * count > BIGGEST:
             raise ValueError("a repetition too long")
-    return _SUMS[sign](left, right)
+    return _SUMS[sign](first, second)
 
 
 def is_constant(node: ast.expr) -> bool:
@@ -123,12 +124,14 @@ def is_constant(node: ast.expr) -> bool:
     return True
 
 
-def take_apart(node: ast.expr) -> list[Part] | None:
+def take_apart(node: ast.expr) -> list[Part] | None:  # noqa: PLR0911 - a return for each form
     """Return an assertion's expressions and conditions; None if they cannot be separated."""
     match node:
         case ast.BoolOp(ast.And(), values):
-            parts = [take_apart(value) for value in values]
-            return None if None in parts else [one for part in parts for one in part or ()]
+            parts = [part for part in map(take_apart, values) if part is not None]
+            if len(parts) < len(values):
+                return None
+            return [*chain.from_iterable(parts)]
         case ast.UnaryOp(ast.Not(), inner):
             parts = take_apart(inner)
             if parts and len(parts) == 1 and len(parts[0][1]) == 1:
@@ -136,14 +139,14 @@ def take_apart(node: ast.expr) -> list[Part] | None:
                 return [(expression, (replace(check, negated=not check.negated),))]
             return None
         case ast.Compare():
-            return _near(node) or _compared(node)
+            return _split_near(node) or _split_comparison(node)
         case ast.Call(ast.Attribute(ast.Name("math"), "isclose") | ast.Name("isclose"), [value, expected]):
             return _close(node, value, expected)
     truth = ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), node))
     return None if is_constant(node) else [(truth, (Check("true"),))]
 
 
-def _compared(node: ast.Compare) -> list[Part] | None:
+def _split_comparison(node: ast.Compare) -> list[Part] | None:
     """Split `call == literal`, in either order, or `0 <= call < 5`: one operand is unknown."""
     operands = [node.left, *node.comparators]
     unknown = [n for n, operand in enumerate(operands) if not is_constant(operand)]
@@ -152,12 +155,14 @@ def _compared(node: ast.Compare) -> list[Part] | None:
     checks = []
     for n, sign in enumerate(node.ops):
         if unknown[0] in {n, n + 1}:
-            left = unknown[0] == n + 1
-            checks.append(Check(type(sign).__name__, constant(operands[n if left else n + 1]), left))
+            # The known operand is on the other side of the sign.
+            is_reversed = unknown[0] == n + 1
+            known_operand = operands[n if is_reversed else n + 1]
+            checks.append(Check(type(sign).__name__, constant(known_operand), is_reversed))
     return [(operands[unknown[0]], tuple(checks))]
 
 
-def _near(node: ast.Compare) -> list[Part] | None:
+def _split_near(node: ast.Compare) -> list[Part] | None:
     """Split `abs(call - literal) < literal`, in either order."""
     if len(node.ops) != 1:
         return None
@@ -167,8 +172,8 @@ def _near(node: ast.Compare) -> list[Part] | None:
     elif not isinstance(sign, ast.Lt | ast.LtE):
         return None
     match low:
-        case ast.Call(ast.Name("abs"), [ast.BinOp(left, ast.Sub(), right)], []) if is_constant(high):
-            for value, expected in ((left, right), (right, left)):
+        case ast.Call(ast.Name("abs"), [ast.BinOp(first, ast.Sub(), second)], []) if is_constant(high):
+            for value, expected in ((first, second), (second, first)):
                 if is_constant(expected) and not is_constant(value):
                     how = "<" if isinstance(sign, ast.Lt | ast.Gt) else "<="
                     return [(value, (Check(how, (constant(expected), constant(high))),))]
@@ -176,12 +181,13 @@ def _near(node: ast.Compare) -> list[Part] | None:
 
 
 def _close(node: ast.Call, value: ast.expr, expected: ast.expr) -> list[Part] | None:
-    tolerances = {one.arg: one.value for one in node.keywords}
+    # As in: isclose(f(1), 0.5, rel_tol=1e-6)
+    tolerances = {keyword.arg: keyword.value for keyword in node.keywords}
     if not tolerances.keys() <= {"rel_tol", "abs_tol"} or not all(map(is_constant, tolerances.values())):
         return None
     if is_constant(value):
         value, expected = expected, value
     if is_constant(value) or not is_constant(expected):
         return None
-    known = {str(name): constant(one) for name, one in tolerances.items()}
-    return [(value, (Check("isclose", (constant(expected), known)),))]
+    values = {str(name): constant(tolerance) for name, tolerance in tolerances.items()}
+    return [(value, (Check("isclose", (constant(expected), values)),))]

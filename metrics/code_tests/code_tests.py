@@ -7,6 +7,7 @@ what it returns; with the program itself only where the script hands it function
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 from pydantic import Field
@@ -23,7 +24,6 @@ from basic_control.data.records import (
     ProgramUnderTest,
     Sample,
     Score,
-    Status,
 )
 from basic_control.data.shown import Shown
 from basic_control.data.values import describe, format_value, has_same_type, read_simple_name
@@ -62,136 +62,173 @@ def needs(options: Mapping[str, Any]) -> list[str]:
     """Return the columns that a row must have: those that are configured; the default ones are optional."""
     usual = Options()
     columns = ("tests", "inputs", "outputs", "prompt_code", "setup")
+    # The usual columns need not be there: a row has tests or pairs.
     return [options[name] for name in columns if options[name] != getattr(usual, name)]
 
 
-def _listed(value: Any) -> list[Any]:
+def _read_list(value: Any) -> list[Any]:
     """Return a column's list, which may be JSON text."""
     if isinstance(value, str):
-        try:
-            read = json.loads(value)
-        except (ValueError, RecursionError):
-            read = None
-        value = read if isinstance(read, list) else value
+        parsed = None
+        with suppress(ValueError, RecursionError):
+            parsed = json.loads(value)
+        if isinstance(parsed, list):
+            return parsed
     if isinstance(value, list | tuple):
         return list(value)
-    return [] if value is None or value == "" else [value]
+    if value is None or value == "":
+        return []
+    return [value]
 
 
-def _texts(sample: Sample, column: str) -> tuple[str, ...]:
-    return tuple(one for one in _listed(sample.get(column)) if isinstance(one, str)) if column else ()
+def _read_texts(sample: Sample, column: str) -> tuple[str, ...]:
+    if not column:
+        return ()
+    return tuple(text for text in _read_list(sample.get(column)) if isinstance(text, str))
 
 
 def entry(sample: Sample, options: Mapping[str, Any]) -> str:
     """Return the tested function's name; '' if a whole program is tested."""
-    named = options["entry"]
-    name = sample.get(named) if named and sample.get(named) else named
+    column = options["entry"]
+    # The option is a column, or else the name itself.
+    name = (sample.get(column) if column else None) or column
     if not isinstance(name, str) or not name.isidentifier():
-        return entry_of(_texts(sample, options["tests"]))
+        return entry_of(_read_texts(sample, options["tests"]))
     return name
 
 
-def _pair(number: int, given: Any, expected: Any, name: str) -> Test:
+def _build_test(number: int, arguments: Any, expected: Any, name: str) -> Test:
     if not name:
         check = Check("lines", str(expected))
-        return Test(number, "", (f"{CALLED}_main({str(given)!r})",), ((check,),), format_value(given))
-    if isinstance(given, Mapping):
-        call = f"{name}(**{dict(given)!r})"
+        call = f"{CALLED}_main({str(arguments)!r})"
+        return Test(number, "", (call,), ((check,),), format_value(arguments))
+    if isinstance(arguments, Mapping):
+        call = f"{name}(**{dict(arguments)!r})"
+    elif isinstance(arguments, list | tuple):
+        call = f"{name}(*{arguments!r})"
     else:
-        call = f"{name}(*{given!r})" if isinstance(given, list | tuple) else f"{name}({given!r})"
+        call = f"{name}({arguments!r})"
     return Test(number, "", (call,), ((Check("pair", expected),),), call)
 
 
 def row_tests(sample: Sample, options: Mapping[str, Any]) -> tuple[Test, ...]:
     """Return a row's tests: those of its scripts, then those of its pairs."""
     name = entry(sample, options)
-    scripts = _texts(sample, options["tests"])
-    inputs, outputs = (_listed(sample.get(options[column])) for column in ("inputs", "outputs"))
-    pairs = zip(inputs, outputs, strict=True) if len(inputs) == len(outputs) else ()
-    made = [_pair(number, *pair, name) for number, pair in enumerate(pairs, len(scripts))]
-    return (*(read_tests(scripts, name) if name else ()), *made)
+    scripts = _read_texts(sample, options["tests"])
+    inputs = _read_list(sample.get(options["inputs"]))
+    outputs = _read_list(sample.get(options["outputs"]))
+    tests: list[Test] = []
+    if name:
+        tests += read_tests(scripts, name)
+    # Pairs that do not match are no tests at all.
+    if len(inputs) == len(outputs):
+        for number, (arguments, expected) in enumerate(zip(inputs, outputs, strict=True), len(scripts)):
+            tests.append(_build_test(number, arguments, expected, name))
+    return tuple(tests)
 
 
 def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
     """Return whether a row has tests that can be run."""
     if row_tests(sample, options):
         return Expectation()
-    column = next((options[name] for name in ("tests", "inputs") if sample.get(options[name])), options["tests"])
+    columns = filter(sample.get, (options["tests"], options["inputs"]))
+    column = next(columns, options["tests"])
     return Expectation("expected tests of a named function, or as many outputs as inputs", column=column)
 
 
 def _find_source(sample: Sample, options: Mapping[str, Any]) -> str | None:
     """Return the reply's program with the row's set-up and the imports of its tests; None without a program."""
     text, name = str(sample.get("response") or ""), entry(sample, options)
-    head = "".join(_texts(sample, options["prompt_code"]))
-    program = find_completion(text, name, head) if name else find_script(text)
+    setup = "\n".join(_read_texts(sample, options["setup"]))
+    if not name:
+        script = find_script(text)
+        if script is None:
+            return None
+        return join_programs(setup, script, "")
+    head = "".join(_read_texts(sample, options["prompt_code"]))
+    program = find_completion(text, name, head)
     if program is None:
         return None
-    setup = "\n".join(_texts(sample, options["setup"]))
-    return join_programs(setup, program, imports_of(_texts(sample, options["tests"])) if name else "")
+    return join_programs(setup, program, imports_of(_read_texts(sample, options["tests"])))
 
 
 def programs(sample: Sample, options: Mapping[str, Any]) -> Mapping[str, Program]:
     """Return the reply's program with its tests as calls; nothing without code or tests."""
-    listed, name = row_tests(sample, options), entry(sample, options)
-    if not listed or not program_reply(sample) or (source := _find_source(sample, options)) is None:
+    tests, name = row_tests(sample, options), entry(sample, options)
+    source = _find_source(sample, options) if tests and program_reply(sample) else None
+    if source is None:
         return {}
-    head = "".join(_texts(sample, options["prompt_code"]))
-    setup = "\n".join(_texts(sample, options["setup"]))
-    apart = frozenset(place for place, test in enumerate(listed) if test.apart)
+    apart = frozenset(index for index, test in enumerate(tests) if test.apart)
+    own_checker = ""
+    # Some tests are run where the program cannot reach them.
+    if apart:
+        head = "".join(_read_texts(sample, options["prompt_code"]))
+        setup = "\n".join(_read_texts(sample, options["setup"]))
+        own_checker = checker(name, join_programs(setup, code_before(head, name)))
     program = ProgramUnderTest(
         options["language"],
         join_programs(source, RUNNER) if name else stdin_program(source),
         CALLED,
-        tuple((test.script, test.setup, _tuple(test.values)) for test in listed),
+        tuple((test.script, test.setup, _write_tuple(test.values)) for test in tests),
         cpu_s=options["program_timeout_s"],
         call_s=options["timeout_s"],
-        fresh=tuple((test.script, test.fresh, _tuple(test.values)) for test in listed),
-        checker=checker(name, join_programs(setup, code_before(head, name))) if apart else "",
+        fresh=tuple((test.script, test.fresh, _write_tuple(test.values)) for test in tests),
+        checker=own_checker,
         apart=apart,
     )
     return {KEY: program}
 
 
-def _tuple(expressions: Iterable[str]) -> str:
+def _write_tuple(expressions: Iterable[str]) -> str:
     """Return the expression of a tuple: `f(1), f(2)` -> `(f(1), f(2), )`."""
-    return f"({''.join(f'{expression}, ' for expression in expressions)})"
+    return f"({''.join(map('{}, '.format, expressions))})"
 
 
-def _wrong(test: Test, found: Outcome, name: str) -> str:
+def _name_mistake(test: Test, result: Outcome, name: str) -> str:
     """Return the kind of mistake in a test's outcome; '' if it passes."""
-    if found.kind == "exception":
-        return _raised(test, found, name)
-    if found.kind != "value":
-        return "syntax error" if found.kind == "syntax" else found.kind
-    if type(found.value) is not tuple or len(found.value) != len(test.checks):
+    if result.kind == "exception":
+        return _name_exception(test, result, name)
+    if result.kind != "value":
+        return "syntax error" if result.kind == "syntax" else result.kind
+    if type(result.value) is not tuple or len(result.value) != len(test.checks):
         return "wrong value"
-    for value, checks in zip(found.value, test.checks, strict=True):
+    for value, checks in zip(result.value, test.checks, strict=True):
         for check in checks:
             if not check.holds(value):
-                mistyped = check.how == "pair" and not has_same_type(check.expected, as_json(value))
-                return "wrong type" if mistyped else "wrong output" if check.how == "lines" else "wrong value"
+                return _name_misfit(check, value)
     return ""
 
 
-def _raised(test: Test, found: Outcome, name: str) -> str:
-    if not test.checks and found.error == "AssertionError":
+def _name_misfit(check: Check, value: Any) -> str:
+    """Return what is wrong with a value that does not pass a check."""
+    if check.how == "pair" and not has_same_type(check.expected, as_json(value)):
+        return "wrong type"
+    return "wrong output" if check.how == "lines" else "wrong value"
+
+
+def _name_exception(test: Test, result: Outcome, name: str) -> str:
+    if not test.checks and result.error == "AssertionError":
         return "an assertion failed"
-    if found.error == "NameError" and found.message == f"name {name!r} is not defined":
+    if result.error == "NameError" and result.message == f"name {name!r} is not defined":
         return "no such function"
-    return "syntax error" if found.error == "SyntaxError" else f"exception {read_simple_name(found.error)}"
+    if result.error == "SyntaxError":
+        return "syntax error"
+    return f"exception {read_simple_name(result.error)}"
 
 
-def _got(found: Outcome) -> str:
-    alone = found.kind == "value" and type(found.value) is tuple and len(found.value) == 1
-    return format_value(found.value[0]) if alone else describe(found)
+def _describe_outcome(result: Outcome) -> str:
+    if result.kind == "value" and type(result.value) is tuple and len(result.value) == 1:
+        return format_value(result.value[0])
+    return describe(result)
 
 
 def _find_lacked_package(sample: Sample, options: Mapping[str, Any], failures: Sequence[Outcome]) -> str:
     """Return the package for lack of which tests failed, all that did; '' if one failed for another reason."""
     source = _find_source(sample, options) or ""
     packages = [find_package(source, outcome, {entry(sample, options)}) for outcome in failures]
-    return packages[0] if all(packages) else ""
+    if not all(packages):
+        return ""
+    return packages[0]
 
 
 @metric(
@@ -204,7 +241,7 @@ def _find_lacked_package(sample: Sample, options: Mapping[str, Any], failures: S
     all_or_none=True,
     shown=Shown(parts={"all": {"en": "all tests pass", "ru": "пройдены все тесты"}}, headline=("all",)),
 )
-def code_tests(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Score:
+def code_tests(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Score:  # noqa: PLR0911 - a return for each way to fail
     """Return the share of the row's tests that pass; part `all` is 1 if every one does.
 
     A test that uses up its time fails alone; tests without time left, as the others used up the program's, do not
@@ -212,8 +249,8 @@ def code_tests(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Sc
 
     Source: SPEC 14; HumanEval (Chen et al. 2021) and MBPP (Austin et al. 2021) for the forms of tests.
     """
-    listed = row_tests(sample, options)
-    if not listed:
+    tests = row_tests(sample, options)
+    if not tests:
         return Score(None, "not_applicable", "the row has no tests", parts={"all": None})
     if not program_reply(sample):
         return Score(0.0, NO_REPLY.status, NO_REPLY.reason, parts={"all": 0.0})
@@ -223,18 +260,20 @@ def code_tests(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Sc
     if any(outcome.kind == "unavailable" for outcome in outcomes):
         return Score(None, "not_applicable", "no runner for the language", parts={"all": None})
     name = entry(sample, options)
-    wrong = [_wrong(test, outcome, name) for test, outcome in zip(listed, outcomes, strict=True)]
-    failed = [
-        {"test": test.text[:200], "got": _got(outcome), "reason": reason}
-        for test, outcome, reason in zip(listed, outcomes, wrong, strict=True)
-        if reason
-    ]
-    passed = len(wrong) - len(failed)
-    details: dict[str, Any] = {"tests": len(wrong), "passed": passed}
-    if not failed:
+    failures: list[Outcome] = []
+    mistakes: list[dict[str, str]] = []
+    for test, outcome in zip(tests, outcomes, strict=True):
+        reason = _name_mistake(test, outcome, name)
+        if reason:
+            failures.append(outcome)
+            mistakes.append({"test": test.text[:200], "got": _describe_outcome(outcome), "reason": reason})
+    passed = len(tests) - len(failures)
+    details: dict[str, Any] = {"tests": len(tests), "passed": passed}
+    if not failures:
         return Score(1.0, reason="all tests pass", details=details, parts={"all": 1.0})
-    details["failed"] = failed[:FAILED_SHOWN]
-    package = _find_lacked_package(sample, options, [outcomes[k] for k, reason in enumerate(wrong) if reason])
-    status: Status = "unsupported" if package else "scored"
-    reason = f"needs {package}" if package else failed[0]["reason"]
-    return Score(passed / len(wrong), status, reason, details, {"all": 0.0})
+    details["failed"] = mistakes[:FAILED_SHOWN]
+    # What may be right, but needs a package that is not here, is no failure of the model's.
+    package = _find_lacked_package(sample, options, failures)
+    if package:
+        return Score(passed / len(tests), "unsupported", f"needs {package}", details, {"all": 0.0})
+    return Score(passed / len(tests), "scored", mistakes[0]["reason"], details, {"all": 0.0})

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain, filterfalse
+from operator import attrgetter, itemgetter
 
 from basic_control.metrics.code_tests.checks import Check, Part, is_constant, take_apart
 from basic_control.metrics.code_tests.reach import BUILTINS, Reach, Repeatable, find_bound_names, shares_interpreter
@@ -39,21 +41,21 @@ def read_tests(scripts: tuple[str, ...], entry: str) -> tuple[Test, ...]:
     A script may be assertions, a function `check(candidate)` that makes them, or functions `test_…()`. A script
     without tests is prepended to the next.
     """
-    found: list[Test] = []
+    tests: list[Test] = []
     before: list[ast.stmt] = []
     for number, script in enumerate(scripts):
         try:
             body = ast.parse(script).body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
-        listed = _Reader(number, entry).read([*before, *body])
-        if not listed:
+        script_tests = _Reader(number, entry).read([*before, *body])
+        if not script_tests:
             before += body
-        found += listed
-    if not found and any(isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) for node in before):
+        tests += script_tests
+    if not tests and any(isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) for node in before):
         whole, apart = _source(before), not shares_interpreter(before, Reach(before, entry, ()))
-        found = [Test(0, whole, text=whole, fresh=whole, apart=apart)]
-    return tuple(found)
+        tests = [Test(0, whole, text=whole, fresh=whole, apart=apart)]
+    return tuple(tests)
 
 
 def entry_of(scripts: Iterable[str]) -> str:
@@ -62,31 +64,31 @@ def entry_of(scripts: Iterable[str]) -> str:
     A builtin's name is one only if nothing else is called: `assert sum(10, 15) == 6`.
     """
     builtin = ""
-    for tree in _parsed(scripts):
-        names = _called(tree)
-        unknown = [name for name in names if name not in BUILTINS]
+    for tree in _parse(scripts):
+        names = _list_calls(tree)
+        unknown = next(filterfalse(BUILTINS.__contains__, names), "")
         if unknown:
-            return unknown[0]
+            return unknown
         builtin = builtin or next(iter(names), "")
     return builtin
 
 
-def _called(tree: ast.Module) -> list[str]:
+def _list_calls(tree: ast.Module) -> list[str]:
     """Return the names that a script calls, or checks, without binding them, in order."""
     bound = find_bound_names(tree) | {"isclose"}
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     checked = [call.args[0] for call in calls if _is_check(call) and call.args]
-    nodes = (*checked, *(call.func for call in calls))
+    nodes = (*checked, *map(attrgetter("func"), calls))
     return [node.id for node in nodes if isinstance(node, ast.Name) and node.id not in bound]
 
 
 def imports_of(scripts: Iterable[str]) -> str:
     """Return the import statements of scripts, which a program may rely on: it and its tests share their names."""
-    statements = (node for tree in _parsed(scripts) for node in tree.body)
+    statements = chain.from_iterable(map(attrgetter("body"), _parse(scripts)))
     return _source([node for node in statements if isinstance(node, ast.Import | ast.ImportFrom)])
 
 
-def _parsed(scripts: Iterable[str]) -> Iterator[ast.Module]:
+def _parse(scripts: Iterable[str]) -> Iterator[ast.Module]:
     for script in scripts:
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             yield ast.parse(script)
@@ -116,11 +118,17 @@ class _Reader:
 
     def read(self, body: Sequence[ast.stmt]) -> list[Test]:
         """Return the tests of a script's statements."""
-        functions = [node for node in body if isinstance(node, ast.FunctionDef)]
-        opened = {node.name: node for node in functions if _is_block(node)}
-        called = {node.func.id for node in _calls(body) if isinstance(node.func, ast.Name)}
-        self.helpers = {node.name for node in functions if _fails(node)} - opened.keys()
-        parameters = [argument.arg for node in opened.values() for argument in node.args.args[:1]]
+        # A block of tests that others call is a helper, and itself no test.
+        opened: list[str] = []
+        parameters: list[str] = []
+        for node in body:
+            if isinstance(node, ast.FunctionDef) and _is_block(node):
+                opened.append(node.name)
+                parameters += _list_parameters(node)
+            elif isinstance(node, ast.FunctionDef) and _fails(node):
+                self.helpers.add(node.name)
+        self.helpers -= {*opened}
+        called = {*_list_called_names(body)}
         self.reach = Reach(body, self.entry, parameters)
         self.repeatable = Repeatable(self.reach)
         for node in body:
@@ -133,41 +141,44 @@ class _Reader:
             elif not (isinstance(node, ast.Expr) and _is_check(node.value) and "check" in opened):
                 self._statement(node)
         apart = not self.is_plain and not shares_interpreter(body, self.reach)
+        # What keeps to its own names can be run beside the program.
         return [replace(test, apart=apart) for test in self.tests]
 
     def _block(self, node: ast.FunctionDef) -> None:
         """Read a function made of tests: its body, or if that needs the function, a call of it."""
-        given = [argument.arg for argument in node.args.args[:1]]
-        if any(isinstance(inner, _BOUND_TO_A_FUNCTION) for inner in _own(node.body)):
-            call = f"{node.name}({self.entry if given else ''})"
+        parameters = _list_parameters(node)
+        if any(isinstance(inner, _BOUND_TO_A_FUNCTION) for inner in _walk_body(node.body)):
+            call = f"{node.name}({self.entry if parameters else ''})"
             self.pending.append(node)
-            self._whole(ast.parse(call).body[0])
+            self._add_whole(ast.parse(call).body[0])
             return
-        if given and given[0] != self.entry:
-            self.pending += ast.parse(f"{given[0]} = {self.entry}").body
+        if parameters and parameters[0] != self.entry:
+            self.pending += ast.parse(f"{parameters[0]} = {self.entry}").body
         for statement in node.body:
             self._statement(statement)
 
     def _statement(self, node: ast.stmt) -> None:
         if isinstance(node, ast.Assert):
-            if is_constant(node.test):  # `assert True, "this prints if …"` tests nothing
+            # `assert True, "this prints if …"` tests nothing.
+            if is_constant(node.test):
                 return
-            if parts := take_apart(node.test):
+            parts = take_apart(node.test)
+            if parts:
                 self._add(self.pending, parts, node)
             else:
-                self._whole(node)
-        elif (isinstance(node, _BLOCKS) and _fails(node)) or self._helped(node):
-            self._whole(node)
+                self._add_whole(node)
+        elif (isinstance(node, _BLOCKS) and _fails(node)) or self._uses_helper(node):
+            self._add_whole(node)
         elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             self.pending.append(node)
 
-    def _whole(self, node: ast.stmt) -> None:
+    def _add_whole(self, node: ast.stmt) -> None:
         self._add([*self.pending, node], (), node)
 
     def _add(self, statements: Sequence[ast.stmt], parts: Sequence[Part], node: ast.stmt) -> None:
-        self.is_plain = self.is_plain and bool(parts) and all(self.reach.is_plain(value) for value, _ in parts)
-        values = tuple(ast.unparse(expression) for expression, _ in parts)
-        checks = tuple(check for _, check in parts)
+        self.is_plain = self.is_plain and bool(parts) and all(map(self.reach.is_plain, map(itemgetter(0), parts)))
+        expressions = [*map(itemgetter(0), parts)]
+        values, checks = tuple(map(ast.unparse, expressions)), tuple(map(itemgetter(1), parts))
         setup, text = _source(statements), ast.unparse(node)
         fresh = self.repeatable.source + setup
         self.tests.append(Test(self.number, setup, values, checks, text, fresh))
@@ -175,10 +186,16 @@ class _Reader:
             self.repeatable.add(statement)
         self.pending = []
 
-    def _helped(self, node: ast.stmt) -> bool:
+    def _uses_helper(self, node: ast.stmt) -> bool:
         """Return whether a statement calls a function of the script that makes assertions."""
-        calls = (call.func for call in _calls([node])) if isinstance(node, (ast.Expr, *_BLOCKS)) else ()
-        return any(isinstance(called, ast.Name) and called.id in self.helpers for called in calls)
+        if not isinstance(node, (ast.Expr, *_BLOCKS)):
+            return False
+        return not self.helpers.isdisjoint(_list_called_names([node]))
+
+
+def _list_parameters(node: ast.FunctionDef) -> list[str]:
+    """Return the name of the parameter that a block of tests takes its function by, if there is one."""
+    return [*map(attrgetter("arg"), node.args.args[:1])]
 
 
 def _is_block(node: ast.FunctionDef) -> bool:
@@ -193,11 +210,14 @@ def _fails(node: ast.AST) -> bool:
     return any(isinstance(inner, _FAILS) for inner in ast.walk(node))
 
 
-def _calls(body: Iterable[ast.stmt]) -> list[ast.Call]:
-    return [inner for node in body for inner in ast.walk(node) if isinstance(inner, ast.Call)]
+def _list_called_names(body: Iterable[ast.stmt]) -> list[str]:
+    """Return the names of the functions that statements call."""
+    nodes = chain.from_iterable(map(ast.walk, body))
+    functions = [node.func for node in nodes if isinstance(node, ast.Call)]
+    return [function.id for function in functions if isinstance(function, ast.Name)]
 
 
-def _own(body: Iterable[ast.AST]) -> Iterable[ast.AST]:
+def _walk_body(body: Iterable[ast.AST]) -> Iterable[ast.AST]:
     """Yield the nodes of a function's body, without those of nested functions."""
     waiting = list(body)
     while waiting:

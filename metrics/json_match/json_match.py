@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
+from itertools import repeat
 from typing import Any, Literal
 
 from pydantic import Field, field_validator
@@ -25,7 +27,7 @@ class Options(Frozen):
 
     @field_validator("schema_")
     @classmethod
-    def _valid(cls, value: dict[str, Any]) -> dict[str, Any]:
+    def _check_schema(cls, value: dict[str, Any]) -> dict[str, Any]:
         # Imported here, so that listing the metrics does not import the library.
         from basic_control.metrics.json_match.schemas import check
 
@@ -33,50 +35,53 @@ class Options(Frozen):
         return value
 
 
-def equal(one: Any, other: Any) -> bool:
+def is_equal(value: Any, expected: Any) -> bool:
     """Return whether two JSON values are equal; true is not 1, but 1 is 1.0, as in JSON."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(equal(value, other[key]) for key, value in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(equal, one, other))
-    both = isinstance(one, int | float) and isinstance(other, int | float)
-    return (both or type(one) is type(other)) and bool(one == other)
+    if isinstance(value, bool) or isinstance(expected, bool):
+        return value is expected
+    if isinstance(value, Mapping) and isinstance(expected, Mapping):
+        return value.keys() == expected.keys() and all(is_equal(part, expected[key]) for key, part in value.items())
+    if isinstance(value, list) and isinstance(expected, list):
+        return len(value) == len(expected) and all(map(is_equal, value, expected))
+    are_numbers = isinstance(value, int | float) and isinstance(expected, int | float)
+    return (are_numbers or type(value) is type(expected)) and bool(value == expected)
 
 
-def holds(value: Any, part: Any) -> bool:
+def is_within(value: Any, part: Any) -> bool:
     """Return whether a value contains another: an object its keys, a list its entries in any order."""
     if isinstance(value, Mapping) and isinstance(part, Mapping):
-        return all(key in value and holds(value[key], wanted) for key, wanted in part.items())
+        return all(key in value and is_within(value[key], expected) for key, expected in part.items())
     if isinstance(value, list) and isinstance(part, list):
-        return not part or (len(part) <= len(value) and _matched(value, part))
-    return equal(value, part)
+        return not part or (len(part) <= len(value) and _is_matched(value, part))
+    return is_equal(value, part)
 
 
-def _matched(value: list[Any], part: list[Any]) -> bool:
+def _is_matched(value: list[Any], part: list[Any]) -> bool:
     """Return whether distinct entries of a list contain each of another's: [1] does not contain [1, 1]."""
     from scipy.sparse import csr_array  # imported here, so that listing the metrics does not import the library
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    fits = csr_array([[holds(one, wanted) for one in value] for wanted in part])
+    fits = csr_array([[*map(is_within, value, repeat(expected))] for expected in part])
     return bool((maximum_bipartite_matching(fits, perm_type="column") >= 0).all())
 
 
-def _wanted(sample: Sample) -> list[Any]:
+def _read_expected(sample: Sample) -> list[Any]:
     """Return the expected values, parsing JSON text."""
-    found = []
-    for answer in [] if is_absent(sample.get("answer")) else [sample["answer"]]:
-        try:
-            found.append(json.loads(answer) if isinstance(answer, str) else answer)
-        except ValueError:
-            found.append(answer)
-    return found
+    answer = sample.get("answer")
+    if is_absent(answer):
+        return []
+    if isinstance(answer, str):
+        # A text that is no JSON is expected as a text.
+        with suppress(ValueError):
+            answer = json.loads(answer)
+    return [answer]
 
 
 def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
     """Return whether a row has the value that a reply is compared with; any JSON value is read."""
-    return Expectation(ABSENT if options["compare"] != "none" and is_absent(sample.get("answer")) else "")
+    if options["compare"] != "none" and is_absent(sample.get("answer")):
+        return Expectation(ABSENT)
+    return Expectation()
 
 
 def _outcome(misfit: dict[str, str] | None, parts: Mapping[str, float | None]) -> Score:
@@ -107,15 +112,20 @@ def json_match(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> S
 
     Source: SPEC 14.
     """
-    wanted = [] if options["compare"] == "none" else _wanted(sample)
-    if options["compare"] != "none" and not wanted:
+    compare = {"equal": is_equal, "subset": is_within}.get(options["compare"])
+    # Nothing is compared where the schema alone decides.
+    expected = []
+    if compare:
+        expected = _read_expected(sample)
+    if compare and not expected:
         return NO_EXPECTED
-    if not (said := reply(sample)):
+    reply_text = reply(sample)
+    if not reply_text:
         return NO_REPLY
     try:
-        value = read_value(said)
+        value = read_value(reply_text)
     except Unparsable as error:
-        parts = {"valid": 0.0, "equal": 0.0 if wanted else None}
+        parts = {"valid": 0.0, "equal": 0.0 if expected else None}
         return Score(0.0, "no_answer", "no JSON value", {"problem": str(error)[:200]}, parts)
     from basic_control.metrics.json_match.schemas import problem
 
@@ -123,7 +133,7 @@ def json_match(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> S
         misfit = problem(options["schema"], value)
     except RecursionError:
         return Score(None, "not_applicable", "the schema's references go round in a circle")
-    same = {"equal": equal, "subset": holds}.get(options["compare"])
-    alike = None if same is None else any(same(value, one) for one in wanted)
-    parts = {"valid": float(misfit is None), "equal": None if alike is None else float(alike)}
+    parts: dict[str, float | None] = {"valid": float(misfit is None), "equal": None}
+    if compare:
+        parts["equal"] = float(any(compare(value, candidate) for candidate in expected))
     return _outcome(misfit, parts)

@@ -24,20 +24,22 @@ def check(schema: dict[str, Any]) -> None:
     except SchemaError as error:
         raise ValueError(f"not a JSON schema ({error.message})") from error
     whole = DRAFT202012.create_resource(schema)
-    if unknown := next(_unresolved(whole, _NOWHERE.with_resource("", whole).resolver(whole.id() or "")), ""):
+    resolver = _NOWHERE.with_resource("", whole).resolver(whole.id() or "")
+    unknown = next(_list_unresolved(whole, resolver), "")
+    if unknown:
         raise ValueError(f"$ref names {unknown!r}, which the schema does not hold; nothing is fetched")
 
 
-def _unresolved(part: Resource[Any], resolver: Any) -> Iterator[str]:
+def _list_unresolved(part: Resource[Any], resolver: Any) -> Iterator[str]:
     """Yield the unresolvable references of a schema and its subschemas."""
-    named = part.contents if isinstance(part.contents, Mapping) else {}
-    for reference in (named.get("$ref"), named.get("$dynamicRef")):
+    keys = part.contents if isinstance(part.contents, Mapping) else {}
+    for reference in (keys.get("$ref"), keys.get("$dynamicRef")):
         try:
             resolver.lookup(reference or "#")
         except Unresolvable:
             yield str(reference)
     for below in part.subresources():
-        yield from _unresolved(below, resolver.in_subresource(below))
+        yield from _list_unresolved(below, resolver.in_subresource(below))
 
 
 def problem(schema: Mapping[str, Any], value: Any) -> dict[str, str] | None:
@@ -46,5 +48,5 @@ def problem(schema: Mapping[str, Any], value: Any) -> dict[str, str] | None:
     Raises:
         RecursionError: the schema's references are circular.
     """
-    found = next(iter(Draft202012Validator(schema, registry=_NOWHERE).iter_errors(value)), None)
-    return found and {"problem": found.message[:200], "where": found.json_path[:200]}
+    error = next(iter(Draft202012Validator(schema, registry=_NOWHERE).iter_errors(value)), None)
+    return error and {"problem": error.message[:200], "where": error.json_path[:200]}
