@@ -27,7 +27,7 @@ from basic_control.tasks.models.scheduler import BatchProgress, CallResult, ask_
 from basic_control.tasks.runtime.logs import event
 from basic_control.tasks.runtime.storage import open_cache, open_store, open_submissions
 from basic_control.tasks.stage import current_ledger, stage
-from basic_control.tasks.store.replies import Remembered
+from basic_control.tasks.store.reply_cache import Remembered
 
 IDENTITY_S = 60.0
 """Seconds that a server has to identify itself."""

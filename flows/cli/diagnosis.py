@@ -14,9 +14,9 @@ from basic_control.data.errors import InputError, plural
 from basic_control.data.extras import DISTRIBUTION, format_install, list_packages
 from basic_control.tasks.models import bundled, open_client
 from basic_control.tasks.models.access import strip_secrets
-from basic_control.tasks.models.errors import clean
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.readiness import find_obstacle
+from basic_control.tasks.models.server_errors import clean
 from basic_control.tasks.store import manifest
 
 ANSWER_S = 10.0

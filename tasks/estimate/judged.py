@@ -13,7 +13,7 @@ from basic_control.data.reading.ends import split
 from basic_control.metrics.judging import JudgeRequest, Session, advance, begin
 from basic_control.tasks.judge import pose_question, room_of
 from basic_control.tasks.plan import MetricPlan, Panel
-from basic_control.tasks.store.replies import Remembered
+from basic_control.tasks.store.reply_cache import Remembered
 from basic_control.tasks.store.samples import SampleRow
 
 LISTED = 3

@@ -12,7 +12,7 @@ from basic_control.prompts.phrases import phrase
 from basic_control.tasks.query import identify
 from basic_control.tasks.runtime.storage import find_cache_url, open_cache
 from basic_control.tasks.store.databases import find_file
-from basic_control.tasks.store.replies import Remembered
+from basic_control.tasks.store.reply_cache import Remembered
 
 
 @dataclass

@@ -17,10 +17,10 @@ from basic_control.data.messages import SYSTEM
 from basic_control.data.records import Call, Message, Reply
 from basic_control.data.tools import Tool
 from basic_control.tasks.models.access import find_key_variable
-from basic_control.tasks.models.errors import Refusal
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.replies import read_reply
 from basic_control.tasks.models.server import CONNECT_S, Server
+from basic_control.tasks.models.server_errors import Refusal
 
 _log = logging.getLogger(__name__)
 Body = dict[str, Any]

@@ -14,10 +14,10 @@ from typing import Any
 from basic_control.data.characters import make_storable
 from basic_control.data.records import Call, Reply
 from basic_control.data.typed import TypedQuestion
-from basic_control.tasks.models.errors import ServerErrors
 from basic_control.tasks.models.openai_forms import Body, Chat
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.replies import read_reply
+from basic_control.tasks.models.server_errors import ServerErrors
 
 MAXIMUM_QUESTIONS = 100
 """Questions of one request, fewer than any server's limit."""

@@ -10,10 +10,9 @@ from basic_control.config.settings import Model
 from basic_control.data.characters import make_visible
 from basic_control.data.draw import format_canonical
 from basic_control.data.records import Call, Reply
-from basic_control.tasks.models.errors import USED_UP, Refusal, ServerErrors, read_error
 from basic_control.tasks.models.openai_forms import Body, Form
 from basic_control.tasks.models.protocol import CallError
-from basic_control.tasks.models.refusals import (
+from basic_control.tasks.models.refused_parameters import (
     is_unsupported,
     merge_system,
     names_parameter,
@@ -21,6 +20,7 @@ from basic_control.tasks.models.refusals import (
     names_system,
 )
 from basic_control.tasks.models.replies import read_reply
+from basic_control.tasks.models.server_errors import USED_UP, Refusal, ServerErrors, read_error
 
 _log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger
 

@@ -30,10 +30,10 @@ from basic_control.data.typed import TypedQuestion
 from basic_control.tasks.models import bundled
 from basic_control.tasks.models.deciding import Answered, SystemOneWire, put_alone, put_together, read_answers
 from basic_control.tasks.models.dialect import Dialect
-from basic_control.tasks.models.errors import Refusal
 from basic_control.tasks.models.openai_forms import Body, Chat
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.server import Server
+from basic_control.tasks.models.server_errors import Refusal
 from basic_control.tasks.models.threads import run_in_thread
 from basic_control.tasks.models.told_tools import CHOICE, is_required, read_told_calls, tell_tools
 from basic_control.tasks.runtime import machine

@@ -12,10 +12,10 @@ from typing import Any
 from basic_control.config.settings import Model
 from basic_control.data.errors import InputError
 from basic_control.data.records import Call, Reply
-from basic_control.tasks.models.errors import clean
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.python_child import describe_exception, write_answer
 from basic_control.tasks.models.replies import FIELDS, build_offer, read_answer
+from basic_control.tasks.models.server_errors import clean
 from basic_control.tasks.models.threads import run_in_thread
 
 CALLER = "BASIC_CONTROL_CALLER"

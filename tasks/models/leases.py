@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from basic_control.data.errors import InputError
-from basic_control.tasks.store.replies import ReplyCache
+from basic_control.tasks.store.reply_cache import ReplyCache
 
 LEASE_S = 60.0
 

@@ -17,12 +17,12 @@ from basic_control.data.characters import make_visible
 from basic_control.data.records import CONTEXT, Call, Message, Reply
 from basic_control.data.tools import write_tool
 from basic_control.tasks.models.access import find_ollama
-from basic_control.tasks.models.errors import Refusal
 from basic_control.tasks.models.ollama_context import Context, is_cut, read_default
 from basic_control.tasks.models.protocol import CallError
-from basic_control.tasks.models.refusals import names_structure
+from basic_control.tasks.models.refused_parameters import names_structure
 from basic_control.tasks.models.replies import read_reply
 from basic_control.tasks.models.server import CONNECT_S, Server
+from basic_control.tasks.models.server_errors import Refusal
 
 T = TypeVar("T")
 

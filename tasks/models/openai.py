@@ -17,10 +17,10 @@ from basic_control.config.settings import Model
 from basic_control.data.records import Call, Reply
 from basic_control.tasks.models.access import find_key_variable
 from basic_control.tasks.models.dialect import Dialect
-from basic_control.tasks.models.errors import Refusal
 from basic_control.tasks.models.openai_forms import Body, Chat, Responses
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.server import CONNECT_S, Server
+from basic_control.tasks.models.server_errors import Refusal
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, RequestOptions

@@ -7,9 +7,9 @@ from http import HTTPStatus
 from typing import Any
 
 from basic_control.data.records import Call, Reply
-from basic_control.tasks.models.errors import Refusal
 from basic_control.tasks.models.openai import OpenAIClient
 from basic_control.tasks.models.protocol import BatchState, CallError
+from basic_control.tasks.models.server_errors import Refusal
 
 TOKEN = "basic_control"  # noqa: S105 - the name of a field, and no password
 """The field of a batch's metadata that identifies its submission."""

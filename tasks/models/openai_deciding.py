@@ -19,10 +19,10 @@ from basic_control.tasks.models.deciding import (
     read_answers,
 )
 from basic_control.tasks.models.dialect import Dialect
-from basic_control.tasks.models.errors import Refusal, ServerErrors
 from basic_control.tasks.models.openai import OpenAIClient
 from basic_control.tasks.models.openai_forms import LOGPROBS
 from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.models.server_errors import Refusal, ServerErrors
 
 NO_DECISIONS = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED})
 """Statuses of a server, or a model, that does not answer typed questions."""

@@ -22,9 +22,9 @@ from basic_control.config.settings import Model
 from basic_control.data.characters import make_visible
 from basic_control.data.errors import InputError
 from basic_control.data.records import Call, Reply
-from basic_control.tasks.models.errors import clean
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.replies import FIELDS, build_offer, read_answer
+from basic_control.tasks.models.server_errors import clean
 from basic_control.tasks.models.threads import run_in_thread
 from basic_control.tasks.runtime.logs import LOGGER, is_structured
 

@@ -19,7 +19,7 @@ from basic_control.tasks.models.rate_limits import Endpoint
 from basic_control.tasks.models.writer import Writer
 from basic_control.tasks.runtime.logs import event
 from basic_control.tasks.runtime.secrets import mask
-from basic_control.tasks.store.replies import FailedCall, Remembered
+from basic_control.tasks.store.reply_cache import FailedCall, Remembered
 
 POLL_S = 0.5
 FIRST_WAIT_S, LONGEST_WAIT_S, JITTER_S = 0.25, 20.0, 0.5

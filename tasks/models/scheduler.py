@@ -18,14 +18,14 @@ from basic_control.config.settings import Model
 from basic_control.data.draw import format_canonical
 from basic_control.data.errors import Stopped
 from basic_control.data.records import Call
-from basic_control.tasks.models.batches import BatchQueue
+from basic_control.tasks.models.batch_queue import BatchQueue
 from basic_control.tasks.models.budget import RunBudget
 from basic_control.tasks.models.protocol import Client
 from basic_control.tasks.models.rate_limits import Endpoint, digest_entry, find_endpoint
 from basic_control.tasks.models.readiness import count_connections
 from basic_control.tasks.models.running import BatchProgress, CallResult, RunningBatch
 from basic_control.tasks.models.writer import Writer
-from basic_control.tasks.store.replies import ReplyCache, name_owner
+from basic_control.tasks.store.reply_cache import ReplyCache, name_owner
 from basic_control.tasks.store.submissions import Submissions
 
 __all__ = ["BatchProgress", "CallResult", "EventLoopThread", "ask_all", "event_loop_thread", "stop"]

@@ -17,9 +17,9 @@ from basic_control.config.settings import Model
 from basic_control.data.extras import format_install
 from basic_control.tasks.models.access import find_key, read_address, strip_secrets
 from basic_control.tasks.models.connections import build_tls_context, check_surplus, open_session
-from basic_control.tasks.models.errors import ServerErrors
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.proxies import find_proxy
+from basic_control.tasks.models.server_errors import ServerErrors
 from basic_control.tasks.runtime.bodies import ACCEPTED, TooLarge, Undecodable, read_body
 
 CONNECT_S = 30.0

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from basic_control.tasks.models.protocol import NOT_ASKED
-from basic_control.tasks.store.replies import FailedCall, Remembered, ReplyCache
+from basic_control.tasks.store.reply_cache import FailedCall, Remembered, ReplyCache
 
 
 class Writer:

@@ -11,7 +11,7 @@ from typing import Any
 import platformdirs
 
 from basic_control.config.settings import StoreSettings
-from basic_control.tasks.store.replies import ReplyCache, find_url
+from basic_control.tasks.store.reply_cache import ReplyCache, find_url
 from basic_control.tasks.store.submissions import Submissions
 from basic_control.tasks.store.tables import Store
 

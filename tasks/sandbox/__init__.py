@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any
 
 from basic_control.data.records import Found, Metric, Outcome, Program, Sample
-from basic_control.tasks.sandbox import child, kotlin, kotlin_tools
+from basic_control.tasks.sandbox import kotlin, kotlin_tools, processes
 from basic_control.tasks.sandbox.image import prepare
 from basic_control.tasks.sandbox.pool import WorkerPool
 
@@ -45,7 +45,7 @@ def _forget() -> None:
     _lock = threading.Lock()
     while _pools:
         for worker in _pools.pop().workers:
-            child.release(worker.process)
+            processes.release(worker.process)
 
 
 atexit.register(close)

@@ -20,7 +20,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from basic_control.data.errors import InputError
-from basic_control.tasks.sandbox import child
+from basic_control.tasks.sandbox import processes
 from basic_control.tasks.sandbox.private import hold_lock, make_cache, open_own_file, read_secret
 
 _HERE = Path(__file__).parent
@@ -79,7 +79,7 @@ def _run(what: str, command: list[str], work: Path) -> None:
         done = subprocess.run(  # noqa: S603 - our own interpreter, running our own modules
             command,
             cwd=work,
-            env=child.build_environment(TMPDIR=str(work), VIRTUAL_ENV=str(work / "empty"), PATH=os.defpath),
+            env=processes.build_environment(TMPDIR=str(work), VIRTUAL_ENV=str(work / "empty"), PATH=os.defpath),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -115,9 +115,11 @@ def _build(work: Path) -> Path:
             raise InputError(f"sandbox image: the package {name} is not installed. Install it (`uv sync`).")
         shutil.copytree(Path(spec.origin).parent, work / "app" / name, ignore=shutil.ignore_patterns("__pycache__"))
     say("Sandbox: building Python for WebAssembly (once, about 10 s) …")
-    _run("building the component", child.build_command("basic_control.tasks.sandbox.build", "componentize"), work)
+    _run(
+        "building the component", processes.build_command("basic_control.tasks.sandbox.build", "componentize"), work
+    )
     say("Sandbox: compiling it for this machine (once, about 15 s) …")
-    _run("compiling the component", child.build_command("basic_control.tasks.sandbox.build", "compile"), work)
+    _run("compiling the component", processes.build_command("basic_control.tasks.sandbox.build", "compile"), work)
     return work / "runner.cwasm"
 
 

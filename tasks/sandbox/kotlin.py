@@ -28,7 +28,7 @@ from typing import IO, cast
 
 from basic_control.data.records import Outcome, Program
 from basic_control.tasks.runtime import machine
-from basic_control.tasks.sandbox import child, kotlin_source, kotlin_tools, replies
+from basic_control.tasks.sandbox import guest_replies, kotlin_source, kotlin_tools, processes
 from basic_control.tasks.sandbox.clock import Clock
 from basic_control.tasks.sandbox.kotlin_tools import Ready
 from basic_control.tasks.sandbox.pool import WALL_MORE_S, run_fit
@@ -128,7 +128,7 @@ def run_compiled(ready: Ready, compiled: Compiled, calls: int, cpu_s: float) -> 
     nonce = secrets.token_hex(16)
     data, limit_s = (2 * HEAP_MB + 1024) << 20, int(START_S + cpu_s)
     limits = {"core": 0, "fsize": 0, "nofile": 256, "cpu": limit_s, "data": data}
-    process = child.start(ready.program(compiled.jars, compiled.main, limits, HEAP_MB))
+    process = processes.start(ready.program(compiled.jars, compiled.main, limits, HEAP_MB))
     try:
         pipe = cast("IO[bytes]", process.stdin)
         with contextlib.suppress(OSError):
@@ -136,12 +136,12 @@ def run_compiled(ready: Ready, compiled: Compiled, calls: int, cpu_s: float) -> 
             pipe.close()
         output, ending = _listen(process, f"{nonce} ready\n".encode(), cpu_s)
     finally:
-        child.end(process)
+        processes.end(process)
     lines = bytes(output[:REPLY]).decode("ascii", "replace").split("\n")[:-1]
     # What the program itself prints does not begin with the nonce.
     texts = [line.removeprefix(f"{nonce} ") for line in lines if line.startswith(f"{nonce} ")]
     reply_texts = [text for text in texts if text not in {"ready", "end"}][:calls]
-    outcomes = [*map(replies.read_outcome, reply_texts)]
+    outcomes = [*map(guest_replies.read_outcome, reply_texts)]
     return (*outcomes, *[ending] * (calls - len(outcomes)))
 
 
@@ -198,7 +198,7 @@ class Compilation:
                 self.results[k] = Outcome("syntax", message="text with half a surrogate pair")
         while pending := [k for k in range(len(self.programs)) if k not in self.results]:
             self.starts += 1
-            process = child.start(self.ready.compiler(self.folder), work=self.folder)
+            process = processes.start(self.ready.compiler(self.folder), work=self.folder)
             clock = Clock(process.pid)
             try:
                 for k in pending:
@@ -208,7 +208,7 @@ class Compilation:
                     if process.poll() is not None or k not in self.results:
                         break
             finally:
-                child.end(process)
+                processes.end(process)
             if self.results.keys().isdisjoint(pending):
                 break
         return [self.results.get(k, _LATE) for k in range(len(self.programs))]
@@ -262,10 +262,10 @@ def _read_errors(output: str) -> Outcome:
     errors = {part: (line, message) for part, line, message in reversed(_ERROR.findall(output))}
     if "Candidate" in errors:
         line, message = errors["Candidate"]
-        return Outcome("syntax", message=replies.clean(f"{message} (line {line})"))
+        return Outcome("syntax", message=guest_replies.clean(f"{message} (line {line})"))
     if not errors:
         return _FAILED
-    return Outcome("no such function", message=replies.clean(errors["Calls"][1]))
+    return Outcome("no such function", message=guest_replies.clean(errors["Calls"][1]))
 
 
 def _read_line(pipe: IO[bytes], clock: Clock, limit_s: float) -> str | None:

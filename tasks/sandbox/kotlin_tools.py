@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from basic_control.tasks.sandbox import child, confinement, private, syscalls
+from basic_control.tasks.sandbox import confinement, private, processes, syscalls
 from basic_control.tasks.sandbox.image import say
 
 VARIABLE = "BASIC_CONTROL_KOTLINC"
@@ -107,7 +107,7 @@ class Tools:
             "writable": [str(folder) for folder in writable],
             "calls": syscalls.MACHINE,
         }
-        return child.build_command("basic_control.tasks.sandbox.launch", json.dumps(options), *command)
+        return processes.build_command("basic_control.tasks.sandbox.launch", json.dumps(options), *command)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,13 +253,13 @@ def _make(ready: Ready, work: Path) -> bool:
 
 def _run(command: Sequence[str], work: Path | None, text: str) -> str | None:
     """Run one of our own programs; return its output, None if it failed."""
-    process = child.start(command, work=work)
+    process = processes.start(command, work=work)
     try:
         output, _ = process.communicate(text.encode(), timeout=_LIMIT_S)
     except subprocess.TimeoutExpired:
         return None
     finally:
-        child.end(process)
+        processes.end(process)
     if process.returncode != 0:
         return None
     return output.decode(errors="replace")

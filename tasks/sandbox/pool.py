@@ -20,7 +20,7 @@ from basic_control.data.commands import format_command
 from basic_control.data.errors import InputError
 from basic_control.data.records import Outcome, OutcomeKind, Program, ProgramUnderTest
 from basic_control.tasks.runtime import machine
-from basic_control.tasks.sandbox import child, replies, values
+from basic_control.tasks.sandbox import guest_replies, processes, values
 from basic_control.tasks.sandbox.clock import Clock
 from basic_control.tasks.sandbox.image import prepare
 
@@ -102,7 +102,7 @@ class WorkerPool:
         """Stop all workers; a later run starts new ones."""
         with self._lock:
             while self.workers:
-                child.end(self.workers.pop().process)
+                processes.end(self.workers.pop().process)
 
     def layers(self) -> dict[str, str]:
         """Return the layers around a worker, each with its state; start one if there is none.
@@ -153,7 +153,7 @@ class WorkerPool:
 
     def _drop(self, worker: "Worker") -> int:
         self.workers.remove(worker)
-        return child.end(worker.process)
+        return processes.end(worker.process)
 
     def _attempt(self, idle: "deque[Worker]", job: "Job") -> tuple[Outcome, ...]:
         """Run a job on idle workers; return its outcomes."""
@@ -287,13 +287,13 @@ class Job:
             case ["load", 0, reply] if not self.is_loaded and len(self.outcomes) == self._first:
                 self.is_loaded = reply == values.LOADED
                 if not self.is_loaded:
-                    outcome = replies.read_outcome(reply)
+                    outcome = guest_replies.read_outcome(reply)
                     # No program has been called yet that could return a value.
                     if outcome.kind == "value":
                         outcome = Outcome("bad value", message="not a reply")
                     self.fail(outcome)
             case ["call", int(k), reply] if self._first + k == len(self.outcomes) and not self.is_done:
-                self.outcomes.append(replies.read_outcome(reply))
+                self.outcomes.append(guest_replies.read_outcome(reply))
             case ["end", "done", _, _, int()] if self.is_done:
                 return True
             case [
@@ -358,7 +358,9 @@ class Worker:
     """One worker process; `layers` is empty until it says hello, `rebuilt` whether its image was built again."""
 
     def __init__(self, image: str, *, rebuilt: bool) -> None:
-        self.process = child.start(child.build_command("basic_control.tasks.sandbox.worker", image, str(MEMORY_MB)))
+        self.process = processes.start(
+            processes.build_command("basic_control.tasks.sandbox.worker", image, str(MEMORY_MB))
+        )
         self.reading, self.writing = (cast("IO[bytes]", pipe) for pipe in (self.process.stdout, self.process.stdin))
         self.rebuilt = rebuilt
         self.clock: Clock | None = None

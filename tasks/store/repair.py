@@ -25,7 +25,7 @@ from basic_control.data.errors import InputError, plural
 from basic_control.data.records import Reply
 from basic_control.data.tables import RESPONSES
 from basic_control.tasks.store.databases import PATIENCE_S, DamagedFile, find_file, find_mark, is_damage
-from basic_control.tasks.store.statements import COLUMNS, Remembered, ReplyDatabase, Row, read_row, write_row
+from basic_control.tasks.store.reply_tables import COLUMNS, Remembered, ReplyDatabase, Row, read_row, write_row
 from basic_control.tasks.store.tables import Damaged, Store, explain
 
 _log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger

@@ -15,7 +15,7 @@ from basic_control.metrics.citation.citation import parse
 from basic_control.metrics.citation.sources import check_sources, judge_outcome
 from basic_control.metrics.citation.urls import Url
 from basic_control.tasks.runtime.secrets import hide
-from basic_control.tasks.web.policy import NetworkPolicy
+from basic_control.tasks.web.network_policy import NetworkPolicy
 
 if TYPE_CHECKING:
     import polars as pl

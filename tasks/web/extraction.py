@@ -13,9 +13,9 @@ from typing import Any, cast
 
 from basic_control.metrics.citation.sources import judge_outcome
 from basic_control.metrics.citation.urls import Finding, Url
-from basic_control.tasks.sandbox import child
+from basic_control.tasks.sandbox import processes
 from basic_control.tasks.web.fetching import Fetched, Fetcher, FetchFailure
-from basic_control.tasks.web.policy import NetworkPolicy
+from basic_control.tasks.web.network_policy import NetworkPolicy
 
 START_S = 60.0
 """Seconds that the process may take for its imports, on top of the first page."""
@@ -59,11 +59,11 @@ class Reader:
     async def _start(self) -> Process:
         if self._process is None or self._process.returncode is not None:
             self._process = await asyncio.create_subprocess_exec(
-                *child.build_command("basic_control.tasks.web.reader"),
+                *processes.build_command("basic_control.tasks.web.reader"),
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=DEVNULL,
-                env=dict(child.build_environment()),
+                env=dict(processes.build_environment()),
                 cwd="/",
                 limit=_REPLY,
                 start_new_session=True,

@@ -19,7 +19,7 @@ from protego import Protego
 from basic_control.metrics.citation.sources import judge_outcome, judge_status
 from basic_control.metrics.citation.urls import Finding, Url, read_url
 from basic_control.tasks.runtime.bodies import ACCEPTED, TooLarge, Undecodable, read_body
-from basic_control.tasks.web.policy import PRODUCT, USER_AGENT, HostRefused, NetworkPolicy
+from basic_control.tasks.web.network_policy import PRODUCT, USER_AGENT, HostRefused, NetworkPolicy
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TEXT = frozenset({"text/html", "application/xhtml+xml", "text/plain", ""})

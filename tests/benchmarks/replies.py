@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 
 from basic_control.data.records import Reply
-from basic_control.tasks.store.replies import Remembered, ReplyCache, name_owner
+from basic_control.tasks.store.reply_cache import Remembered, ReplyCache, name_owner
 from tests.servers.postgres import Postgres
 
 

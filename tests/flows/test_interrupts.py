@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from basic_control.tasks.store.replies import ReplyCache
+from basic_control.tasks.store.reply_cache import ReplyCache
 from tests.conftest import TOP, Run
 from tests.helpers.requests import prompts_seen
 from tests.helpers.runs import at, latest

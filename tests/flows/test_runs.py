@@ -27,7 +27,7 @@ from basic_control.tasks.judge import pose_question
 from basic_control.tasks.plan import resolve
 from basic_control.tasks.stage import Stage
 from basic_control.tasks.store.owners import name_owner
-from basic_control.tasks.store.replies import ReplyCache
+from basic_control.tasks.store.reply_cache import ReplyCache
 from basic_control.tasks.store.samples import SampleRow
 from basic_control.tasks.store.tables import Store
 

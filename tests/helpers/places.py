@@ -13,7 +13,7 @@ from basic_control.data.records import Reply
 from basic_control.data.tables import RESPONSES, VERDICTS
 from basic_control.flows.cli.application import main
 from basic_control.tasks.store import manifest
-from basic_control.tasks.store.replies import Remembered, ReplyCache
+from basic_control.tasks.store.reply_cache import Remembered, ReplyCache
 from basic_control.tasks.store.tables import Store
 
 DAY = 86_400.0

@@ -54,7 +54,7 @@ def list_(*, where: Where = USUAL) -> None:
     from basic_control.tasks.report.tables import Column, Table
     from basic_control.tasks.runtime.storage import find_cache_url
     from basic_control.tasks.store.databases import find_file
-    from basic_control.tasks.store.replies import ReplyCache
+    from basic_control.tasks.store.reply_cache import ReplyCache
 
     def state(run: "Run") -> str:
         if run.is_finished:

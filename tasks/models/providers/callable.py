@@ -31,7 +31,7 @@ def _unready(model: Any) -> str:
     brings=lambda _model: ("retrieved_contexts", "citations"),
     unready=_unready,
 )
-def callable_function(model: Any) -> Any:
+def caller_function(model: Any) -> Any:
     """Return a client that calls a function of the caller's process."""
     from basic_control.tasks.models.functions import CallerClient
 

@@ -12,8 +12,8 @@ import pytest
 from basic_control.config.settings import Model, StoreSettings
 from basic_control.data.batches import Cell
 from basic_control.tasks.models import rate_limits
-from basic_control.tasks.models.errors import classify_error, read_retry_after
 from basic_control.tasks.models.scheduler import BatchProgress, event_loop_thread
+from basic_control.tasks.models.server_errors import classify_error, read_retry_after
 from basic_control.tasks.query import ask, watch
 from tests.helpers.requests import NUMBERS, model_at, requests_of
 from tests.servers.running import serve_openai

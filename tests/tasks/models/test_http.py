@@ -261,7 +261,7 @@ def test_where_nothing_listens_is_told_before_anything_is_asked() -> None:
 
 
 def test_refusals_are_retried_within_the_deadline_and_what_came_is_asked_once(tmp_path: Path) -> None:
-    from basic_control.tasks.store.replies import ReplyCache
+    from basic_control.tasks.store.reply_cache import ReplyCache
 
     answers = [web.json_response({}, status=503), web.json_response({}, status=429, headers={"Retry-After": "0"})]
     with served(lambda number, *_: answers[number] if number < 2 else RAG, **PATHS) as (service, model):

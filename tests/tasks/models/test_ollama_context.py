@@ -11,7 +11,7 @@ from basic_control.config.settings import Model, StoreSettings
 from basic_control.data.records import Call, Message, Reply
 from basic_control.tasks.models.ollama_context import estimate_tokens, is_cut
 from basic_control.tasks.runtime.storage import open_cache
-from basic_control.tasks.store.replies import Remembered
+from basic_control.tasks.store.reply_cache import Remembered
 from tests.conftest import Run
 from tests.helpers.runs import latest
 from tests.servers import Answer, Server, serve_ollama

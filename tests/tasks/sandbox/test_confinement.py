@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from basic_control.tasks.sandbox import child, confinement, syscalls
+from basic_control.tasks.sandbox import confinement, processes, syscalls
 from tests.fixtures.hostile.kotlin import LEVERS, NUMBERS, PARENT
 
 PROBE = """
@@ -60,7 +60,7 @@ def probe(apply: str, folder: Path) -> dict[str, str]:
     """Return what a process so confined could still do; skip where it cannot be confined so."""
     (folder / "secret").write_text("x")
     done = subprocess.run(
-        [sys.executable, "-I", "-c", PROBE.replace("{apply}", apply), child.build_command("x")[5], str(folder)],
+        [sys.executable, "-I", "-c", PROBE.replace("{apply}", apply), processes.build_command("x")[5], str(folder)],
         capture_output=True,
         text=True,
         check=False,
@@ -99,7 +99,7 @@ def pulled(*, confined: bool) -> dict[str, int]:
         "    done = libc.syscall(*[ctypes.c_long(one) for one in (number, *given)])\n"
         "    print(name, ctypes.get_errno() if done == -1 else 0)\n"
     )
-    command = [sys.executable, "-I", "-c", code, child.build_command("x")[5]]
+    command = [sys.executable, "-I", "-c", code, processes.build_command("x")[5]]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     if done.returncode == 3:
         pytest.skip("this kernel has no seccomp")
@@ -132,7 +132,7 @@ def test_the_virtual_machines_filter_leaves_its_own_limits_and_threads() -> None
         "print(libc.syscall(limits, 0, 0, None, room), libc.syscall(limits, other, 0, None, room))\n"
         "print(libc.syscall(tgkill, me, me, 0), libc.syscall(tgkill, other, other, 0))\n"
     )
-    command = [sys.executable, "-I", "-c", code, child.build_command("x")[5]]
+    command = [sys.executable, "-I", "-c", code, processes.build_command("x")[5]]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     if done.returncode == 3:
         pytest.skip("this kernel has no seccomp")
@@ -151,7 +151,7 @@ def test_capabilities_are_gone_for_good_also_as_root() -> None:
         "import os\nprint(confinement.drop_new_privs(), confinement.drop_capabilities(), flush=True)\n"
         "os.execv('/bin/sh', ['sh', '-c', 'grep -E ^Cap /proc/self/status'])\n"
     )
-    command = [sys.executable, "-I", "-c", code, child.build_command("x")[5]]
+    command = [sys.executable, "-I", "-c", code, processes.build_command("x")[5]]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     first, *lines = done.stdout.splitlines()
     if sys.platform != "linux":
@@ -212,7 +212,7 @@ def test_a_root_of_its_own_holds_what_is_given_and_nothing_else(tmp_path: Path, 
     (tmp_path / "linked").symlink_to(tmp_path / "given")
     given, own = [str(tmp_path / name) for name in ("given", "linked")], [str(tmp_path / "own")]
     code = ROOT.replace("{apply}", f"launch.enter_root('/given/program', {given!r}, {own!r})")
-    command = [sys.executable, "-I", "-c", code, child.build_command("x")[5], str(tmp_path)]
+    command = [sys.executable, "-I", "-c", code, processes.build_command("x")[5], str(tmp_path)]
     command = command if admin else [sys.executable, "-I", "-c", WITHOUT.format([MOUNT]), *command]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     first, second = (line.split("|") for line in done.stdout.splitlines())
@@ -232,7 +232,7 @@ def test_where_no_root_can_be_made_the_old_one_stays_whole(tmp_path: Path) -> No
     """Half-way, a user namespace without a map would leave the process no right to its own files."""
     (tmp_path / "own").mkdir(mode=0o700)
     code = ROOT.replace("{apply}", f"launch.enter_root('/program', [], [{str(tmp_path / 'own')!r}])")
-    command = [sys.executable, "-I", "-c", code, child.build_command("x")[5], str(tmp_path)]
+    command = [sys.executable, "-I", "-c", code, processes.build_command("x")[5], str(tmp_path)]
     command = [sys.executable, "-I", "-c", WITHOUT.format([MOUNT, MAP_ROOT]), *command]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.startswith("none|True|written|")
@@ -246,7 +246,10 @@ def test_limits_are_lowered_and_never_raised() -> None:
         "print(resource.getrlimit(resource.RLIMIT_NOFILE), resource.getrlimit(resource.RLIMIT_CORE))"
     )
     done = subprocess.run(
-        [sys.executable, "-I", "-c", code, child.build_command("x")[5]], capture_output=True, text=True, check=True
+        [sys.executable, "-I", "-c", code, processes.build_command("x")[5]],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout == "core nofile\n(64, 64) (0, 0)\n"
 

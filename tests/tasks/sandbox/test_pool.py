@@ -15,7 +15,7 @@ import pytest
 from basic_control.data.errors import InputError
 from basic_control.data.records import Outcome, Program
 from basic_control.tasks import sandbox
-from basic_control.tasks.sandbox import WorkerPool, child
+from basic_control.tasks.sandbox import WorkerPool, processes
 from basic_control.tasks.sandbox.pool import LARGEST, Job, Worker
 
 SQUARE = Program("python", "def f(x): return x * x", "f", ((2,), (3,)))
@@ -140,12 +140,12 @@ def test_threads_share_a_pool(pool: WorkerPool) -> None:
 def test_a_worker_out_of_its_mind_holds_nobody_up(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It reads no job, never answers, or says more than it should: it is late or faulty, never waited for."""
     stub = [sys.executable, "-c", f"import sys, time; {code}; time.sleep(1000)"]
-    monkeypatch.setattr(child, "command", lambda *_: stub)
+    monkeypatch.setattr(processes, "build_command", lambda *_: stub)
     worker = Worker("", rebuilt=False)
     job = Job(Program("python", "x" * 90_000, "f", (("y" * 90_000,),)), 0.5)
     with pytest.raises((TimeoutError, ValueError)):
         worker.talk(job.frame, 0.5, job.hear)
-    child.end(worker.process)
+    processes.end(worker.process)
 
 
 def test_closing_ends_the_workers() -> None:

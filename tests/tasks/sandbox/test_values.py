@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from basic_control.data.records import Outcome
 from basic_control.data.values import format_value
-from basic_control.tasks.sandbox import replies, values
+from basic_control.tasks.sandbox import guest_replies, values
 
 """By the clock nothing is decided here: a busy machine takes its time."""
 
@@ -49,8 +49,8 @@ def test_plain_values_survive(value: object) -> None:
 )
 def test_any_reply_is_an_outcome(text: str) -> None:
     """Nothing raises, and nothing a component says makes an item drop out of the score."""
-    assert replies.read_outcome(text).kind not in {"unavailable", "timeout"}
-    assert replies.read_outcome(f'["value",{text}]').kind in {"value", "bad value"}
+    assert guest_replies.read_outcome(text).kind not in {"unavailable", "timeout"}
+    assert guest_replies.read_outcome(f'["value",{text}]').kind in {"value", "bad value"}
 
 
 class Hostile:
@@ -102,14 +102,14 @@ def test_nothing_is_asked_of_a_hostile_object(value: object) -> None:
     ],
 )
 def test_what_is_not_a_value_is_refused(text: str) -> None:
-    assert replies.read_outcome(f'["value",{text}]').kind == "bad value"
+    assert guest_replies.read_outcome(f'["value",{text}]').kind == "bad value"
 
 
 def test_only_a_guests_own_kinds_are_heard() -> None:
-    assert replies.read_outcome('["unavailable"]') == Outcome("bad value", message="not a reply")
-    assert replies.read_outcome('["timeout"]').kind == "bad value"
-    assert replies.read_outcome('["syntax","x",1]').kind == "bad value"
-    assert replies.read_outcome('["exception","E\\u001b","\\u0007\\u202e\\ud800m"]') == Outcome(
+    assert guest_replies.read_outcome('["unavailable"]') == Outcome("bad value", message="not a reply")
+    assert guest_replies.read_outcome('["timeout"]').kind == "bad value"
+    assert guest_replies.read_outcome('["syntax","x",1]').kind == "bad value"
+    assert guest_replies.read_outcome('["exception","E\\u001b","\\u0007\\u202e\\ud800m"]') == Outcome(
         "exception", error="E ", message="   m"
     )
 
@@ -153,7 +153,7 @@ def test_a_number_of_another_kind_is_a_value(value: object) -> None:
     ],
 )
 def test_a_malformed_number_is_refused(text: str) -> None:
-    assert replies.read_outcome(f'["value",{text}]').kind == "bad value"
+    assert guest_replies.read_outcome(f'["value",{text}]').kind == "bad value"
 
 
 def test_what_is_written_is_one_line_and_reads_as_it_was() -> None:

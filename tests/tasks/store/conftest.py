@@ -6,7 +6,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from basic_control.tasks.store.replies import ReplyCache
+from basic_control.tasks.store.reply_cache import ReplyCache
 from tests.servers.postgres import MISSING, Postgres
 
 

@@ -18,7 +18,7 @@ from basic_control.tasks.models.rate_limits import REFUSED_IN_A_ROW
 from basic_control.tasks.models.scheduler import BatchProgress
 from basic_control.tasks.query import ask, sharing_failures, watch
 from basic_control.tasks.store.owners import describe_owner
-from basic_control.tasks.store.replies import FailedCall, ReplyCache, name_owner
+from basic_control.tasks.store.reply_cache import FailedCall, ReplyCache, name_owner
 from tests.conftest import TOP
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
 from tests.helpers.told import Told, processes, said_by
@@ -123,7 +123,7 @@ def test_an_endpoint_that_was_given_up_is_tried_again_by_the_next_run(store: Sto
 
 HOLDER = """
 import sys, time
-from basic_control.tasks.store.replies import ReplyCache, name_owner
+from basic_control.tasks.store.reply_cache import ReplyCache, name_owner
 ReplyCache(sys.argv[1]).claim(sys.argv[2:], holder=name_owner() + ':1', lease_s=3600)
 print("held", flush=True)
 time.sleep(3600)

@@ -15,8 +15,8 @@ import sqlalchemy as sa
 from basic_control.data.records import Reply
 from basic_control.data.tables import RESPONSES
 from basic_control.tasks.store import repair
-from basic_control.tasks.store.replies import Remembered, ReplyCache
-from basic_control.tasks.store.statements import read_row
+from basic_control.tasks.store.reply_cache import Remembered, ReplyCache
+from basic_control.tasks.store.reply_tables import read_row
 from basic_control.tasks.store.tables import Store
 
 EXTRA = {"retrieved_contexts": ["Paris is the capital.", "Столица: Париж"], "citations": [{"url": "u", "page": 3}]}
@@ -76,7 +76,9 @@ def test_a_postgres_cache_of_before_does_so_too(empty: object) -> None:
 
 @pytest.mark.slow
 def test_several_processes_may_open_a_cache_of_before_at_once(earlier: Path) -> None:
-    script = "import sys\nfrom tasks.store.replies import ReplyCache\nsys.stdin.readline()\nReplyCache(sys.argv[1])"
+    script = (
+        "import sys\nfrom tasks.store.reply_cache import ReplyCache\nsys.stdin.readline()\nReplyCache(sys.argv[1])"
+    )
     command = [sys.executable, "-c", script, f"sqlite:///{earlier}"]
     openers = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(4)]
     for opener in openers:

@@ -22,7 +22,7 @@ from basic_control.data.records import Reply
 from basic_control.tasks.models.scheduler import BatchProgress
 from basic_control.tasks.query import ask, watch
 from basic_control.tasks.store import databases
-from basic_control.tasks.store.replies import Remembered, ReplyCache, name_owner
+from basic_control.tasks.store.reply_cache import Remembered, ReplyCache, name_owner
 from basic_control.tasks.store.submissions import Submissions
 from tests.conftest import TOP, Run, free_port
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
@@ -33,7 +33,7 @@ from tests.servers.running import serve_openai
 
 WRITER = """
 import sys, threading
-from basic_control.tasks.store.replies import Remembered, ReplyCache
+from basic_control.tasks.store.reply_cache import Remembered, ReplyCache
 from basic_control.data.records import (Reply)
 from basic_control.data.batches import (Cell)
 url, first, writers, every, total = sys.argv[1], *map(int, sys.argv[2:])
@@ -62,7 +62,7 @@ sys.exit(bool(failed))
 
 WORKER = """
 import json, sys
-from basic_control.tasks.store.replies import ReplyCache
+from basic_control.tasks.store.reply_cache import ReplyCache
 from basic_control.config.settings import Model
 from basic_control.data.records import Call, Message
 from basic_control.tasks.models.scheduler import ask_all, event_loop_thread

@@ -13,7 +13,7 @@ from basic_control.data.errors import InputError
 from basic_control.data.tables import RESPONSES, VERDICTS
 from basic_control.flows.cli.application import main
 from basic_control.tasks.store.inventory import take
-from basic_control.tasks.store.replies import ReplyCache
+from basic_control.tasks.store.reply_cache import ReplyCache
 from basic_control.tasks.store.tables import Damaged, Store
 from tests.conftest import Run, free_port
 from tests.helpers.runs import TWO, at

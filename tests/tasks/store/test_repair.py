@@ -18,8 +18,8 @@ from basic_control.tasks.runtime import logs
 from basic_control.tasks.store import databases, repair
 from basic_control.tasks.store.databases import find_log
 from basic_control.tasks.store.repair import FileLock
-from basic_control.tasks.store.replies import Remembered, ReplyCache, name_owner
-from basic_control.tasks.store.statements import read_row
+from basic_control.tasks.store.reply_cache import Remembered, ReplyCache, name_owner
+from basic_control.tasks.store.reply_tables import read_row
 from basic_control.tasks.store.tables import Store
 from tests.conftest import Run
 from tests.helpers.runs import TWO, at, results
@@ -305,7 +305,7 @@ def test_a_file_that_another_process_uses_is_not_replaced(file: Path, monkeypatc
 def test_two_who_find_the_damage_at_once_mend_it_once(file: Path) -> None:
     wreck_index(file)
     script = (
-        "import sys\nfrom tasks.store.replies import ReplyCache\n"
+        "import sys\nfrom tasks.store.reply_cache import ReplyCache\n"
         "print(ReplyCache('sqlite:///' + sys.argv[1]).count())"
     )
     command = [sys.executable, "-c", script, str(file)]
@@ -317,7 +317,7 @@ def test_two_who_find_the_damage_at_once_mend_it_once(file: Path) -> None:
 def test_who_waits_for_a_repair_goes_on_as_soon_as_it_is_done(file: Path) -> None:
     wreck_index(file)
     script = (
-        "import sys\nfrom tasks.store.replies import ReplyCache\n"
+        "import sys\nfrom tasks.store.reply_cache import ReplyCache\n"
         "cache = ReplyCache('sqlite:///' + sys.argv[1])\nprint(cache.count(), flush=True)\nsys.stdin.readline()"
     )
     command = [sys.executable, "-c", script, str(file)]

@@ -13,12 +13,12 @@ from pydantic import ValidationError
 from basic_control.config.settings import Model, Settings
 from basic_control.data.records import Call, Message
 from basic_control.data.tools import Tool
-from basic_control.tasks.models import batches, open_client
-from basic_control.tasks.models.batches import split_into_portions
+from basic_control.tasks.models import batch_queue, open_client
+from basic_control.tasks.models.batch_queue import split_into_portions
 from basic_control.tasks.models.openai_batches import TOKEN
 from basic_control.tasks.models.rate_limits import find_endpoint
 from basic_control.tasks.models.scheduler import BatchProgress, CallResult, ask_all
-from basic_control.tasks.store.replies import FailedCall, Remembered, ReplyCache
+from basic_control.tasks.store.reply_cache import FailedCall, Remembered, ReplyCache
 from basic_control.tasks.store.submissions import Submissions
 from tests.servers.batches import BatchServer, Became
 from tests.servers.running import serve
@@ -26,9 +26,9 @@ from tests.servers.running import serve
 
 @pytest.fixture(autouse=True)
 def _looking_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "FIRST_S", 0.01)
-    monkeypatch.setattr(batches, "POLL_S", 0.01)
-    monkeypatch.setattr(batches, "LOOK_S", 0.01)
+    monkeypatch.setattr(batch_queue, "FIRST_S", 0.01)
+    monkeypatch.setattr(batch_queue, "POLL_S", 0.01)
+    monkeypatch.setattr(batch_queue, "LOOK_S", 0.01)
 
 
 def model_at(url: str, **changes: Any) -> Model:
@@ -232,7 +232,7 @@ def test_a_run_that_waits_leaves_a_batch_that_is_two_days_old(tmp_path: Path) ->
 def test_a_run_that_waits_leaves_a_server_that_stays_away_to_a_later_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "OUTAGE_S", 0.0)
+    monkeypatch.setattr(batch_queue, "OUTAGE_S", 0.0)
     server = BatchServer(said, away="json")
     with serve(server.build()) as url:
         _, tally = bring(model_at(url, batch="wait"), tmp_path, 2)
@@ -333,7 +333,7 @@ def test_a_batch_that_was_never_made_is_made_once_its_time_in_the_list_has_passe
     with serve(server.build()) as url:
         with store(tmp_path) as (_, submissions):
             submissions.begin("gone", endpoint_at(url), ids_of(10))
-        monkeypatch.setattr(batches, "SOUGHT_S", 0.05)
+        monkeypatch.setattr(batch_queue, "SOUGHT_S", 0.05)
         assert bring(model_at(url), tmp_path)[1].answered == 10
     assert server.listings >= 1
     assert set(server.charged.values()) == {1}

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from basic_control.tasks.web import HostRefused, NetworkPolicy, check
-from basic_control.tasks.web.policy import resolve_name
+from basic_control.tasks.web.network_policy import resolve_name
 from tests.tasks.web.citing import answered
 from tests.tasks.web.site import QUOTE, lookup
 

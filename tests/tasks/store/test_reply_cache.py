@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from basic_control.data.errors import InputError
 from basic_control.data.records import Reply
-from basic_control.tasks.store.replies import Remembered, ReplyCache, name_owner
+from basic_control.tasks.store.reply_cache import Remembered, ReplyCache, name_owner
 
 
 def entry(request_id: str, text: str = "four") -> Remembered:
@@ -24,7 +24,9 @@ def test_a_reply_comes_back_as_it_was(cache: ReplyCache) -> None:
 
 @pytest.mark.slow
 def test_several_processes_may_make_the_same_cache_at_once(tmp_path: Path) -> None:
-    script = "import sys\nfrom tasks.store.replies import ReplyCache\nsys.stdin.readline()\nReplyCache(sys.argv[1])"
+    script = (
+        "import sys\nfrom tasks.store.reply_cache import ReplyCache\nsys.stdin.readline()\nReplyCache(sys.argv[1])"
+    )
     command = [sys.executable, "-c", script, f"sqlite:///{tmp_path}/replies.sqlite"]
     makers = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(4)]
     for maker in makers:
@@ -67,7 +69,7 @@ def test_a_changed_row_is_asked_anew(cache: ReplyCache) -> None:
 def test_replies_survive_another_process(cache: ReplyCache) -> None:
     cache.remember([entry("a")])
     script = (
-        "import sys\nfrom tasks.store.replies import ReplyCache\n"
+        "import sys\nfrom tasks.store.reply_cache import ReplyCache\n"
         "print(ReplyCache(sys.argv[1]).lookup(['a'])['a'].reply.text)"
     )
     done = subprocess.run([sys.executable, "-c", script, cache.url], capture_output=True, text=True, check=True)
@@ -94,7 +96,7 @@ def test_a_claim_ends_with_its_lease(cache: ReplyCache) -> None:
 
 def test_a_claim_ends_with_its_process(cache: ReplyCache) -> None:
     script = (
-        "import sys\nfrom tasks.store.replies import ReplyCache, name_owner\n"
+        "import sys\nfrom tasks.store.reply_cache import ReplyCache, name_owner\n"
         "ReplyCache(sys.argv[1]).claim(['a'], holder=name_owner() + ':1', lease_s=3600)"
     )
     subprocess.run([sys.executable, "-c", script, cache.url], check=True)

@@ -18,7 +18,7 @@ from basic_control.data.errors import InputError
 from basic_control.tasks.store import repair
 from basic_control.tasks.store.databases import find_file, find_log, hide_password
 from basic_control.tasks.store.owners import describe_owner, has_ended, name_owner
-from basic_control.tasks.store.statements import (
+from basic_control.tasks.store.reply_tables import (
     FailedCall,
     Remembered,
     ReplyDatabase,

@@ -20,7 +20,7 @@ from basic_control.tasks.models.protocol import RETRIED, BatchState, CallError
 from basic_control.tasks.models.running import RunningBatch
 from basic_control.tasks.runtime.logs import event
 from basic_control.tasks.runtime.secrets import mask
-from basic_control.tasks.store.replies import FailedCall, Remembered
+from basic_control.tasks.store.reply_cache import FailedCall, Remembered
 from basic_control.tasks.store.submissions import Submissions, Submitted
 
 if TYPE_CHECKING:
