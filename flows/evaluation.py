@@ -19,7 +19,7 @@ from basic_control.flows.runs import RunResult, describe, identify_all, newly_ap
 from basic_control.flows.suite import run_suites
 from basic_control.tasks.aggregate import aggregate
 from basic_control.tasks.compare.baseline import check as check_baseline
-from basic_control.tasks.decide import monitored_suites
+from basic_control.tasks.decide import list_monitored
 from basic_control.tasks.gate import gate
 from basic_control.tasks.held import HeldReplies
 from basic_control.tasks.models.progress import has_pages, is_deployed
@@ -51,7 +51,7 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
     with run.recorded(plan) as ended:
         finished = run_suites(plan, identities)
         tables = finished.tables
-        summary = aggregate(Cell(), plan.store, tables.items, tables.scores, monitored_suites(plan.suites))
+        summary = aggregate(Cell(), plan.store, tables.items, tables.scores, list_monitored(plan.suites))
         described = describe(plan, facts, tables, summary, identities)
         manifest: dict[str, Any] = {
             **run.head,

@@ -251,7 +251,7 @@ def examine(plan: SuitePlan, judges: SuiteJudges) -> list[QueryResult]:
     """Have a suite's judges take the short exams that they lack; return what was asked."""
     queries: list[QueryResult] = []
     this = cast("Flow[..., Tables]", cast("FlowRunContext", FlowRunContext.get()).flow)  # on the same workers
-    for exam in judges.missing_exams():
+    for exam in judges.plan_missing_exams():
         answers = run_part(
             partial(run_suite, exam, judges.identities), EXAM, run=f"{EXAM} of {plan.name}", like=this
         )
@@ -265,7 +265,7 @@ def run_suite(plan: SuitePlan, identities: Identities) -> Tables:
     items = items_of(plan)
     judges = judges_of(plan, items, identities)
     tables = Tables(judged=examine(plan, judges))
-    left_out, deciders = judges.left_out(), judges.deciders()
+    left_out, deciders = judges.find_left_out(), judges.deciders()
     twins, counts = renew_items(plan, items)
     event("suite_started", **count_calls(plan, identities, [*items, *twins.values()]))
     targets = plan.names

@@ -22,9 +22,9 @@ def aggregate(
     Suites that are `monitored` have their sequences' intervals.
     """
     opened = open_store(store)
-    found = observations(opened.read_all(scores, SCORES), opened.read_all(items, ITEMS))
-    summary = summarise(found.scores, found.items)
+    once = observations(opened.read_all(scores, SCORES), opened.read_all(items, ITEMS))
+    summary = summarise(once.scores, once.items)
     if monitored:
         followed = monitor(opened, items, scores, monitored)
-        summary = with_sequence_intervals(summary, followed, [one.suite for one in monitored])
+        summary = with_sequence_intervals(summary, followed, [suite.suite for suite in monitored])
     return opened.write(SUMMARY, summary)

@@ -2,6 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, filterfalse
+from operator import attrgetter
+
+import polars as pl
 
 from basic_control.config.settings import StoreSettings
 from basic_control.data.batches import Cell, Ref, Tables
@@ -34,66 +38,87 @@ class MonitoredSuite:
     exams: Mapping[str, Mapping[str, ExamTable]] = field(default_factory=dict)
 
 
-def monitored_suites(suites: Iterable[SuitePlan], examined: PassportFinder | None = None) -> list[MonitoredSuite]:
+def list_monitored(suites: Iterable[SuitePlan], examined: PassportFinder | None = None) -> list[MonitoredSuite]:
     """Return those suites that are asked until they are decided.
 
     `examined` finds the passports of their judges.
     """
-    return [
-        MonitoredSuite(one.suite, tuple(one.names), one.alpha, exams_of(one, examined) if examined else {})
-        for one in suites
-        if one.suite.stop
-    ]
+    monitored: list[MonitoredSuite] = []
+    for suite in suites:
+        if suite.suite.stop:
+            exams: Mapping[str, Mapping[str, ExamTable]] = {}
+            if examined:
+                exams = exams_of(suite, examined)
+            monitored.append(MonitoredSuite(suite.suite, tuple(suite.names), suite.alpha, exams))
+    return monitored
 
 
 def exams_of(plan: SuitePlan, examined: PassportFinder) -> dict[str, dict[str, ExamTable]]:
     """Return the exam results of the judges that count, by headline and language, where their mean is its score."""
-    names = [score.headline for score in headlines(plan.suite)]
-    tables = {name: _exams_of_metric(plan, name, examined) for name in names if name in plan.suite.metric_names}
-    return {name: by_language for name, by_language in tables.items() if by_language}
+    exams: dict[str, dict[str, ExamTable]] = {}
+    for score in headlines(plan.suite):
+        name = score.headline
+        # A score of several metrics has no judge's mean.
+        if name in plan.suite.metric_names:
+            exams[name] = _exams_of_metric(plan, name, examined)
+    return {name: tables for name, tables in exams.items() if tables}
 
 
 def _exams_of_metric(plan: SuitePlan, name: str, examined: PassportFinder) -> dict[str, ExamTable]:
-    suite, own, unit = plan.suite, plan.metric(name), metric(name)
-    options = options_of(unit, own.options) if unit.measured else {}
-    whole = next((one for one in unit.measured if one.is_whole(options)), None)
-    if whole is None or not whole.fits(options):
+    """Return the exam results of a metric's judges by language, where its value is the mean of their verdicts."""
+    suite, use, unit = plan.suite, plan.metric(name), metric(name)
+    if not unit.measured:
         return {}
-    found: dict[str, ExamTable] = {}
+    options = options_of(unit, use.options)
+    measured = next((part for part in unit.measured if part.is_whole(options)), None)
+    if measured is None or not measured.fits(options):
+        return {}
+    tables: dict[str, ExamTable] = {}
+    judges = [judge.name for judge in use.judges]
     for language in languages("judging/system"):
-        judges = [judge.name for judge in own.judges]
-        out = collect_left_out(judge_statuses(suite, name, judges, [language], examined.passport)).get(language, {})
-        counting = [one for one in judges if one not in out]
-        passports = [examined.passport(suite, name, one, whole.exam, language) for one in counting]
-        there = [one for one in passports if one and {*one.labels} == {*whole.values}]
-        if there and len(there) == len(passports):
-            found[language] = exam_table(there, own.aggregate, whole.values)
-    return found
+        statuses = judge_statuses(suite, name, judges, [language], examined.passport)
+        left_out = collect_left_out(statuses).get(language, {})
+        # All judges that count need an exam with these labels: their mean is corrected as one.
+        counting = filterfalse(left_out.__contains__, judges)
+        passports = [examined.passport(suite, name, judge, measured.exam, language) for judge in counting]
+        fitting = [passport for passport in passports if passport and {*passport.labels} == {*measured.values}]
+        if fitting and len(fitting) == len(passports):
+            tables[language] = exam_table(fitting, use.aggregate, measured.values)
+    return tables
 
 
 def monitor(
-    store: Store, items: Sequence[Ref], scores: Sequence[Ref], listed: Sequence[MonitoredSuite]
+    store: Store, items: Sequence[Ref], scores: Sequence[Ref], monitored: Sequence[MonitoredSuite]
 ) -> list[ConfidenceSequence]:
     """Compute the confidence sequences of suites; `items` are all rounds asked, also of other suites."""
-    if not listed:
+    if not monitored:
         return []
-    rounds = [ITEMS.check(store.read(ref)) for ref in items if ref.rows]
-    every = store.read_all(list(scores), SCORES)
-    found: list[ConfidenceSequence] = []
-    for one in listed:
-        own = [frame for frame in rounds if frame["suite"][0] == one.suite.name]
-        if own:
-            spoken = {language for frame in own for language in frame["language"].unique()}
-            language = min(spoken) if len(spoken) == 1 else ""
-            exams = {name: tables[language] for name, tables in one.exams.items() if language in tables}
-            found += confidence_sequences(own, every, one.suite, one.targets, one.alpha, exams=exams)
-    return found
+    rounds: dict[str, list[pl.DataFrame]] = {}
+    for ref in items:
+        if ref.rows:
+            frame = ITEMS.check(store.read(ref))
+            rounds.setdefault(frame["suite"][0], []).append(frame)
+    all_scores = store.read_all(list(scores), SCORES)
+    sequences: list[ConfidenceSequence] = []
+    for followed in monitored:
+        suite_rounds = rounds.get(followed.suite.name)
+        if not suite_rounds:
+            continue
+        # A judge has an exam for each language: the replies in several have no common one.
+        found_languages = pl.concat([frame["language"] for frame in suite_rounds]).unique().to_list()
+        language = found_languages[0] if len(found_languages) == 1 else ""
+        exams = {name: tables[language] for name, tables in followed.exams.items() if language in tables}
+        sequences += confidence_sequences(
+            suite_rounds, all_scores, followed.suite, followed.targets, followed.alpha, exams=exams
+        )
+    return sequences
 
 
 @stage(version=2, part="aggregate", takes="score")
-def decide(store: StoreSettings, items: list[Ref], scores: list[Ref], *, one: MonitoredSuite) -> list[str]:
+def decide(store: StoreSettings, items: list[Ref], scores: list[Ref], *, monitored: MonitoredSuite) -> list[str]:
     """Return the targets whose verdict or rank is still open; `items` are the rounds that were asked."""
-    return list_undecided(monitor(open_store(store), items, scores, [one]), one.suite, one.targets)
+    sequences = monitor(open_store(store), items, scores, [monitored])
+    return list_undecided(sequences, monitored.suite, monitored.targets)
 
 
 def open_targets(plan: SuitePlan, tables: Tables, identities: Identities, targets: Sequence[str]) -> Sequence[str]:
@@ -101,10 +126,10 @@ def open_targets(plan: SuitePlan, tables: Tables, identities: Identities, target
 
     Replies that wait in a server's batch cannot be followed yet: the next run continues from here.
     """
-    if plan.suite.stop is None or any(asked.submitted for asked in (*tables.queries, *tables.judged)):
+    if plan.suite.stop is None or any(map(attrgetter("submitted"), chain(tables.queries, tables.judged))):
         return ()
     finder = PassportFinder([plan], identities.judges, open_store(plan.store))
-    (monitored,) = monitored_suites([plan], finder)
+    (monitored,) = list_monitored([plan], finder)
     cell = Cell(plan.name, batch=len(tables.items) - 1)
     followed = replace(monitored, targets=tuple(targets))
-    return decide(cell, plan.store, tables.items, tables.scores, one=followed)
+    return decide(cell, plan.store, tables.items, tables.scores, monitored=followed)

@@ -21,7 +21,7 @@ class SuiteJudges:
     identities: Identities
     languages: frozenset[str] = field(default_factory=frozenset)
 
-    def missing_exams(self) -> Iterator[SuitePlan]:
+    def plan_missing_exams(self) -> Iterator[SuitePlan]:
         """Yield the short exams of judges that are to take one and have no passport yet."""
         plan = self.plan
         missing = find_missing_exams(plan.suite, plan.judges, self._statuses(in_cascades=True))
@@ -30,19 +30,18 @@ class SuiteJudges:
 
     def keep(self, exam: SuitePlan, answers: Tables, run: str) -> None:
         """Keep the passports of an exam that a run put; one that waits in a batch is left to the next run."""
-        if any(asked.submitted for asked in answers.judged):
+        if any(query.submitted for query in answers.judged):
             return
         store = open_store(self.plan.store)
         scores, questions = store.read_all(answers.scores, SCORES), store.read_all(answers.items, ITEMS)
         keep_passports(exam.judges, self.identities.judges, scores, questions, store, about={"run": run})
 
-    def left_out(self) -> dict[str, LeftOut]:
+    def find_left_out(self) -> dict[str, LeftOut]:
         """Return the judges that do not count, by metric: decided before any verdict is used."""
-        statuses = self._statuses()
-        return {
-            metric.name: collect_left_out([status for status in statuses if status.metric == metric.name])
-            for metric in self.plan.judged
-        }
+        statuses: dict[str, list[JudgeStatus]] = {metric.name: [] for metric in self.plan.judged}
+        for status in self._statuses():
+            statuses[status.metric].append(status)
+        return dict(zip(statuses, map(collect_left_out, statuses.values()), strict=True))
 
     def deciders(self) -> dict[str, Deciders]:
         """Return when the small judges of cascades decide alone, by metric: found before any is asked."""
@@ -62,6 +61,5 @@ def judges_of(plan: SuitePlan, items: Sequence[Ref], identities: Identities) -> 
     if not plan.judged:
         return SuiteJudges(plan, identities)
     store = open_store(plan.store)
-    return SuiteJudges(
-        plan, identities, frozenset(language for ref in items for language in store.read(ref)["language"].unique())
-    )
+    languages = set[str]().union(*(store.read(ref)["language"].unique() for ref in items))
+    return SuiteJudges(plan, identities, frozenset(languages))

@@ -28,7 +28,7 @@ from basic_control.metrics.analysis.scores import Circumstances, headline_parts,
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.analysis.summary import summarise
 from basic_control.metrics.analysis.values import observations
-from basic_control.tasks.decide import monitor, monitored_suites
+from basic_control.tasks.decide import list_monitored, monitor
 from basic_control.tasks.judges.labels import LABELS, kept_labels
 from basic_control.tasks.judges.passports import PassportFinder, statuses_of
 from basic_control.tasks.plan import Identities, Plan, SuitePlan
@@ -59,16 +59,16 @@ def find_suite(plan: Plan, suite: SuitePlan, tables: Tables, identities: Identit
         corrected=correct_means(once.replies, once.items, [suite.suite], finder.passport),
         judge_statuses=statuses_of(drawn, finder),
         labels=kept_labels(Path(plan.store.runs) / LABELS, [suite.suite], stored, drawn, replies),
-        stopping=monitor(store, tables.items, tables.scores, monitored_suites([suite], finder)),
+        stopping=monitor(store, tables.items, tables.scores, list_monitored([suite], finder)),
         waiting=waiting,
         missing=identities.missing,
     )
-    own = with_counts(suite)
+    declaration = with_counts(suite)
     models = [model for model, suites in plan.members.items() if suite.name in suites]
-    scores = once.scores.filter(pl.col("metric").is_in([*list_metrics(own), *headline_parts(own)]))
+    scores = once.scores.filter(pl.col("metric").is_in([*list_metrics(declaration), *headline_parts(declaration)]))
     telling = replace(once, scores=scores)
     summary = summarise(scores, once.items)
-    return SuiteFindings(suite_headlines(own, models, telling, summary, facts), facts)
+    return SuiteFindings(suite_headlines(declaration, models, telling, summary, facts), facts)
 
 
 def read_scored(store: Store, tables: Tables) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -79,8 +79,8 @@ def read_scored(store: Store, tables: Tables) -> tuple[pl.DataFrame, pl.DataFram
 
 def replies_of(store: Store, tables: Tables) -> pl.DataFrame:
     """Return all replies of a run: item_id, model, repeat, text."""
-    asked = read_calls(store, tables.queries)
-    return asked.select("item_id", "model", "repeat", "text").unique(["item_id", "model", "repeat"])
+    answers = read_calls(store, tables.queries)
+    return answers.select("item_id", "model", "repeat", "text").unique(["item_id", "model", "repeat"])
 
 
 def circumstances(
@@ -98,16 +98,20 @@ def circumstances(
 
     `must` says what its judges are required to have; `missing` maps a model's name to why it could not be asked.
     """
-    own = suite.suite
-    if own.strata or own.of_k:  # labels estimate a mean of replies: neither a TOTAL nor a share of k answers
+    declaration = suite.suite
+    if (
+        declaration.strata or declaration.of_k
+    ):  # labels estimate a mean of replies: neither a TOTAL nor a share of k answers
         labels = None
+    # A score may be withheld by its judges, or by sources that nobody may fetch.
     withheld: dict[Key, Withheld] = {}
-    for model, score in product(suite.names, columns(own)):
+    for model, score in product(suite.names, columns(declaration)):
         reason = withheld_by_judges(score, model, judge_statuses, labels or {}, must)
         if reason is None and sources_unsettled(score):
             reason = Withheld(UNSETTLED)
         if reason:
-            withheld[own.name, score.headline, model] = reason
+            withheld[declaration.name, score.headline, model] = reason
+    # By the names of targets, each of which is a model with a prompt.
     unasked = missing or {}
     return Circumstances(
         withheld=withheld,
@@ -115,8 +119,10 @@ def circumstances(
         corrected=corrected,
         judge_statuses=judge_statuses,
         stopping=stopping,
-        waiting={own.name: waiting},
-        missing={one.name: unasked[one.model.name] for one in suite.targets if one.model.name in unasked},
+        waiting={declaration.name: waiting},
+        missing={
+            target.name: unasked[target.model.name] for target in suite.targets if target.model.name in unasked
+        },
     )
 
 
@@ -128,9 +134,12 @@ def with_counts(suite: SuitePlan) -> Suite:
 
 def sources_unsettled(suite: Suite) -> bool:
     """Return whether no score can decide a suite: its sources would need the network, which is not allowed."""
-    asking = [(name, metric(name).sources) for name in components(suite)]
-    options = {name: suite.options(name) for name, _ in asking}
-    return any(wanted and wanted(options[name]) and not options[name].get("network") for name, wanted in asking)
+    sources = [(name, metric(name).sources) for name in components(suite)]
+    options = {name: suite.options(name) for name, _ in sources}
+    return any(
+        needs_sources and needs_sources(options[name]) and not options[name].get("network")
+        for name, needs_sources in sources
+    )
 
 
 def event_fields(headlines: Iterable[Headline]) -> dict[str, dict[str, Any]]:

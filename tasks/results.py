@@ -51,7 +51,7 @@ def results(
     store = open_store(plan.store)
     drawn, stored = read_scored(store, tables)
     once = observations(stored, drawn)
-    found = build(
+    computed = build(
         findings,
         Participants([with_counts(suite) for suite in plan.suites], plan.members, crossed(plan)),
         once,
@@ -61,18 +61,19 @@ def results(
     )
     day = date.fromisoformat(str(run["started"])[:10])
     texts = replies_of(store, tables) if plan.baseline.name else pl.DataFrame()
+    # Of cot and citation, if both run.
     terms = terms_of(plan)
     return replace(
-        found,
+        computed,
         judged=replace(
-            found.judged,
+            computed.judged,
             passports=passports(exam_results(stored, drawn)),
             cascades=_cascades(store, plan, provenance["judge_identities"], stored, drawn),
         ),
         # This run's spending, which is not part of the results: a repeated run finds everything in the cache.
         spending=sum_spending(store, plan, tables.queries, tables.judged, day),
         baseline=compare_planned(plan, provenance, stored, drawn, texts),
-        explainability=explain_models(found.models, terms) if terms else (),
+        explainability=explain_models(computed.models, terms) if terms else (),
         twins=_twins(store, tables, plan, once),
     )
 
@@ -88,17 +89,20 @@ def _cascades(
     finder = PassportFinder(plan.suites, identities, store)
     uses: dict[CascadeUse, tuple[MetricPlan, Judge]] = {}
     for suite in plan.suites:
-        for own in suite.judged:
-            for judge in own.judges:
+        for metric_plan in suite.judged:
+            for judge in metric_plan.judges:
                 if judge.members:
                     rule = (judge.options["error"], judge.options["level"])
-                    uses[CascadeUse(suite.name, own.name, judge.name, judge.members, *rule)] = own, judge
+                    use = CascadeUse(suite.name, metric_plan.name, judge.name, judge.members, *rule)
+                    uses[use] = metric_plan, judge
 
     def decider(use: CascadeUse, language: str) -> Decider:
-        own, judge = uses[use]
-        return finder.cascades(use.suite).decider(own, judge, language)
+        metric_plan, judge = uses[use]
+        return finder.cascades(use.suite).decider(metric_plan, judge, language)
 
-    return find_cascades(uses, scores, items, decider) if uses else []
+    if not uses:
+        return []
+    return find_cascades(uses, scores, items, decider)
 
 
 def _twins(store: Store, tables: Tables, plan: Plan, once: Observations) -> TwinFindings:

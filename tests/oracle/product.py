@@ -20,7 +20,7 @@ from basic_control.metrics.analysis.document import document as document_of
 from basic_control.metrics.analysis.results import Results, SuiteFindings
 from basic_control.metrics.analysis.stopping import cut_into_rounds
 from basic_control.tasks.aggregate import aggregate
-from basic_control.tasks.decide import MonitoredSuite, decide, monitored_suites
+from basic_control.tasks.decide import MonitoredSuite, decide, list_monitored
 from basic_control.tasks.findings import find_suite
 from basic_control.tasks.gate import gate
 from basic_control.tasks.generate import items_of
@@ -149,7 +149,7 @@ def _ask_suite(models: Sequence[str], drawn: Suite, planned: SuitePlan, followed
             tables.queries.extend(answered.queries)
             tables.scores.extend(answered.scores)
         if followed:
-            targets = decide.function(planned.store, tables.items, tables.scores, one=followed)
+            targets = decide.function(planned.store, tables.items, tables.scores, monitored=followed)
     return tables
 
 
@@ -158,7 +158,7 @@ def measure_run(run: Run, declared: Mapping[str, Any]) -> Measured:
     settings = Settings.model_validate(declared)
     store, plan = Store(settings.store.root), resolve(settings)
     identities = Identities({name: {"provider": "ollama"} for name in run.models}, {})
-    followed = {one.suite.name: one for one in monitored_suites(plan.suites)}
+    followed = {one.suite.name: one for one in list_monitored(plan.suites)}
     parts = {
         drawn.name: _ask_suite(run.models, drawn, planned, followed.get(drawn.name))
         for drawn, planned in zip(run.suites, plan.suites, strict=True)
@@ -195,7 +195,7 @@ def manifest_of(measured: Measured, name: str) -> dict[str, Any]:
 def decide_run(measured: Measured, folder: Path, change: Callable[[Results], Results] = lambda it: it) -> Output:
     """Decide a run that is measured, write it and read its files back; `change` adds to its results."""
     plan, store, tables = measured.plan, measured.store, measured.tables
-    summary = aggregate.function(plan.store, tables.items, tables.scores, monitored_suites(plan.suites))
+    summary = aggregate.function(plan.store, tables.items, tables.scores, list_monitored(plan.suites))
     manifest = manifest_of(measured, "20261105_140233")
     facts = {key: manifest[key] for key in ("run", "started")}
     found = change(results.function(
