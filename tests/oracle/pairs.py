@@ -114,7 +114,7 @@ def replies_of(side: Headline, model: str) -> dict[tuple[str, str, int], Reply]:
     """Return a model's replies, but for how they ended, by question, label and repeat."""
     questions = side.suite.questions
     return {
-        (questions[row].text, questions[row].answer, repeat): replace(reply, cut=False, cause="")
+        (questions[row].text, questions[row].answer, repeat): replace(reply, cut=False, cause="", state="", of="")
         for (name, row, repeat), reply in side.suite.replies.items()
         if name == model
     }
