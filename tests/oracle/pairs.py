@@ -65,9 +65,10 @@ class Line:
 
     @property
     def is_identical(self) -> bool:
-        """Whether all replies to the common questions are the same."""
+        """Whether all replies to the questions that are paired are the same."""
         replies = [replies_of(self.before, self.earlier), replies_of(self.after, self.model)]
-        shared = replies[0].keys() & replies[1].keys()
+        paired = self.differences("worst")
+        shared = [key for key in replies[0].keys() & replies[1].keys() if key[0] in paired]
         return all(replies[0][key] == replies[1][key] for key in shared)
 
     def is_equal(self, end: str) -> bool:
