@@ -31,12 +31,12 @@ def score_again(
     judges' identities. Return the side's scores, and the units by which all of its replies were scored again.
     """
     is_changed = bool(tables and changed_units(side.provenance, provenance))
-    asked = plan() if is_changed else None
-    if not asked:
+    planned = plan() if is_changed else None
+    if not planned:
         return side.scores, ()
     from basic_control.tasks.compare.rescore import rescore  # imports Prefect, which few comparisons need
 
-    return rescore(asked, side, tables, provenance, judges)
+    return rescore(planned, side, tables, provenance, judges)
 
 
 def align_scores(old: Side, new: Side, root: str = "") -> tuple[Side, Sequence[str]]:
@@ -54,7 +54,9 @@ def plan_of(run: Run, root: str = "") -> Plan | None:
 
     None if its data or plug-ins are missing here, without which nothing is scored.
     """
-    store = {**run.configuration.get("store", {}), **({"root": root} if root else {})}
+    store = dict(run.configuration.get("store", {}))
+    if root:
+        store["root"] = root
     try:
         return resolve(Settings.model_validate({**update_recorded(run.configuration), "store": store}))
     except (InputError, ValueError):

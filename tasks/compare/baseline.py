@@ -14,7 +14,7 @@ from basic_control.metrics.analysis.baseline import BaselineComparison, Compared
 from basic_control.metrics.analysis.rules import differences, refuse
 from basic_control.tasks.compare.alignment import score_again
 from basic_control.tasks.compare.provenance import provenance_of
-from basic_control.tasks.compare.sides import deciding_scores, side_of
+from basic_control.tasks.compare.sides import select_deciding_scores, side_of
 from basic_control.tasks.plan import BaselineRule, Plan
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.store.baselines import Baseline, read
@@ -30,7 +30,7 @@ def pin(name: str, run: Run, root: str = "") -> Baseline:
     """
     side = side_of(run, root)
     pairs = [(suite, metric) for suite, metrics in side.score.items() for metric in metrics]
-    pinned = ComparedSide(name, side.items, deciding_scores(side, pairs), side.replies, side.provenance)
+    pinned = ComparedSide(name, side.items, select_deciding_scores(side, pairs), side.replies, side.provenance)
     manifest = run.manifest
     return Baseline(name, str(manifest.get("run", run.name)), str(manifest.get("started", "")), pinned, side.tables)
 
@@ -63,28 +63,28 @@ def compare_planned(
     rule = plan.baseline
     if not rule.name:
         return None
-    known = read(rule.name)
+    baseline = read(rule.name)
     drawn = items.unique("item_id", maintain_order=True)
     by_suite = scores.join(drawn.select("item_id", "suite"), on="item_id", maintain_order="left")
     run = ComparedSide("", drawn, by_suite, texts, provenance_of(manifest))
     judges = manifest.get("judge_identities") or {}
-    before, units = score_again(known.side, known.tables, run.provenance, judges, lambda: plan)
+    before, units = score_again(baseline.side, baseline.tables, run.provenance, judges, lambda: plan)
     return compare_with_baseline(
-        replace(known.side, scores=before, items=_with_texts(known, open_store(plan.store))),
+        replace(baseline.side, scores=before, items=_with_texts(baseline, open_store(plan.store))),
         run,
         max_drop=rule.max_drop,
-        pinned=known.run,
+        pinned=baseline.run,
         rescored=units,
         allow_different=rule.allow_different,
         targets=[*plan.members],
     )
 
 
-def _with_texts(known: Baseline, store: Store) -> pl.DataFrame:
+def _with_texts(baseline: Baseline, store: Store) -> pl.DataFrame:
     """Return a baseline's questions with their prompts and answers, as far as the store still has them."""
     try:
-        texts = store.read_all([*known.tables.get("items", ())], ITEMS).select("item_id", "prompt", "answer")
+        texts = store.read_all([*baseline.tables.get("items", ())], ITEMS).select("item_id", "prompt", "answer")
     except Damaged:
         texts = ITEMS.frame([]).select("item_id", "prompt", "answer")
-    questions = known.side.items.drop("prompt", "answer")
+    questions = baseline.side.items.drop("prompt", "answer")
     return questions.join(texts.unique("item_id"), on="item_id", how="left", maintain_order="left")

@@ -10,23 +10,32 @@ def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield every leaf of a configuration with its dotted path; a list entry goes by its `name`, if any."""
     if isinstance(value, Mapping) and value:
         for key, entry in value.items():
-            yield from flatten(entry, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list) and value and all(isinstance(e, Mapping) and "name" in e for e in value):
+            yield from flatten(entry, f"{path}.{key}".removeprefix("."))
+    elif isinstance(value, list) and value and all(map(_has_name, value)):
         for entry in value:
-            yield from flatten({k: v for k, v in entry.items() if k != "name"}, f"{path}.{entry['name']}")
+            rest_of_entry = {key: part for key, part in entry.items() if key != "name"}
+            yield from flatten(rest_of_entry, f"{path}.{entry['name']}")
     else:
         yield path, value
 
 
-def language_of(configurations: Iterable[Mapping[str, Any]], wanted: str = "") -> str:
-    """Return the language for output on runs: `wanted`, else the latest run's own, else English.
+def _has_name(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and "name" in entry
+
+
+def language_of(configurations: Iterable[Mapping[str, Any]], language: str = "") -> str:
+    """Return the language for output on runs: `language`, else the latest run's own, else English.
 
     Raises:
-        InputError: there is no catalogue of phrases in the language wanted.
+        InputError: there is no catalogue of phrases in that language.
     """
-    if wanted:
-        catalogue(wanted)
-        return wanted
-    reports = [report for one in configurations if isinstance(report := one.get("report"), Mapping)]
-    own = [language for report in reports if (language := report.get("language")) in languages()]
-    return str(own[-1]) if own else ENGLISH
+    if language:
+        catalogue(language)
+        return language
+    latest = ENGLISH
+    for configuration in configurations:
+        report = configuration.get("report")
+        # A plug-in's language may be gone since.
+        if isinstance(report, Mapping) and report.get("language") in languages():
+            latest = str(report["language"])
+    return latest

@@ -20,7 +20,7 @@ from basic_control.metrics.analysis.values import observations
 from basic_control.metrics.analysis.verdict import RunVerdict, verdict_of
 from basic_control.metrics.stated import NAME as STATED
 from basic_control.tasks.compare.alignment import align_scores
-from basic_control.tasks.compare.sides import FileForm, deciding_scores, shared_metrics, sides
+from basic_control.tasks.compare.sides import FileForm, list_shared_metrics, select_deciding_scores, sides
 from basic_control.tasks.exchange.records import UNNAMED_JUDGE
 from basic_control.tasks.exchange.tables import Side
 from basic_control.tasks.plan import BaselineRule
@@ -53,7 +53,7 @@ def gate(
         whole[0], rescored = align_scores(whole[0], side, root)
     chosen = _choose(whole, metric)
     for compared in whole if chosen else ():
-        if deciding_scores(compared, chosen.items())["value"].count() == 0:
+        if select_deciding_scores(compared, chosen.items())["value"].count() == 0:
             names = ", ".join(dict.fromkeys(chosen.values()))
             raise InputError(f"{compared.name}: no reply has a score by {names}, so nothing can be decided.")
     comparison = None
@@ -75,7 +75,7 @@ def gate(
     policy = Policy(
         "interval" if configured.get("gate") == "interval" else "point",
         threshold,
-        dict.fromkeys(_deciding(measured.models), threshold),
+        dict.fromkeys(_list_deciding(measured.models), threshold),
         undecided="pass" if configured.get("undecided") == "pass" else "undecided",
         regressions=comparison is not None,
     )
@@ -93,10 +93,14 @@ def measure_file(name: str, runs: Path) -> tuple[Side, Results, RunVerdict]:
     return side, measured, verdict_of(measured, Policy("point"))
 
 
-def _deciding(models: Sequence[ModelResult]) -> Iterator[tuple[str, str]]:
+def _list_deciding(models: Sequence[ModelResult]) -> Iterator[tuple[str, str]]:
     """Yield the headlines that a threshold is for: those that had one, in a suite without any each one."""
     for model in models:
-        with_threshold = {one.suite for one in model.headlines if one.decided.threshold is not None}
+        with_threshold = {
+            headline_beside.suite
+            for headline_beside in model.headlines
+            if headline_beside.decided.threshold is not None
+        }
         for headline in model.headlines:
             is_measured = headline.decided.threshold is None and headline.suite in with_threshold
             if not is_measured and (headline.metric != ALL or headline.decided.threshold is not None):
@@ -105,7 +109,7 @@ def _deciding(models: Sequence[ModelResult]) -> Iterator[tuple[str, str]]:
 
 def _choose(whole: Sequence[Side], metric: str) -> dict[str, str]:
     """Return the metric that decides each suite: the first that all have; none if runs have their own scores."""
-    shared = shared_metrics(whole)
+    shared = list_shared_metrics(whole)
     if metric and not all(metric in side.scores["metric"].unique() for side in whole):
         raise InputError(f"--metric {metric}: expected a metric that both have: {', '.join(shared) or 'none'}.")
     if metric:
@@ -134,20 +138,22 @@ def _narrow(side: Side, chosen: Mapping[str, str], *, opposite: Side) -> Side:
     if not is_whole:
         provenance = Provenance(provenance.suites, tested=provenance.tested if side.is_file else {})
     suites = {}
-    pairs = deciding_scores(side, chosen.items()).select("suite", "metric").unique(maintain_order=True)
+    pairs = select_deciding_scores(side, chosen.items()).select("suite", "metric").unique(maintain_order=True)
     for suite, metric in pairs.rows():
         rules = provenance.suites.get(suite, SuiteRules(()))
         stated = {name: value for name, value in rules.rules.items() if name == "strata" and value}
         stated |= _judges(side, opposite, metric)
-        kept = rules.rules if is_whole else stated
-        suites[suite] = SuiteRules((metric,), kept, rules.defaults, in_rounds=rules.in_rounds)
+        kept_rules = rules.rules if is_whole else stated
+        suites[suite] = SuiteRules((metric,), kept_rules, rules.defaults, in_rounds=rules.in_rounds)
     return replace(side, provenance=replace(provenance, suites=suites))
 
 
 def _judges(side: Side, opposite: Side, metric: str) -> dict[str, str]:
     """Return the judges of a file's metric as a rule, if both sides name theirs."""
-    judges, others = (sorted(file.judged.get(metric, UNNAMED_JUDGE).split(", ")) for file in (side, opposite))
-    return {} if UNNAMED_JUDGE in (*judges, *others) else {f"judges.{metric}": ", ".join(judges)}
+    judges, opposite_judges = (
+        sorted(file.judged.get(metric, UNNAMED_JUDGE).split(", ")) for file in (side, opposite)
+    )
+    return {} if UNNAMED_JUDGE in (*judges, *opposite_judges) else {f"judges.{metric}": ", ".join(judges)}
 
 
 def _read_results(run: Run, threshold: float | None) -> Results:
@@ -170,7 +176,7 @@ def _measure(side: Side, chosen: Mapping[str, str]) -> Results:
     ours = Suite(name=STATED, items={}, metrics={STATED: {}}, weight=1)
     strata = {suite.name: suite.strata for suite in side.suites}
     suites = [ours.model_copy(update={"name": name, "strata": strata.get(name, "")}) for name in chosen]
-    scores = deciding_scores(side, chosen.items()).drop("suite").with_columns(metric=pl.lit(STATED))
+    scores = select_deciding_scores(side, chosen.items()).drop("suite").with_columns(metric=pl.lit(STATED))
     once = observations(scores, side.items)
     suite_of = once.items.select("item_id", "suite")
     members: dict[str, list[str]] = {}

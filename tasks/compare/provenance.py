@@ -31,16 +31,16 @@ _SHOWN = 12
 
 def judge_prompts(suites: Iterable[Suite]) -> dict[str, dict[str, dict[str, str]]]:
     """Return the digests of judges' prompts: by suite and metric, then by template and language."""
-    return {
-        suite.name: {name: dict(_digests(name, suite.options(name))) for name in list_judged_metrics(suite)}
-        for suite in suites
-    }
+    prompts: dict[str, dict[str, dict[str, str]]] = {}
+    for suite in suites:
+        prompts[suite.name] = {name: dict(_digests(name, suite)) for name in list_judged_metrics(suite)}
+    return prompts
 
 
-def _digests(name: str, options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for one in templates(metric(name), options):
-        if is_template_name(one):
-            yield from ((f"{one} in {language}", digest(one, language)) for language in languages(one))
+def _digests(name: str, suite: Suite) -> Iterator[tuple[str, str]]:
+    for template in filter(is_template_name, templates(metric(name), suite.options(name))):
+        for language in languages(template):
+            yield f"{template} in {language}", digest(template, language)
 
 
 def provenance_of(manifest: Mapping[str, Any]) -> Provenance:
@@ -48,51 +48,61 @@ def provenance_of(manifest: Mapping[str, Any]) -> Provenance:
     configuration, sources = manifest.get("configuration") or {}, manifest.get("sources") or {}
     suites = suites_in(configuration)
     names = {suite.name for suite in suites}
-    overall = THRESHOLD if (given := configuration.get("threshold")) is None else given
-    explained = dict(flatten(configuration.get("explainability") or {}, "explainability"))
+    overall = configuration.get("threshold")
+    rules: dict[str, Any] = {"threshold": THRESHOLD if overall is None else overall}
+    if names >= {*EXPLAINED}:
+        rules |= flatten(configuration.get("explainability") or {}, "explainability")
+    units: dict[str, dict[str, Any]] = {}
+    for name, version in (manifest.get("verifiers") or {}).items():
+        units[name] = {"version": version}
+        # Runs of earlier versions did not record what their units were made of.
+        if name in sources:
+            units[name]["source"] = sources[name]
     return Provenance(
-        suites={
-            suite.name: SuiteRules(
-                tuple(dict.fromkeys((*list_metrics(suite), *suite.score_metrics))),
-                dict(_rules(suite, manifest)),
-                dict(_defaults(suite)),
-                {} if METHODOLOGY not in manifest else {one.headline: one.shares for one in headlines(suite)},
-                in_rounds=suite.stop is not None,
-            )
-            for suite in suites
-        },
-        rules={"threshold": overall, **(explained if names >= {*EXPLAINED} else {})},
-        units={
-            name: {"version": version, **({"source": sources[name]} if name in sources else {})}
-            for name, version in (manifest.get("verifiers") or {}).items()
-        },
-        tested=dict(_tested(suites, manifest)),
+        suites={suite.name: _collect_rules(suite, manifest) for suite in suites},
+        rules=rules,
+        units=units,
+        tested=dict(_list_tested(suites, manifest)),
     )
 
 
-def _rules(suite: Suite, manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _collect_rules(suite: Suite, manifest: Mapping[str, Any]) -> SuiteRules:
+    """Return what decides a suite; runs before each metric decided for itself state no headlines."""
+    stated = headlines(suite) if METHODOLOGY in manifest else ()
+    return SuiteRules(
+        tuple(dict.fromkeys((*list_metrics(suite), *suite.score_metrics))),
+        dict(_list_rules(suite, manifest)),
+        dict(_list_defaults(suite)),
+        {score.headline: score.shares for score in stated},
+        in_rounds=suite.stop is not None,
+    )
+
+
+def _list_rules(suite: Suite, manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield what decides a suite's score, by path."""
-    told = suite.model_dump(mode="json", include={*_OF_SUITE})
-    yield from ((name, told[name]) for name in _OF_SUITE)
+    declared = suite.model_dump(mode="json", include={*_OF_SUITE})
+    yield from zip(_OF_SUITE, map(declared.get, _OF_SUITE), strict=True)
     if has_one_headline(suite):
         yield "weight", weight_of(suite)
     if METHODOLOGY in manifest:
         yield "score", suite.weights or suite.score
-        yield from ((f"threshold of {name}", suite.threshold_of(name)) for name in suite.metric_names)
-    for family, options in (suite.source.get("options") or {}).items() if suite.loader == "families" else ():
-        yield f"families.{family}", options
-    asked = (manifest.get("judge_prompts") or {}).get(suite.name) or {}
+        for name in suite.metric_names:
+            yield f"threshold of {name}", suite.threshold_of(name)
+    if suite.loader == "families":
+        for family, options in (suite.source.get("options") or {}).items():
+            yield f"families.{family}", options
+    prompts_by_metric = (manifest.get("judge_prompts") or {}).get(suite.name) or {}
     for name in suite.metric_names:
-        yield from ((f"metrics.{name}.{option}", value) for option, value in suite.options(name).items())
-        if name in asked or _judged(name):
-            use = suite.use(name)
-            yield f"metrics.{name}.aggregate", use.aggregate or suite.aggregate
-            yield f"metrics.{name}.temperature", use.temperature
-            yield from _judges(suite, name, manifest)
-            yield from ((f"judge_prompts.{name}.{prompt}", one) for prompt, one in asked.get(name, {}).items())
+        for option, value in suite.options(name).items():
+            yield f"metrics.{name}.{option}", value
+        # Of a plug-in that is gone, the manifest still says whether judges were asked.
+        if name in prompts_by_metric or _is_judged(name):
+            yield from _list_judging(suite, name, manifest)
+            for prompt, prompt_digest in prompts_by_metric.get(name, {}).items():
+                yield f"judge_prompts.{name}.{prompt}", prompt_digest
 
 
-def _defaults(suite: Suite) -> Iterator[tuple[str, Any]]:
+def _list_defaults(suite: Suite) -> Iterator[tuple[str, Any]]:
     """Yield the defaults of the options of a suite's metrics, by path."""
     for name in suite.metric_names:
         try:
@@ -101,53 +111,63 @@ def _defaults(suite: Suite) -> Iterator[tuple[str, Any]]:
             continue
         if not isinstance(declared, Mapping):
             fields = declared.model_fields.items()
-            given = {option: field.get_default(call_default_factory=True) for option, field in fields}
-            declared = to_jsonable_python({k: v for k, v in given.items() if v is not PydanticUndefined})
-        yield from ((f"metrics.{name}.{option}", value) for option, value in declared.items())
+            defaults = {option: field.get_default(call_default_factory=True) for option, field in fields}
+            for option in [option for option, value in defaults.items() if value is PydanticUndefined]:
+                del defaults[option]
+            declared = to_jsonable_python(defaults)
+        for option, value in declared.items():
+            yield f"metrics.{name}.{option}", value
 
 
-def _judged(name: str) -> bool:
+def _is_judged(name: str) -> bool:
     try:
         return bool(metric(name).steps)
     except InputError:
         return False
 
 
-def _judges(suite: Suite, name: str, manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _list_judging(suite: Suite, name: str, manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield who judges by a metric, how, and how several judges are joined, by path."""
+    use = suite.use(name)
+    yield f"metrics.{name}.aggregate", use.aggregate or suite.aggregate
+    yield f"metrics.{name}.temperature", use.temperature
     chosen = suite.use(name).judges or suite.judges
     identities = manifest.get("judge_identities") or {}
-    for one in _entries(manifest, "judges"):
-        if not chosen or one["name"] in chosen:
-            identity = strip_freshness(identities.get(one["name"]) or {})
-            yield f"judges.{name}.{one['name']}", {**identity, **_set(one, _JUDGING)}
+    for judge in _entries(manifest, "judges"):
+        if not chosen or judge["name"] in chosen:
+            identity = strip_freshness(identities.get(judge["name"]) or {})
+            yield f"judges.{name}.{judge['name']}", {**identity, **_select_set(judge, _JUDGING)}
 
 
 def _entries(manifest: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
-    listed = (manifest.get("configuration") or {}).get(kind) or ()
-    return [one for one in listed if isinstance(one, Mapping) and "name" in one]
+    entries = (manifest.get("configuration") or {}).get(kind) or ()
+    return [entry for entry in entries if isinstance(entry, Mapping) and "name" in entry]
 
 
-def _set(entry: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _select_set(entry: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: entry[name] for name in names if entry.get(name) not in (None, "", {}, [])}
 
 
-def _tested(suites: list[Suite], manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _list_tested(suites: list[Suite], manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, identity in (manifest.get("identities") or {}).items():
         yield f"model {name}", strip_freshness(identity)
-    for one in _entries(manifest, "models"):
-        yield f"parameters of {one['name']}", _set(one, _SAMPLING)
+    for entry in _entries(manifest, "models"):
+        yield f"parameters of {entry['name']}", _select_set(entry, _SAMPLING)
     repeats = (manifest.get("configuration") or {}).get("repeats", 1)
     for suite in suites:
-        yield f"parameters of suite {suite.name}", _set({"repeats": repeats, **_set(dict(suite), _ASKING)}, _ASKING)
-        if files := (manifest.get("files") or {}).get(suite.name):
-            yield f"data of suite {suite.name}", [one[:_SHOWN] for one in files]
+        # A suite's own setting goes before the configuration's.
+        asking = {"repeats": repeats, **_select_set(dict(suite), _ASKING)}
+        yield f"parameters of suite {suite.name}", _select_set(asking, _ASKING)
+        files = (manifest.get("files") or {}).get(suite.name)
+        if files:
+            yield f"data of suite {suite.name}", [file_digest[:_SHOWN] for file_digest in files]
         for path, value in flatten(suite.items, "items"):
             if path != "items.data" and value not in (None, "", {}, []):  # the digest of data stands above
                 yield f"{path} of suite {suite.name}", value
         prompts = suite.prompts_by_name.items()
         yield (
             f"prompt of suite {suite.name}",
-            {name or "text": _short(prompt) for name, prompt in prompts if prompt},
+            {name or "text": _shorten_prompt(prompt) for name, prompt in prompts if prompt},
         )
         yield (
             f"columns that the prompt of suite {suite.name} reads",
@@ -155,10 +175,12 @@ def _tested(suites: list[Suite], manifest: Mapping[str, Any]) -> Iterator[tuple[
         )
 
 
-def _short(prompt: str) -> str:
+def _shorten_prompt(prompt: str) -> str:
     """Return a template's name with a digest of its texts; for a user's own text, a digest."""
     text = prompt.strip()
     if not is_template_name(text):
         return hashlib.sha256(text.encode()).hexdigest()[:_SHOWN]
-    known = hashlib.sha256("".join(digest(text, language) for language in languages(text)).encode()).hexdigest()
-    return f"{text} {known[:_SHOWN]}"
+    text_digest = hashlib.sha256(
+        "".join(digest(text, language) for language in languages(text)).encode()
+    ).hexdigest()
+    return f"{text} {text_digest[:_SHOWN]}"

@@ -53,7 +53,7 @@ def rescore(
             if all(unit == provenance.units.get(name, unit) for name, unit in facts.items()):
                 models = side.scores.filter(suite=suite.name, metric=name)["model"].unique(maintain_order=True)
                 with suppress(Damaged, InputError):  # part of it is no longer in the store
-                    frames = [*_scored_again(suite, suite.metric(name), models, tables, examined)]
+                    frames = [*_score_again(suite, suite.metric(name), models, tables, examined)]
             scored += frames
             is_rescored |= {unit: bool(frames) and is_rescored.get(unit, True) for unit in units}
     if not scored:
@@ -61,16 +61,16 @@ def rescore(
     compared = side.scores.select("suite", "metric").unique()  # parts of metrics too, if they are
     fresh = pl.concat(scored).join(compared, on=["suite", "metric"], how="semi", maintain_order="left")
     old = side.scores.join(fresh, on=["suite", "model", "metric"], how="anti", maintain_order="left")
-    scores = _joined_again(pl.concat([old, fresh.select(old.columns)]), plan)
+    scores = _join_again(pl.concat([old, fresh.select(old.columns)]), plan)
     return scores, tuple(unit for unit, done in is_rescored.items() if done)
 
 
-def _joined_again(scores: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+def _join_again(scores: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     """Say anew of which replies all parts hold, where a side's scores say so."""
     frames = []
-    for (suite, name), own in scores.group_by("suite", "metric", maintain_order=True):
+    for (suite, name), rows in scores.group_by("suite", "metric", maintain_order=True):
         if name != ALL or suite not in plan.suite_names:
-            frames.append(own)
+            frames.append(rows)
             continue
         parts = pl.concat([SCORES.frame([]), scores.filter(suite=suite)], how="diagonal_relaxed")
         joint = joint_scores(parts.select([*SCORES.columns]), parts_of_all(plan.suite(str(suite)).suite))
@@ -84,46 +84,50 @@ def _units(suite: Suite, name: str) -> dict[str, dict[str, object]]:
     return {unit.name: {"version": unit.version, "source": unit.source} for unit in units}
 
 
-def _scored_again(
-    suite: SuitePlan, own: MetricPlan, models: Iterable[str], tables: Tables, examined: PassportFinder
+def _score_again(
+    suite: SuitePlan, metric_plan: MetricPlan, models: Iterable[str], tables: Tables, examined: PassportFinder
 ) -> Iterator[pl.DataFrame]:
     """Yield the scores of each model's replies in a suite by one metric, if the store has all it needs."""
     store = open_store(suite.store)
     refs = {kind: [*tables.get(kind, ())] for kind in KEPT}
     if not all(refs[kind] for kind in ("items", "requests", "responses")):
         raise InputError("the baseline does not say where its replies are")
-    frames = {kind: store.read_all(listed, TABLES[kind]) for kind, listed in refs.items()}
+    frames = {kind: store.read_all(refs_of_kind, TABLES[kind]) for kind, refs_of_kind in refs.items()}
     items = frames["items"].filter(pl.col("suite") == suite.name).unique("item_id", maintain_order=True)
-    names = [judge.name for judge in own.judges if judge.name in examined.identities]
-    out = collect_left_out(judge_statuses(suite.suite, own.name, names, {*items["language"]}, examined.passport))
+    names = [judge.name for judge in metric_plan.judges if judge.name in examined.identities]
+    out = collect_left_out(
+        judge_statuses(suite.suite, metric_plan.name, names, {*items["language"]}, examined.passport)
+    )
     for model in models:
-        if suite.opponent_of(own.name, model):
+        if suite.opponent_of(metric_plan.name, model):
             raise InputError("it takes another target's replies to the same items")
         replies = _replies(frames, items, model)
         written = {kind: store.write(TABLES[kind], frame) for kind, frame in replies.items()}
         evidence = written["evidence"] if replies["evidence"].height else None
         cell = Cell(suite.name, model)
         batch = Batch(cell, written["items"], written["requests"], written["responses"], evidence)
-        judgements = store.write(TABLES["judgements"], replies["judgements"].filter(pl.col("metric") == own.name))
-        scores = store.read(_scored(suite, own, batch, judgements, out))
+        judgements = store.write(
+            TABLES["judgements"], replies["judgements"].filter(pl.col("metric") == metric_plan.name)
+        )
+        scores = store.read(_score_batch(suite, metric_plan, batch, judgements, out))
         yield scores.with_columns(suite=pl.lit(suite.name))
 
 
 def _replies(frames: dict[str, pl.DataFrame], items: pl.DataFrame, model: str) -> dict[str, pl.DataFrame]:
-    own = {
+    parts = {
         kind: frames[kind]
         .filter(pl.col("model") == model)
         .join(items, on="item_id", how="semi", maintain_order="left")
         for kind in ("requests", "judgements", "evidence")
     }
     responses = frames["responses"].unique("request_id", maintain_order=True)
-    answered = responses.join(own["requests"], on="request_id", how="semi", maintain_order="left")
-    return {"items": items, "responses": answered, **own}
+    answered = responses.join(parts["requests"], on="request_id", how="semi", maintain_order="left")
+    return {"items": items, "responses": answered, **parts}
 
 
-def _scored(suite: SuitePlan, own: MetricPlan, batch: Batch, judgements: Ref, out: LeftOut) -> Ref:
+def _score_batch(suite: SuitePlan, metric_plan: MetricPlan, batch: Batch, judgements: Ref, out: LeftOut) -> Ref:
     """Score a batch of replies by one metric; if it has judges, from the findings of those that count."""
-    unit, store, identity = metric(own.name), suite.store, identity_of(Metric, own.name)
+    unit, store, identity = metric(metric_plan.name), suite.store, identity_of(Metric, metric_plan.name)
     if unit.verifies:
         tools = suite.sandbox
         runner = kotlin_tools.describe(tools.kotlin_compiler, tools.java)
@@ -131,8 +135,8 @@ def _scored(suite: SuitePlan, own: MetricPlan, batch: Batch, judgements: Ref, ou
         verdicts = verify.function(store, batch, families=families, tools=tools, runner=runner)
         return score.function(store, verdicts, metric=identity)
     if not unit.steps:
-        return measure.function(store, batch, metric=identity, options=own.options)
-    options, aggregate = own.options, own.aggregate
+        return measure.function(store, batch, metric=identity, options=metric_plan.options)
+    options, aggregate = metric_plan.options, metric_plan.aggregate
     return score_judged.function(
         store, batch, judgements, metric=identity, options=options, aggregate=aggregate, left_out=out
     )

@@ -6,6 +6,7 @@ Everything in a row may be a model's or a stranger's text: whoever shows it make
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import polars as pl
@@ -45,15 +46,16 @@ def rows_of(side: Side, metrics: Collection[str] = ()) -> list[ShownRow]:
     Of several metrics a reply is shown by the one that gives it least. Replies that are missing come after those
     that are wrong; within equal values the order is that of asking.
     """
-    scores = _worst_scores(side, metrics)
-    replies = {tuple(row[name] for name in KEY): row for row in side.replies.iter_rows(named=True)}
+    scores = _find_worst_scores(side, metrics)
+    key_of = itemgetter(*KEY)
+    replies = {key_of(row): row for row in side.replies.iter_rows(named=True)}
     items = {row["item_id"]: row for row in side.items.iter_rows(named=True)}
     columns = {suite.name: columns_of(suite) for suite in side.suites}
     rows = []
     for score in scores.iter_rows(named=True):
         item = items[score["item_id"]]
         facts = json.loads(item.get("facts") or "{}")
-        reply = replies.get(tuple(score[name] for name in KEY), {})
+        reply = replies.get(key_of(score), {})
         rows.append(
             ShownRow(
                 suite=score["suite"] or "",
@@ -70,9 +72,9 @@ def rows_of(side: Side, metrics: Collection[str] = ()) -> list[ShownRow]:
     return rows
 
 
-def _worst_scores(side: Side, metrics: Collection[str]) -> pl.DataFrame:
+def _find_worst_scores(side: Side, metrics: Collection[str]) -> pl.DataFrame:
     """Return the lowest score of each reply: the answered ones by their value, then those that are missing."""
-    pairs = [(suite, metric) for suite, listed in side.score.items() for metric in listed]
+    pairs = [(suite, metric) for suite, names in side.score.items() for metric in names]
     scores = side.scores.filter(pl.col("status") != "not_applicable")
     if metrics:
         scores = scores.filter(pl.col("metric").is_in([*metrics]))
@@ -91,11 +93,18 @@ def question_of(item: Mapping[str, Any], facts: Mapping[str, Any], columns: Coll
     content = build_content("", facts, columns) if columns else None
     if not isinstance(content, Mapping) or not content:
         question = facts.get("question")
-        return question if isinstance(question, str) and question.strip() else str(item["prompt"] or "")
+        if isinstance(question, str) and question.strip():
+            return question
+        return str(item["prompt"] or "")
     # Contexts are long and shared; the question beside them is what differs.
-    wanted = [name for name in content if name != "contexts"] or [*content]
-    texts = (content[name] for name in wanted)
-    return " | ".join(text if isinstance(text, str) else json.dumps(text, ensure_ascii=False) for text in texts)
+    shown_columns = [name for name in content if name != "contexts"] or [*content]
+    return " | ".join(_write_value(content[name]) for name in shown_columns)
+
+
+def _write_value(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
 
 
 def columns_of(suite: Suite) -> frozenset[str]:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,13 @@ from basic_control.metrics.analysis.questions import QuestionChanges, align
 from basic_control.metrics.analysis.values import KEY, RepeatedQuestions, observations
 from basic_control.prompts.phrases import ENGLISH
 from basic_control.tasks.compare.rows import columns_of, question_of
-from basic_control.tasks.compare.sides import FileForm, metrics_of, shared_metrics, sides, stated_differences
+from basic_control.tasks.compare.sides import (
+    FileForm,
+    list_shared_metrics,
+    list_stated_differences,
+    metrics_of,
+    sides,
+)
 from basic_control.tasks.exchange.tables import Side
 
 _SHOWN_DIFFERENCES = 8
@@ -57,15 +63,15 @@ class RunComparison:
     doubled: Sequence[RepeatedQuestions]
     language: str = ENGLISH
 
-    def listed(self, pair: Comparison) -> bool:
+    def is_listed(self, pair: Comparison) -> bool:
         """Return whether a pair's changes are listed: once per suite, by its score if several metrics make it."""
         if pair.scope == "metric":
-            return not any((one.suite, one.scope) == (pair.suite, "suite") for one in self.pairs)
+            return not any((rival.suite, rival.scope) == (pair.suite, "suite") for rival in self.pairs)
         return pair.scope != "overall"
 
 
 def compare_runs(
-    named: Sequence[str],
+    names: Sequence[str],
     *,
     runs: Path,
     root: str = "",
@@ -83,10 +89,12 @@ def compare_runs(
     Raises:
         InputError: a run or a table of it is not there, or the runs have nothing in common.
     """
-    if not named:
+    if not names:
         raise InputError("found no run; expected several, or one with several models.")
-    whole = sides(named, runs=runs, root=root, form=form)
-    return compare_sides(whole, root=root, metrics=metrics, every=every, language=language, rescore=rescore)
+    compared_sides = sides(names, runs=runs, root=root, form=form)
+    return compare_sides(
+        compared_sides, root=root, metrics=metrics, every=every, language=language, rescore=rescore
+    )
 
 
 def compare_sides(
@@ -103,39 +111,46 @@ def compare_sides(
     Raises:
         InputError: a table is not there, or the sides have nothing in common.
     """
-    whole, rescored = _in_last_terms(whole, root) if rescore else (whole, {})
+    rescored: Mapping[str, Sequence[str]] = {}
+    if rescore:
+        whole, rescored = _in_last_terms(whole, root)
+    # From here on all sides call a question by one id, and a model by one label.
     aligned = align({side.name: side.items for side in whole})
-    tables = {side.name: _renamed(side.scores, aligned.ids[side.name]) for side in whole}
+    tables = {side.name: _share_ids(side.scores, aligned.ids[side.name]) for side in whole}
     is_verified = any(side.verified for side in whole)
     if not is_verified or len(whole) > 1:
         _check(whole, tables)
     compared = _fields(whole, tables, every=every)
     models = [model for field in compared for model in field]
     labels = {(model.run, model.model): model.label for model in models}
-    scores = pl.concat([SCORES.frame([]), *(_labelled(frame, run, labels) for run, frame in tables.items())])
-    if unknown := [metric for metric in metrics if metric not in {*scores["metric"]}]:
-        known = ", ".join(scores["metric"].unique().sort())
-        raise InputError(f"no run has the metric {unknown[0]!r}; expected one of {known}.")
+    scores = pl.concat([SCORES.frame([]), *(_apply_labels(frame, run, labels) for run, frame in tables.items())])
+    unknown_metrics = [metric for metric in metrics if metric not in {*scores["metric"]}]
+    if unknown_metrics:
+        expected = ", ".join(scores["metric"].unique().sort())
+        raise InputError(f"no run has the metric {unknown_metrics[0]!r}; expected one of {expected}.")
     has_files = any(side.is_file for side in whole)
-    chosen = metrics or (shared_metrics(whole) if has_files else ())
+    chosen = metrics or (list_shared_metrics(whole) if has_files else ())
     suites = _suites(whole)
     once = observations(scores, aligned.items)
-    crossed = frozenset[frozenset[str]]().union(*(_crossed(side, labels) for side in whole if not every))
+    crossed = frozenset[frozenset[str]]().union(*(_find_crossed(side, labels) for side in whole if not every))
     pairs, grouped = compare_fields(once.scores, once.items, compared, [*suites.values()], chosen, crossed=crossed)
     if has_files:  # the first metric of files is the main one
         pairs.sort(key=lambda pair: [*chosen, pair.metric].index(pair.metric))
     shared = common(tables, aligned.items)
     if not pairs and not is_verified:
         raise InputError(_describe_nothing(whole, shared))
-    texts = {side.name: _renamed(_texts_of(side), aligned.ids[side.name]) for side in whole}
-    replies = pl.concat(_labelled(frame, run, labels) for run, frame in texts.items())
+    # What changed is shown with both replies, which no score needs.
+    texts = {side.name: _share_ids(_texts_of(side), aligned.ids[side.name]) for side in whole}
+    replies = pl.concat(_apply_labels(frame, run, labels) for run, frame in texts.items())
     changed = []
     for pair in pairs:
-        parts = _parts(suites[pair.suite], pair.metric) if pair.scope == "suite" else {}
-        frame = changes(scores, aligned.items, pair, parts)
         suite = suites.get(pair.suite)
-        frame = _with_questions(frame, aligned.items, columns_of(suite) if suite else frozenset())
-        changed.append(_with_texts(frame, pair, replies))
+        parts: Mapping[str, float] = {}
+        if suite and pair.scope == "suite":
+            parts = _parts(suite, pair.metric)
+        frame = changes(scores, aligned.items, pair, parts)
+        columns = columns_of(suite) if suite else frozenset[str]()
+        changed.append(_with_texts(_with_questions(frame, aligned.items, columns), pair, replies))
     every_label = [model.label for model in _models(tables)]
     return RunComparison(
         runs=[*whole],
@@ -153,13 +168,19 @@ def compare_sides(
 
 def _in_last_terms(whole: Sequence[Side], root: str) -> tuple[list[Side], dict[str, Sequence[str]]]:
     """Score the replies of all runs by what scored the last one; also return these units, by run."""
-    last = next((side for side in reversed(whole) if side.run), None)
-    if last is None:
+    runs = [side for side in whole if side.run]
+    if not runs:
         return [*whole], {}
     from basic_control.tasks.compare.alignment import align_scores  # slow import, which files need not wait for
 
-    aligned = [(side, ()) if side is last else align_scores(side, last, root) for side in whole]
-    return [side for side, _ in aligned], {side.name: units for side, units in aligned if units}
+    sides_in_terms: list[Side] = []
+    rescored: dict[str, Sequence[str]] = {}
+    for side in whole:
+        aligned, units = (side, ()) if side is runs[-1] else align_scores(side, runs[-1], root)
+        sides_in_terms.append(aligned)
+        if units:
+            rescored[side.name] = units
+    return sides_in_terms, rescored
 
 
 def _language(whole: Sequence[Side], language: str) -> str:
@@ -172,9 +193,8 @@ def _language(whole: Sequence[Side], language: str) -> str:
 
 
 def _models(tables: Mapping[str, pl.DataFrame]) -> list[ComparedModel]:
-    return compared_models(
-        {name: frame["model"].unique(maintain_order=True).to_list() for name, frame in tables.items()}
-    )
+    models = {name: [*frame["model"].unique(maintain_order=True)] for name, frame in tables.items()}
+    return compared_models(models)
 
 
 def _fields(whole: Sequence[Side], tables: Mapping[str, pl.DataFrame], *, every: bool) -> list[list[ComparedModel]]:
@@ -188,8 +208,10 @@ def _fields(whole: Sequence[Side], tables: Mapping[str, pl.DataFrame], *, every:
             f"found {len(models)} models in the files, expected at most {MOST_MODELS}: each pair is "
             "compared. Give fewer files; a table without a model column counts as one model."
         )
-    runs = {model.run for field in compared for model in field}
-    return fields(models, every=True) if runs < {side.name for side in whole} else compared
+    runs = {model.run for model in chain.from_iterable(compared)}
+    if runs < {side.name for side in whole}:
+        return fields(models, every=True)
+    return compared
 
 
 def _texts_of(side: Side) -> pl.DataFrame:
@@ -217,11 +239,13 @@ def _with_texts(changed: pl.DataFrame, pair: Comparison, replies: pl.DataFrame) 
 def _suites(whole: Sequence[Side]) -> dict[str, Suite]:
     """Return the runs' suites: as the last run declares each, with the `stop` of any that stops early."""
     suites: dict[str, Suite] = {}
-    for suite in (suite for side in whole for suite in side.suites):
-        stop = suite.stop or (suites[suite.name].stop if suite.name in suites else None)
+    for suite in chain.from_iterable(side.suites for side in whole):
+        stop = suite.stop
+        if stop is None and suite.name in suites:
+            stop = suites[suite.name].stop
         suites[suite.name] = suite.model_copy(update={"stop": stop})
     # A pinned baseline says no more of its suites than what decides them.
-    for name, rules in (entry for side in whole for entry in side.provenance.suites.items()):
+    for name, rules in chain.from_iterable(side.provenance.suites.items() for side in whole):
         if rules.in_rounds and name in suites and not suites[name].stop:
             suites[name] = suites[name].model_copy(update={"stop": Stop()})
     return suites
@@ -232,23 +256,26 @@ def _parts(suite: Suite, name: str) -> dict[str, float]:
     return next(score.shares for score in headlines(suite) if score.headline == name)
 
 
-def _crossed(side: Side, labels: Mapping[tuple[str, str], str]) -> frozenset[frozenset[str]]:
+def _find_crossed(side: Side, labels: Mapping[tuple[str, str], str]) -> frozenset[frozenset[str]]:
     """Return the label pairs of a run's targets that share neither model nor prompt."""
-    models = [model["name"] for model in side.run.configuration.get("models", ())] if side.run else []
-    asked = find_targets(side.suites, models).items()
-    return find_crossed({labels[side.name, name]: both for name, both in asked if (side.name, name) in labels})
+    models = side.run.configuration.get("models", ()) if side.run else ()
+    targets: dict[str, Any] = {}
+    for name, target in find_targets(side.suites, [model["name"] for model in models]).items():
+        if (side.name, name) in labels:
+            targets[labels[side.name, name]] = target
+    return find_crossed(targets)
 
 
-def _renamed(frame: pl.DataFrame, ids: Mapping[str, str]) -> pl.DataFrame:
+def _share_ids(frame: pl.DataFrame, ids: Mapping[str, str]) -> pl.DataFrame:
     """Replace a run's ids by those that all runs share."""
     return frame.with_columns(pl.col("item_id").replace(ids))
 
 
-def _labelled(frame: pl.DataFrame, run: str, labels: Mapping[tuple[str, str], str]) -> pl.DataFrame:
-    own = {model: label for (of, model), label in labels.items() if of == run}
+def _apply_labels(frame: pl.DataFrame, run: str, labels: Mapping[tuple[str, str], str]) -> pl.DataFrame:
+    run_labels = {model: label for (of, model), label in labels.items() if of == run}
     return (
-        frame.filter(pl.col("model").is_in(list(own)))
-        .with_columns(pl.col("model").replace(own))
+        frame.filter(pl.col("model").is_in(list(run_labels)))
+        .with_columns(pl.col("model").replace(run_labels))
         .drop("suite", strict=False)
     )
 
@@ -265,15 +292,14 @@ def _check(whole: Sequence[Side], tables: Mapping[str, pl.DataFrame]) -> None:
     for name, frame in tables.items():
         if frame.is_empty():
             raise InputError(f"{name}: found no scored reply, so there is nothing to compare.")
-    if any(a.join(b, on=KEY, how="semi").height for a, b in combinations(rows, 2)):
+    if any(first.join(second, on=KEY, how="semi").height for first, second in combinations(rows, 2)):
         return
     asking = ("items.", "data of", "prompt of")
-    differing = [
-        f"{fact} is {' / '.join(map(shorten, values))}"
-        for fact, values in stated_differences(whole)
-        if fact.startswith(asking)
-    ]
-    why = "; ".join(differing[:_SHOWN_DIFFERENCES]) or _describe_questions(whole)
+    differences = []
+    for fact, values in list_stated_differences(whole):
+        if fact.startswith(asking):
+            differences.append(f"{fact} is {' / '.join(map(shorten, values))}")
+    why = "; ".join(differences[:_SHOWN_DIFFERENCES]) or _describe_questions(whole)
     raise InputError(
         f"the runs {', '.join(side.name for side in whole)} have no question in common: {why}. Only runs "
         "with the same questions can be compared: with the same seeds, levels, languages and data."
@@ -282,11 +308,12 @@ def _check(whole: Sequence[Side], tables: Mapping[str, pl.DataFrame]) -> None:
 
 def _describe_nothing(whole: Sequence[Side], shared: Mapping[str, tuple[list[int], int]]) -> str:
     total = sum(count for _, count in shared.values())
-    return (
-        f"the runs have {total} questions in common, but none that two of them score by the same metric. "
-        "See their reports: calls or judges may have failed."
-        + "".join(f" {side.name} has {', '.join(metrics_of(side)) or 'no metric'}." for side in whole)
-    )
+    parts = [
+        f"the runs have {total} questions in common, but none that two of them score by the same metric.",
+        "See their reports: calls or judges may have failed.",
+    ]
+    parts += (f"{side.name} has {', '.join(metrics_of(side)) or 'no metric'}." for side in whole)
+    return " ".join(parts)
 
 
 def _describe_questions(whole: Sequence[Side]) -> str:
@@ -294,16 +321,19 @@ def _describe_questions(whole: Sequence[Side]) -> str:
     if not all(side.is_file for side in whole):
         return "the versions of their data or families differ"
     old, new = (dict(side.items.select("question_id", "prompt").iter_rows()) for side in whole[:2])
-    if same := [question for question in old if question in new]:
-        first = f"{same[0]} is {shorten(old[same[0]])!r} and {shorten(new[same[0]])!r}"
-        return f"{len(same)} ids occur in both, each with another text ({first})"
+    shared_ids = [question for question in old if question in new]
+    if shared_ids:
+        first = f"{shared_ids[0]} is {shorten(old[shared_ids[0]])!r} and {shorten(new[shared_ids[0]])!r}"
+        return f"{len(shared_ids)} ids occur in both, each with another text ({first})"
     return "; ".join(f"{side.name} begins with {shorten(side.items['prompt'][0])!r}" for side in whole)
 
 
 def shorten(value: Any, longest: int = 80) -> str:
     """Return a configuration value as one short line."""
     text = value if isinstance(value, str) and value else format_canonical(value)
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+    if len(text) <= longest:
+        return text
+    return f"{text[: longest - 1]}…"
 
 
 _TEXTS = {

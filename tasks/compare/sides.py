@@ -73,10 +73,12 @@ def sides(names: Sequence[str], *, runs: Path, root: str = "", form: FileForm | 
     run_of = {name: baseline.run for name, baseline in pinned.items() if (runs / baseline.run).is_dir()}
     names = [run_of.get(name, name) for name in names]
     ours = [name for name in names if name not in pinned and is_run(name, runs)]
-    found = {name: side_of(run, root) for name, run in zip(ours, find_all(ours, runs), strict=True)}
-    found |= {name: _pinned_side(pinned[name]) for name in names if name in pinned}
-    logs = _directed({n: _read(Path(name), form) for n, name in enumerate(names) if name not in found})
-    return _read_files(names, found, logs, form) if logs else [found[name] for name in names]
+    sides_by_name = {name: side_of(run, root) for name, run in zip(ours, find_all(ours, runs), strict=True)}
+    sides_by_name |= {name: _build_pinned_side(pinned[name]) for name in names if name in pinned}
+    logs = _share_directions(
+        {n: _read(Path(name), form) for n, name in enumerate(names) if name not in sides_by_name}
+    )
+    return _read_files(names, sides_by_name, logs, form) if logs else [sides_by_name[name] for name in names]
 
 
 def _resolve_last(names: Sequence[str], runs: Path) -> list[str]:
@@ -110,8 +112,8 @@ def _read_files(
             side = tabulate(label, logs[n], ids=ids, by_id=by_id, scales=form.scales, apart=apart)
         except InputError as error:
             raise InputError(f"{name}: {error}") from error
-        whole.append(_verified(side, verified) if verified else side)
-    return _aligned(_expecting(whole))
+        whole.append(_add_verification(side, verified) if verified else side)
+    return _align_names(_compare_expected(whole))
 
 
 def _read_pinned(name: str, runs: Path) -> Baseline | None:
@@ -121,7 +123,7 @@ def _read_pinned(name: str, runs: Path) -> Baseline | None:
     return None if is_other or not path.is_file() else read_baseline(name)
 
 
-def _pinned_side(baseline: Baseline) -> Side:
+def _build_pinned_side(baseline: Baseline) -> Side:
     """Return a baseline whose run is gone as a side, without the texts of its replies."""
     side = baseline.side
     scores = pl.concat([SCORES.frame([]), side.scores], how="diagonal_relaxed")
@@ -139,7 +141,7 @@ def _read(path: Path, form: FileForm) -> LogFrames:
     return build_frames(log)
 
 
-def _directed(logs: Mapping[int, LogFrames]) -> dict[int, LogFrames]:
+def _share_directions(logs: Mapping[int, LogFrames]) -> dict[int, LogFrames]:
     """Apply a metric's direction that one file of a tool states to the tool's other files."""
     lower: dict[str, frozenset[str]] = {}
     for log in logs.values():
@@ -186,18 +188,19 @@ def side_of(run: Run, root: str = "") -> Side:
     )
 
 
-def _verified(side: Side, ours: str) -> Side:
+def _add_verification(side: Side, ours: str) -> Side:
     """Compare the tool's main score with ours."""
     main = next(iter(side.kinds))
     if ours == main:
         return side
-    both = side.scores.filter(pl.col("metric").is_in([main, ours])).with_columns(
+    main_and_ours = side.scores.filter(pl.col("metric").is_in([main, ours])).with_columns(
         pl.col("metric").replace({main: STATED})
     )
-    return replace(side, verified=tuple(compare_stated(both, side.items, dict.fromkeys(side.score, (ours,)))))
+    stated = compare_stated(main_and_ours, side.items, dict.fromkeys(side.score, (ours,)))
+    return replace(side, verified=tuple(stated))
 
 
-def _expecting(whole: Sequence[Side]) -> list[Side]:
+def _compare_expected(whole: Sequence[Side]) -> list[Side]:
     """Compare expected answers only if all sides state them."""
     is_blank = [not (side.items["answer_digest"].fill_null("") != "").any() for side in whole]
     if all(is_blank) or not any(is_blank):
@@ -211,7 +214,7 @@ def _expecting(whole: Sequence[Side]) -> list[Side]:
     return sides
 
 
-def _aligned(whole: Sequence[Side]) -> list[Side]:
+def _align_names(whole: Sequence[Side]) -> list[Side]:
     """Give single suites without a common name, and their main metrics, a common name."""
     first = next((side for side in whole if [*side.score] != [UNNAMED]), whole[0])
     sides = []
@@ -258,13 +261,13 @@ def metrics_of(side: Side) -> list[str]:
     return list(dict.fromkeys(metric for metrics in side.score.values() for metric in metrics))
 
 
-def shared_metrics(whole: Sequence[Side]) -> tuple[str, ...]:
+def list_shared_metrics(whole: Sequence[Side]) -> tuple[str, ...]:
     """Return the metrics that at least two sides have, or the only side, in order."""
     times = Counter(metric for side in whole for metric in metrics_of(side))
     return tuple(metric for metric, n in times.items() if n >= min(len(whole), 2))
 
 
-def stated_differences(whole: Sequence[Side]) -> list[tuple[str, list[str | None]]]:
+def list_stated_differences(whole: Sequence[Side]) -> list[tuple[str, list[str | None]]]:
     """Return what the sides state differently, each side's value in one line; None where it states none."""
     facts = [stated_facts(side.provenance) for side in whole]
     differing = []
@@ -275,7 +278,7 @@ def stated_differences(whole: Sequence[Side]) -> list[tuple[str, list[str | None
     return differing
 
 
-def deciding_scores(side: Side, pairs: Iterable[tuple[str, str]]) -> pl.DataFrame:
+def select_deciding_scores(side: Side, pairs: Iterable[tuple[str, str]]) -> pl.DataFrame:
     """Return a side's scores by the metrics that decide, pairs of a suite and a metric."""
     deciding = pl.DataFrame([*pairs], {"suite": pl.String, "metric": pl.String}, orient="row")
     return side.scores.join(deciding, on=["suite", "metric"], how="semi", maintain_order="left")

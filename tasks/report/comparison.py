@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 from basic_control.data.characters import make_visible
 from basic_control.metrics.analysis.pairs import Comparison, Grouping
 from basic_control.tasks.compare.runs import RunComparison, shorten
-from basic_control.tasks.compare.sides import stated_differences
+from basic_control.tasks.compare.sides import list_stated_differences
 from basic_control.tasks.exchange.tables import Side
 from basic_control.tasks.report.language import say, say_reason, speaking
 from basic_control.tasks.report.pages import still
@@ -80,7 +80,7 @@ def answers(found: RunComparison, most: int | None = None) -> Iterator[str]:
 
     With several suites the overall score comes first; the metrics that together make a score have none.
     """
-    told = [pair for pair in found.pairs if pair.scope == "overall" or found.listed(pair)]
+    told = [pair for pair in found.pairs if pair.scope == "overall" or found.is_listed(pair)]
     shown = sorted(told, key=lambda pair: pair.scope != "overall")[:most]
     for pair in shown:
         yield _answer(pair)
@@ -286,7 +286,7 @@ def configurations(found: RunComparison) -> Table:
     """Return the keys on which the runs' configurations differ."""
     heads = [Column(say("compare.key"), itemgetter(0))]
     heads += [Column(run.name, lambda row, n=n: shorten(row[1][n])) for n, run in enumerate(found.runs)]
-    return Table.of(stated_differences(found.runs), *heads, title=say("compare.configurations"))
+    return Table.of(list_stated_differences(found.runs), *heads, title=say("compare.configurations"))
 
 
 def _markdown_change(row: Mapping[str, Any], pair: Comparison, longest: int) -> Iterator[str]:
@@ -337,7 +337,9 @@ def _page(found: RunComparison, lines: Sequence[str], tables: Sequence[Table]) -
         answers=list(lines or answers(found)),
         tables=tables,
         table=(made := table(found)),
-        pairs=[(row, verdict(pair), found.listed(pair)) for row, pair in zip(made.rows, found.pairs, strict=True)],
+        pairs=[
+            (row, verdict(pair), found.is_listed(pair)) for row, pair in zip(made.rows, found.pairs, strict=True)
+        ],
         configurations=configurations(found),
         asked=[*asked(found), *verified(found, LISTED), *bounds(found)],
         notes=notes(found),
@@ -355,7 +357,7 @@ def _page(found: RunComparison, lines: Sequence[str], tables: Sequence[Table]) -
 def _sections(found: RunComparison) -> Iterator[tuple[int, Comparison, int, Iterator[Mapping[str, Any]]]]:
     """Yield each pair whose changes can be listed: number, pair, number of changes, and the changes."""
     for number, (pair, frame) in enumerate(zip(found.pairs, found.changed, strict=True)):
-        if found.listed(pair):
+        if found.is_listed(pair):
             yield number + 1, pair, frame.height, frame.iter_rows(named=True)
 
 
@@ -388,7 +390,7 @@ def document(found: RunComparison) -> str:
         "questions": {suite: {"each": own, "shared": n} for suite, (own, n) in found.shared.items()},
         "notes": notes(found),
         "verified": [{"name": side.name, **asdict(one)} for side in found.runs for one in side.verified],
-        "differing": [{"key": key, "values": values} for key, values in stated_differences(found.runs)],
+        "differing": [{"key": key, "values": values} for key, values in list_stated_differences(found.runs)],
         "pairs": [
             {**record_json(pair), "verdict": verdict(pair), "conclusion": conclusion(pair),
              "changed": [*frame.iter_rows(named=True)]}

@@ -7,7 +7,7 @@ import polars as pl
 from basic_control.metrics.analysis.rules import changed_units
 from basic_control.metrics.stats.intervals import MIN_CLUSTERS
 from basic_control.tasks.compare.runs import RunComparison
-from basic_control.tasks.compare.sides import deciding_scores, metrics_of
+from basic_control.tasks.compare.sides import metrics_of, select_deciding_scores
 from basic_control.tasks.exchange.tables import Side
 from basic_control.tasks.report.language import say
 from basic_control.tasks.report.regressions import moved_lines
@@ -72,7 +72,7 @@ def _lacking(sides: Sequence[Side]) -> Iterator[str]:
 
 def _counts(side: Side) -> Iterator[str]:
     """Yield a line for each kind of row that is not simply counted."""
-    main = deciding_scores(side, [(suite, metrics[0]) for suite, metrics in side.score.items()])
+    main = select_deciding_scores(side, [(suite, metrics[0]) for suite, metrics in side.score.items()])
     templates = side.items.filter(pl.col("template") != "").group_by("suite", "template").len()
     # With fewer clusters the questions are the units, which is noted with the figures.
     several = templates.filter(pl.col("len") > 1).filter(pl.len().over("suite") >= MIN_CLUSTERS)

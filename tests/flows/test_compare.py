@@ -17,7 +17,7 @@ from basic_control.config.reading import read
 from basic_control.flows.cli.application import main
 from basic_control.prompts import phrases
 from basic_control.tasks.compare.runs import compare_runs
-from basic_control.tasks.compare.sides import stated_differences
+from basic_control.tasks.compare.sides import list_stated_differences
 from basic_control.tasks.generate import items_of
 from basic_control.tasks.report import comparison
 from basic_control.tasks.report.remarks import notes
@@ -135,7 +135,7 @@ def test_what_else_may_be_behind_a_difference_is_said(tmp_path: Path) -> None:
     said = " ".join(notes(found))
     assert "The code of m changed between the runs" in said
     assert "so not compared: alone" in said
-    differing = dict(stated_differences(found.runs))
+    differing = dict(list_stated_differences(found.runs))
     assert differing["model m"] == ["digest d1", "digest d2"]
     assert differing["parameters of m"] == ["temperature 0", "temperature 0.7"]
     assert len(compare_runs(["r1", "r2"], runs=tmp_path / "runs", every=True).pairs) == 3

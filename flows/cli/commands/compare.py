@@ -108,7 +108,7 @@ def show_comparison(comparison_result: "RunComparison", n_shown: int) -> Iterato
     shown_pairs = [
         (pair, frame)
         for pair, frame in zip(comparison_result.pairs, comparison_result.changed, strict=True)
-        if comparison_result.listed(pair)
+        if comparison_result.is_listed(pair)
     ]
     # Alternate between pairs, and between losses and gains, the greatest first.
     queues = []

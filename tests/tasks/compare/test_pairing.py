@@ -202,7 +202,7 @@ def test_a_suite_of_several_metrics_lists_what_changed_once_by_its_score_with_ev
     recorded(tmp_path, "after", [*wrong, *ROWS[10:]], **parts)
     found = compared(tmp_path, "before", "after")
     assert [pair.scope for pair in found.pairs] == ["metric", "metric", "suite"]
-    (number,) = (n for n, pair in enumerate(found.pairs) if found.listed(pair))
+    (number,) = (n for n, pair in enumerate(found.pairs) if found.is_listed(pair))
     assert [pair.scope for pair in found.pairs][number] == "suite"
     rows = list(found.changed[number].iter_rows(named=True))
     assert [row["gain"] for row in rows] == [-1.0] * 5 + [-0.5] * 5
