@@ -118,7 +118,8 @@ def test_less_is_better_of_the_evaluation_that_says_so_alone(tmp_path: Path) -> 
     (tmp_path / "x.json").write_text(json.dumps(whole), encoding="utf-8")
     (side,) = sides([str(tmp_path / "x.json")], runs=tmp_path / "runs")
     means = {
-        suite: select_deciding_scores(side, {suite: own[0]}.items())["value"].mean() for suite, own in side.score.items()
+        suite: select_deciding_scores(side, {suite: own[0]}.items())["value"].mean()
+        for suite, own in side.score.items()
     }
     assert means == {"sums": pytest.approx(0.9), "toxicity": pytest.approx(0.1)}
 
