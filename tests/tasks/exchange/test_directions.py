@@ -117,10 +117,9 @@ def test_less_is_better_of_the_evaluation_that_says_so_alone(tmp_path: Path) -> 
     whole = {"evaluation_results": told, "detailed_evaluation_results": {"file_path": path.name}}
     (tmp_path / "x.json").write_text(json.dumps(whole), encoding="utf-8")
     (side,) = sides([str(tmp_path / "x.json")], runs=tmp_path / "runs")
-    means = {
-        suite: select_deciding_scores(side, {suite: own[0]}.items())["value"].mean()
-        for suite, own in side.score.items()
-    }
+    means = {}
+    for suite, metrics in side.score.items():
+        means[suite] = select_deciding_scores(side, {suite: metrics[0]}.items())["value"].mean()
     assert means == {"sums": pytest.approx(0.9), "toxicity": pytest.approx(0.1)}
 
 
