@@ -173,7 +173,7 @@ def score_by(
         left_out=left_out,
         files=files,
     )
-    return Tables(judged=judged.asked, judgements=[judged.judgements], scores=[scores])
+    return Tables(judged=judged.calls, judgements=[judged.judgements], scores=[scores])
 
 
 def evaluate(

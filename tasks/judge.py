@@ -12,6 +12,8 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import Any
 
+import polars as pl
+
 from basic_control.config.settings import Judge, StoreSettings
 from basic_control.data.batches import Batch, Cell, QueryResult, Ref
 from basic_control.data.draw import format_canonical
@@ -22,9 +24,8 @@ from basic_control.data.records import CALLS, Message, Metric, Room, Sample
 from basic_control.data.tables import JUDGEMENTS, REQUESTS
 from basic_control.data.truncation import is_cut
 from basic_control.data.typed import TypedQuestion
-from basic_control.metrics import cascade
 from basic_control.metrics.analysis.judged import LeftOut
-from basic_control.metrics.cascade import Decider
+from basic_control.metrics.cascade import Decider, decides_alone, is_checked, join
 from basic_control.metrics.exam import exam_of
 from basic_control.metrics.judging import (
     CutReply,
@@ -63,24 +64,24 @@ class Judged:
     """The judges' findings, and their requests."""
 
     judgements: Ref
-    asked: list[QueryResult]
+    calls: list[QueryResult]
 
 
-def encode(found: Any) -> Any:
+def encode(parsed: Any) -> Any:
     """Return a step parser's result as JSON."""
-    if isinstance(found, Judgement):
-        return {"judgement": dataclasses.asdict(found)}
-    if isinstance(found, Mapping):
-        return {"mapping": {key: encode(value) for key, value in found.items()}}
-    if isinstance(found, list | tuple):
-        return [encode(value) for value in found]
-    return found
+    if isinstance(parsed, Judgement):
+        return {"judgement": dataclasses.asdict(parsed)}
+    if isinstance(parsed, Mapping):
+        return {"mapping": {key: encode(value) for key, value in parsed.items()}}
+    if isinstance(parsed, list | tuple):
+        return [*map(encode, parsed)]
+    return parsed
 
 
 def decode(text: Any) -> Any:
     """Return the value that `encode` turned into JSON."""
     if isinstance(text, list):
-        return [decode(value) for value in text]
+        return [*map(decode, text)]
     if isinstance(text, dict):
         if "judgement" in text:
             return Judgement(**text["judgement"])
@@ -98,15 +99,18 @@ def pose_question(judge: Judge, panel: Panel, sample: SampleRow, ask: JudgeReque
         return _pose_typed(judge, panel, sample, ask, ask.typed)
     temperatures = (judge.temperature, ask.temperature, panel.temperature)
     temperature = next((value for value in temperatures if value is not None), 0.0)
-    first, *rest = ask.messages
+    first, *further = ask.messages
     if judge.system:
         first = replace(first, content=f"{judge.system}\n\n{first.content}")
+    step = ask.step
+    if ask.repair:
+        step = f"{step} (repair)"
     return build_request(
         judge,
         panel.identities[judge.name],
-        (first, *rest),
+        (first, *further),
         item_id=sample.item_id,
-        step=f"{ask.step} (repair)" if ask.repair else ask.step,
+        step=step,
         subject=(sample.model, sample.repeat),
         key=ask.question.key,
         repeat=ask.question.repeat,
@@ -126,9 +130,9 @@ def _pose_typed(
         typed = replace(typed, instructions=f"{judge.system}\n\n{typed.instructions}")
     message = json.dumps(typed.state, ensure_ascii=False, indent=1)
     if judge.options.get("api") == LOGPROBS:
-        shown = {"instructions": typed.instructions, "state": typed.state, "labels": typed.labels}
+        values = {"instructions": typed.instructions, "state": typed.state, "labels": typed.labels}
         language = language_of("judging/label", sample.language)
-        message = render("judging/label", language, **shown, mark=fence_code(shown))
+        message = render("judging/label", language, **values, mark=fence_code(values))
         typed = replace(typed, instructions="", state={})
     return build_request(
         judge,
@@ -172,36 +176,46 @@ def room_of(judge: Judge) -> Room | None:
     return Room(judge.max_tokens, is_enforced=judge.structured == "schema")
 
 
+def _write_requests(
+    hearing: _JudgingContext, judge: Judge, sessions: Mapping[int, Session]
+) -> tuple[pl.DataFrame, dict[int, list[str]]]:
+    """Return one judge's current requests of all sessions, and the requests' ids by session."""
+    rows, numbers = list[dict[str, Any]](), list[int]()
+    for number, session in sessions.items():
+        sample = hearing.samples[number]
+        rows += [pose_question(judge, hearing.panel, sample, ask) for ask in session.asks]
+        numbers += [number] * len(session.asks)
+    requests = REQUESTS.frame(rows)
+    if hearing.recorded:
+        # Another token limit changes no reply that ended by itself.
+        requests = reuse_recorded(requests, open_store(hearing.store).read(hearing.recorded))
+    ids: dict[int, list[str]] = {number: [] for number in sessions}
+    for number, request_id in zip(numbers, requests["request_id"], strict=True):
+        ids[number].append(request_id)
+    return requests, ids
+
+
 def _ask_wave(
     hearing: _JudgingContext, judge: Judge, sessions: Mapping[int, Session]
 ) -> tuple[QueryResult, dict[int, tuple[Session, list[str]]]]:
     """Ask one judge its sessions' current requests; return the advanced sessions with unreadable cached replies."""
     store = open_store(hearing.store)
-    asks = {
-        number: [pose_question(judge, hearing.panel, hearing.samples[number], ask) for ask in session.asks]
-        for number, session in sessions.items()
-    }
-    made = REQUESTS.frame(row for rows in asks.values() for row in rows)
-    if hearing.recorded:
-        made = reuse_recorded(made, store.read(hearing.recorded))
-        kept_ids = iter(made["request_id"])
-        asks = {number: [{**row, "request_id": next(kept_ids)} for row in rows] for number, rows in asks.items()}
-    ref = store.write(REQUESTS, made)
+    requests, ids = _write_requests(hearing, judge, sessions)
+    ref = store.write(REQUESTS, requests)
     digest = find_server_digest(hearing.panel.identities[judge.name])
-    asked = query(
+    result = query(
         hearing.cell, hearing.store, ref, model=judge, shown_as=hearing.cell, digest=digest, run=hearing.run
     )
-    responses = made.select("request_id", "payload").join(store.read(asked.responses), on="request_id")
+    responses = requests.select("request_id", "payload").join(store.read(result.responses), on="request_id")
     rows_by_id = {row["request_id"]: row for row in responses.iter_rows(named=True)}
-    replies = {request_id: _reply_of(row) for request_id, row in rows_by_id.items()}
-    kept = {request_id for request_id, row in rows_by_id.items() if row["cached"]}
-    heard: dict[int, tuple[Session, list[str]]] = {}
+    advanced: dict[int, tuple[Session, list[str]]] = {}
     for number, session in sessions.items():
-        ids = [row["request_id"] for row in asks[number]]
-        given = [replies[one] for one in ids]
-        unread = [ids[place] for place in list_unreadable(session, given) if ids[place] in kept]
-        heard[number] = advance(session, given), unread
-    return asked, heard
+        replies = [_reply_of(rows_by_id[request_id]) for request_id in ids[number]]
+        unread = [ids[number][position] for position in list_unreadable(session, replies)]
+        # Of what was asked just now another reply would be no better.
+        cached = [request_id for request_id in unread if rows_by_id[request_id]["cached"]]
+        advanced[number] = advance(session, replies), cached
+    return result, advanced
 
 
 def decide(judge: Judge, session: Session) -> Session:
@@ -218,23 +232,85 @@ def _ask_judge(
     hearing: _JudgingContext, judge: Judge, sessions: Sequence[Session]
 ) -> tuple[list[Session], list[QueryResult]]:
     """Ask one judge until no session has questions left."""
-    current = list(sessions)
-    asked: list[QueryResult] = []
+    current = [*sessions]
+    results = list[QueryResult]()
     unread: dict[int, list[str]] = {}
-    while waiting := {n: session for n, session in enumerate(current) if session.asks}:
-        calls, heard = _ask_wave(hearing, judge, waiting)
-        asked.append(calls)
-        for number, (session, ids) in heard.items():
+    while True:
+        waiting = {number: session for number, session in enumerate(current) if session.asks}
+        if not waiting:
+            break
+        result, advanced = _ask_wave(hearing, judge, waiting)
+        results.append(result)
+        for number, (session, ids) in advanced.items():
             current[number] = session
             unread.setdefault(number, []).extend(ids)
-    again = [number for number, ids in unread.items() if ids and current[number].failure] if hearing.refresh else []
-    if again:
-        open_cache(hearing.store).forget([one for number in again for one in unread[number]])
-        anew, more = _ask_judge(replace(hearing, refresh=False), judge, [sessions[number] for number in again])
-        for number, session in zip(again, anew, strict=True):
+    failed = [number for number, ids in unread.items() if ids and current[number].failure]
+    if failed and hearing.refresh:
+        # What could not be read in the cache is asked once more.
+        for number in failed:
+            open_cache(hearing.store).forget(unread[number])
+        again = [sessions[number] for number in failed]
+        renewed, further = _ask_judge(replace(hearing, refresh=False), judge, again)
+        for number, session in zip(failed, renewed, strict=True):
             current[number] = session
-        asked += more
-    return current, asked
+        results += further
+    return current, results
+
+
+@dataclass(frozen=True, slots=True)
+class _Judging:
+    """How judges judge a batch's replies by a metric; `unasked` and `deciders` as `judge` has them."""
+
+    context: _JudgingContext
+    unit: Metric
+    options: Mapping[str, Any]
+    unasked: LeftOut
+    deciders: Deciders
+
+    def judge_all(self, judge: Judge) -> tuple[list[Session], list[QueryResult]]:
+        """Have one judge, or a cascade, judge all replies."""
+        excluded = [judge.name in self.unasked.get(sample.language, ()) for sample in self.context.samples]
+        if judge.members:
+            return self._judge_in_cascade(judge, excluded)
+        return self._judge_alone(judge, excluded)
+
+    def _judge_alone(self, judge: Judge, excluded: Sequence[bool]) -> tuple[list[Session], list[QueryResult]]:
+        room = room_of(judge)
+        sessions = list[Session]()
+        for sample, is_excluded in zip(self.context.samples, excluded, strict=True):
+            session = begin(
+                self.unit,
+                sample.sample,
+                language=sample.language,
+                options=self.options,
+                room=room,
+                decides=judge.decides,
+            )
+            sessions.append(leave_out(session) if is_excluded else session)
+        if judge.unit.decide:
+            return [decide(judge, session) for session in sessions], []
+        cell = replace(self.context.cell, metric=self.unit.name, judge=judge.name)
+        return _ask_judge(replace(self.context, cell=cell), judge, sessions)
+
+    def _judge_in_cascade(
+        self, cascade: Judge, excluded: Sequence[bool]
+    ) -> tuple[list[Session], list[QueryResult]]:
+        panel, samples = self.context.panel, self.context.samples
+        small, results = self._judge_alone(panel.member(cascade.members[0]), excluded)
+        alone, spared = list[bool](), list[bool]()
+        for session, sample, is_excluded in zip(small, samples, excluded, strict=True):
+            decider = self.deciders.get((cascade.name, sample.language))
+            is_alone = is_excluded or decides_alone(session, decider)
+            key = f"{self.unit.name} {sample.item_id} {sample.model} {sample.repeat}"
+            alone.append(is_alone)
+            # The large one answers what the small one does not, and a random share of the rest.
+            spared.append(is_excluded or (is_alone and not is_checked(key, cascade.options["check"])))
+        large, further = self._judge_alone(panel.member(cascade.members[1]), spared)
+        sessions = list[Session]()
+        for first, second, is_alone, is_spared in zip(small, large, alone, spared, strict=True):
+            session = None if is_spared else second
+            sessions.append(join(first, session, cascade.members, alone=is_alone))
+        return sessions, [*results, *further]
 
 
 @stage(version=1, part="judge", takes="query", cached=False)
@@ -263,70 +339,37 @@ def judge(
     replies = [reply for reply in read_samples(tables, batch) if reply.error_kind is None]
     # A reply that only calls tools has no text to be judged.
     samples = [reply for reply in replies if reply.sample["response"] or not reply.sample.get(CALLS)]
-
-    def hear(one: Judge) -> tuple[list[Session], list[QueryResult]]:
-        excluded = [one.name in (unasked or {}).get(sample.language, ()) for sample in samples]
-        if one.members:
-            return hear_cascade(one, excluded)
-        return hear_one(one, excluded)
-
-    def hear_one(one: Judge, excluded: Sequence[bool]) -> tuple[list[Session], list[QueryResult]]:
-        room = room_of(one)
-        opened = [
-            begin(unit, s.sample, language=s.language, options=options, room=room, decides=one.decides)
-            for s in samples
-        ]
-        for number, is_excluded in enumerate(excluded):
-            if is_excluded:
-                opened[number] = leave_out(opened[number])
-        if one.unit.decide:
-            return [decide(one, session) for session in opened], []
-        cell = replace(batch.cell, metric=metric, judge=one.name)
-        return _ask_judge(_JudgingContext(store, panel, samples, cell, refresh, recorded, run), one, opened)
-
-    def hear_cascade(one: Judge, excluded: Sequence[bool]) -> tuple[list[Session], list[QueryResult]]:
-        small, asked = hear_one(panel.member(one.members[0]), excluded)
-        alone = [
-            is_excluded or cascade.decides_alone(session, (deciders or {}).get((one.name, sample.language)))
-            for session, sample, is_excluded in zip(small, samples, excluded, strict=True)
-        ]
-        checked = [
-            cascade.is_checked(f"{unit.name} {sample.item_id} {sample.model} {sample.repeat}", one.options["check"])
-            for sample in samples
-        ]
-        # The large one answers what the small one does not, and a random share of the rest.
-        spared = [
-            is_excluded or (is_alone and not is_checked)
-            for is_alone, is_checked, is_excluded in zip(alone, checked, excluded, strict=True)
-        ]
-        large, more = hear_one(panel.member(one.members[1]), spared)
-        joined = [
-            cascade.join(first, None if is_spared else second, one.members, alone=is_alone)
-            for first, second, is_alone, is_spared in zip(small, large, alone, spared, strict=True)
-        ]
-        return joined, [*asked, *more]
-
+    context = _JudgingContext(store, panel, samples, batch.cell, refresh, recorded, run)
+    judging = _Judging(context, unit, options, unasked or {}, deciders or {})
     # Each in its own context: Prefect's run and the ledger live there.
     with ThreadPoolExecutor(max(1, len(panel.judges))) as pool:
-        running = [pool.submit(copy_context().run, hear, one) for one in panel.judges]
-        heard = [future.result() for future in running]
-    rows = [
-        {
-            "item_id": sample.item_id,
-            "model": sample.model,
-            "repeat": sample.repeat,
-            "metric": unit.name,
-            "judge": one.name,
-            "found": format_canonical(encode(session.replies)),
-            "probabilities": format_canonical(session.probabilities) if session.probabilities else None,
-            "cascade": format_canonical(session.cascade) if session.cascade else None,
-            **{name: getattr(session, name) for name in _ENDS},
-        }
-        for one, (sessions, _) in zip(panel.judges, heard, strict=True)
-        for sample, session in zip(samples, sessions, strict=True)
-    ]
-    ref = tables.write(JUDGEMENTS, JUDGEMENTS.frame(rows))
-    return Judged(ref, [asked for _, several in heard for asked in several])
+        running = [pool.submit(copy_context().run, judging.judge_all, entry) for entry in panel.judges]
+        verdicts = [future.result() for future in running]
+    rows, results = list[dict[str, Any]](), list[QueryResult]()
+    for entry, (sessions, results_of_judge) in zip(panel.judges, verdicts, strict=True):
+        rows += [_write_row(entry.name, *pair) for pair in zip(samples, sessions, strict=True)]
+        results += results_of_judge
+    return Judged(tables.write(JUDGEMENTS, JUDGEMENTS.frame(rows)), results)
+
+
+def _write_row(judge: str, sample: SampleRow, session: Session) -> dict[str, Any]:
+    """Return an ended session as a row of the judgements table."""
+    probabilities = cascade = None
+    if session.probabilities:
+        probabilities = format_canonical(session.probabilities)
+    if session.cascade:
+        cascade = format_canonical(session.cascade)
+    return {
+        "item_id": sample.item_id,
+        "model": sample.model,
+        "repeat": sample.repeat,
+        "metric": session.metric.name,
+        "judge": judge,
+        "found": format_canonical(encode(session.found)),
+        "probabilities": probabilities,
+        "cascade": cascade,
+        **{name: getattr(session, name) for name in _ENDS},
+    }
 
 
 def reopen(
@@ -339,7 +382,7 @@ def reopen(
         options=options_of(unit, options),
         language=language,
         position=len(unit.steps),
-        replies=decode(json.loads(row["found"])),
+        found=decode(json.loads(row["found"])),
         probabilities=json.loads(row["probabilities"] or "{}"),
         cascade=json.loads(row["cascade"] or "{}"),
         **{name: row[name] for name in _ENDS},
