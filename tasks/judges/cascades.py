@@ -61,7 +61,8 @@ class CascadeFinder:
         n_unanswered = 0
         if len(answers) < FEWEST_LABELS:
             # With so many labels the small judge's answers are all that lacks.
-            n_unanswered = len(labelled) - len(answers) if len(labelled) >= FEWEST_LABELS else 0
+            if len(labelled) >= FEWEST_LABELS:
+                n_unanswered = len(labelled) - len(answers)
             answers, source = self._read_examined(use, cascade, language), "exam"
         error, level = cascade.options["error"], cascade.options["level"]
         rule = find_rule(answers, error=error, level=level)
@@ -101,13 +102,13 @@ class CascadeFinder:
         if pair is None:
             return []
         small, large = pair
-        answers_of_large = large.answers if large else {}
         answers = []
-        for key in sorted(small.answers):
+        for key in sorted(small.answers.keys() & small.probabilities):
             truth, verdict = small.answers[key]
-            if key in small.probabilities:
-                wrong = answers_of_large[key][1] != truth if key in answers_of_large else None
-                answers.append(LabelledAnswer(small.probabilities[key][verdict], verdict != truth, wrong))
+            is_large_wrong = None
+            if large is not None and key in large.answers:
+                is_large_wrong = large.answers[key][1] != truth
+            answers.append(LabelledAnswer(small.probabilities[key][verdict], verdict != truth, is_large_wrong))
         return answers
 
     def _passports(self, use: MetricPlan, cascade: Judge, language: str) -> tuple[Passport, Passport | None] | None:
@@ -122,7 +123,9 @@ class CascadeFinder:
         (exam,) = exams
         passports = [self.find(self.suite.suite, use.name, name, exam, language) for name in cascade.members]
         small, large = passports
-        return None if small is None or not small.probabilities else (small, large)
+        if small is None or not small.probabilities:
+            return None
+        return small, large
 
     def passport(self, use: MetricPlan, cascade: Judge, language: str) -> Passport | None:
         """Return a cascade's passport, from those of its judges; None if one of them has none.
@@ -133,7 +136,7 @@ class CascadeFinder:
         small, large = pair or (None, None)
         if small is None or large is None:
             return None
-        keys = [key for key in sorted(small.answers) if key in small.probabilities and key in large.answers]
+        keys = sorted(small.answers.keys() & small.probabilities.keys() & large.answers.keys())
         error, level = cascade.options["error"], cascade.options["level"]
         labelled = self.read_labelled(use, cascade)
         if len(labelled) >= FEWEST_LABELS:
@@ -146,7 +149,9 @@ class CascadeFinder:
         for number, key in enumerate(keys):
             truth, verdict = small.answers[key]
             alone = is_alone(rules[number % len(rules)], small.probabilities[key][verdict])
-            joined[key] = (truth, verdict if alone else large.answers[key][1])
+            if not alone:
+                verdict = large.answers[key][1]
+            joined[key] = (truth, verdict)
         return replace(join_passports(small, large, joined), judge=cascade.name)
 
 
@@ -168,7 +173,9 @@ def _read_answers(replies: Iterable[_LabelledReply]) -> list[LabelledAnswer]:
     answers = []
     for reply in replies:
         if reply.small is not None and reply.small.get("confidence") is not None:
-            fallback = _differs(reply.large["value"], reply.label) if reply.large is not None else None
+            fallback = None
+            if reply.large is not None:
+                fallback = _differs(reply.large["value"], reply.label)
             is_wrong = _differs(reply.small["value"], reply.label)
             answers.append(LabelledAnswer(reply.small["confidence"], is_wrong, fallback))
     return answers

@@ -78,8 +78,9 @@ def exam_results(scores: pl.DataFrame, items: pl.DataFrame) -> Iterator[ExamResu
     columns = rows.select("item_id", "language", "family", "details").sort("item_id")
     for item_id, language, family, details in columns.iter_rows():
         # The family of a question of the exam is its step, that of others their labelled set.
-        domain = family if family in SETS else ""
-        exam = SETS[family].exam if domain else family
+        domain, exam = "", family
+        if family in SETS:
+            domain, exam = family, SETS[family].exam
         for judge, result in json.loads(details).get("judges", {}).items():
             if not result["reason"].endswith((WAITS, NO_CALL, WRITES)):
                 shares = result.get("probabilities", {}).get(exam, {})
@@ -140,11 +141,12 @@ class PassportFinder:
         One of the first edition counts until the judge takes this one: what it showed of the judge holds.
         """
         _, step = step_of(exam)
+        # A user's own prompt is the same in all languages.
         if isinstance(step.prompt, str) and language not in languages(step.prompt):
             return None
         plan = next(plan for plan in self.suites if plan.name == suite.name).metric(metric)
-        listed = (*plan.judges, *plan.members)
-        examined = next((panelist for panelist in listed if panelist.name == judge), None)
+        judges = (*plan.judges, *plan.members)
+        examined = next((entry for entry in judges if entry.name == judge), None)
         if examined is None:
             return None
         if examined.members:
@@ -160,7 +162,8 @@ class PassportFinder:
                 prompt=prompt,
                 questions=questions,
             )
-            if passport := self._read(_path(identity)):
+            passport = self._read(_path(identity))
+            if passport:
                 return passport
         return None
 
