@@ -28,7 +28,7 @@ from basic_control.tasks.models.budget import RunBudget
 from basic_control.tasks.models.progress import is_deployed
 from basic_control.tasks.models.requests import store_uncut
 from basic_control.tasks.plan import Identities, Plan, check_judges
-from basic_control.tasks.query import identify, sharing_failures
+from basic_control.tasks.query import identify, share_failures
 from basic_control.tasks.runtime.logs import event
 from basic_control.tasks.runtime.storage import open_cache, open_store
 from basic_control.tasks.runtime.telemetry import ExitStatus, trace_run
@@ -198,7 +198,7 @@ class OpenedRun:
     def recorded(self, plan: Plan) -> Iterator[ExitStatus]:
         """Record and trace the stages inside; at the end, forget which calls failed."""
         ledger = self.ledger
-        failures = sharing_failures(plan.store, ledger.attempt)
+        failures = share_failures(plan.store, ledger.attempt)
         with recording(ledger), failures, trace_run(plan.collector, ledger.run, ledger.executions) as ended:
             yield ended
 

@@ -80,33 +80,39 @@ def identify(model: Model) -> dict[str, str]:
             raise CallError("timeout", f"the server did not answer within {limit_s:g} s. Is it up?") from error
 
     source = plugin_source(Provider, model.provider)
-    unit = {"unit": f"{model.unit.version} {source}"} if source else {}
     try:
-        return {**event_loop_thread().call(identity()), **unit}
+        identified = dict(event_loop_thread().call(identity()))
     except CallError as error:
         raise InputError(f"model {model.name} ({model.provider}): {error.message}") from error
+    # A plug-in's provider may answer otherwise when its code is another.
+    if source:
+        identified["unit"] = f"{model.unit.version} {source}"
+    return identified
 
 
-def _response(answer: CallResult, request: Mapping[str, Any]) -> dict[str, Any]:
+def _build_response(answer: CallResult, request: Mapping[str, Any]) -> dict[str, Any]:
     end = answer.end
-    reply, error = (end.reply, None) if isinstance(end, Remembered) else (None, end)
+    row: dict[str, Any] = {"request_id": end.request_id, "cached": answer.cached}
+    if not isinstance(end, Remembered):
+        return {**row, "error": end.message, "error_kind": end.kind}
+    reply = end.reply
     prompt = "\n".join(message.content for message in read_call(request).messages)
-    text, stop_tokens = split(reply.text, prompt) if reply else (None, "")
+    text, stop_tokens = split(reply.text, prompt)
     return {
-        "request_id": end.request_id,
+        **row,
         "text": text,
         "stop_tokens": stop_tokens or None,
-        **{name: getattr(reply, name, None) for name in ("reasoning", "finish_reason", "tokens_in", "tokens_out")},
-        "error": error.message if error else None,
-        "error_kind": error.kind if error else None,
-        "extra": format_canonical(reply.extra) if reply and reply.extra else None,
-        "latency_s": end.latency_s if isinstance(end, Remembered) else None,
-        "cached": answer.cached,
+        "reasoning": reply.reasoning,
+        "finish_reason": reply.finish_reason,
+        "tokens_in": reply.tokens_in,
+        "tokens_out": reply.tokens_out,
+        "extra": format_canonical(reply.extra) if reply.extra else None,
+        "latency_s": end.latency_s,
     }
 
 
 @contextmanager
-def sharing_failures(store: StoreSettings, run: str) -> Iterator[None]:
+def share_failures(store: StoreSettings, run: str) -> Iterator[None]:
     """Forget at the end of a run which of its calls failed: no other run goes by them."""
     try:
         yield
@@ -127,6 +133,7 @@ def ask(
         InputError: the reply cache cannot be read or written.
         Stopped: the run was stopped; everything answered so far is kept.
     """
+    # Equal questions have one request, and one reply.
     distinct = requests.unique("request_id", maintain_order=True)
     calls = [(row["request_id"], row) for row in distinct.iter_rows(named=True)]
     ledger = current_ledger()
@@ -154,7 +161,7 @@ def ask(
 
         answers, tally = event_loop_thread().call(bring())
     event("query", run=ledger.run, stage="query", label=str(cell), **count_calls(tally))
-    return RESPONSES.frame(_response(answers[request_id], request) for request_id, request in calls), tally
+    return RESPONSES.frame(_build_response(answers[request_id], request) for request_id, request in calls), tally
 
 
 @stage(version=1, part="query", takes="generate")
@@ -179,7 +186,7 @@ def prepare(
     """
     del templates  # part of the cache key only
     opened = open_store(store)
-    made = build_requests(
+    built = build_requests(
         opened.read(items),
         model,
         identity,
@@ -189,7 +196,10 @@ def prepare(
         around=around,
         schema=schema,
     )
-    return opened.write(REQUESTS, reuse_recorded(made, opened.read(recorded)) if recorded else made)
+    # Prepared again with another token limit, what was answered within both keeps its request.
+    if recorded:
+        built = reuse_recorded(built, opened.read(recorded))
+    return opened.write(REQUESTS, built)
 
 
 @stage(version=1, part="query", takes="query", cached=False)
@@ -220,16 +230,17 @@ def query(
     is_refused = refused.height and responses["error_kind"].fill_null("").is_in([*FATAL, NOT_ASKED]).all()
     if needed and is_refused:
         raise InputError(f"model {model.name} ({model.provider}): {refused['error'][0]}")
-    if recorded := model.unit.by_item:  # like a row's own response: no call was made, and it took no time
+    n_cached, n_answered, n_supplied = tally.cached, tally.answered, 0
+    if model.unit.by_item:  # like a row's own response: no call was made, and it took no time
         responses = responses.with_columns(cached=pl.lit(value=True), latency_s=pl.lit(None, pl.Float64))
-    given = tally.cached + tally.answered if recorded else 0
+        n_cached, n_answered, n_supplied = 0, 0, tally.cached + tally.answered
     return QueryResult(
         requests=requests,
         responses=opened.write(RESPONSES, responses),
-        total=tally.total - given,
-        cached=0 if recorded else tally.cached,
-        answered=0 if recorded else tally.answered,
-        supplied=given,
+        total=tally.total - n_supplied,
+        cached=n_cached,
+        answered=n_answered,
+        supplied=n_supplied,
         failed=tally.failed,
         submitted=tally.submitted,
         tokens_in=tally.tokens_in,

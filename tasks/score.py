@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from basic_control.config.settings import StoreSettings
@@ -28,7 +29,7 @@ from basic_control.tasks.store.samples import SampleRow, read_samples
 
 def scores_of(verdict: Mapping[str, Any], unit: Metric) -> Iterator[dict[str, Any]]:
     """Yield the scores of one row of the verdicts table: the family's verdict, and its additional values."""
-    found = unit.score({"verdict": verdict}, {}, {})
+    family_score = unit.score({"verdict": verdict}, {}, {})
     shared = {
         "item_id": verdict["item_id"],
         "model": verdict["model"],
@@ -37,17 +38,17 @@ def scores_of(verdict: Mapping[str, Any], unit: Metric) -> Iterator[dict[str, An
         "reason": verdict["reason"],
         "version": unit.version,
     }
-    yield {**shared, "metric": unit.name, "value": found.value, "details": verdict["details"]}
-    for name, value in found.parts.items():
+    yield {**shared, "metric": unit.name, "value": family_score.value, "details": verdict["details"]}
+    for name, value in family_score.parts.items():
         yield {**shared, "metric": name, "value": value, "details": "{}"}
 
 
 @stage(version=1, part="score", takes="verify")
 def score(store: StoreSettings, verdicts: Ref, *, metric: UnitIdentity) -> Ref:
     """Turn a batch of verdicts into scores of the metric that defines their values."""
-    place, unit = open_store(store), load_unit(Metric, metric)
-    rows = place.read(verdicts).iter_rows(named=True)
-    return place.write(SCORES, SCORES.frame(entry for verdict in rows for entry in scores_of(verdict, unit)))
+    opened, unit = open_store(store), load_unit(Metric, metric)
+    rows = opened.read(verdicts).iter_rows(named=True)
+    return opened.write(SCORES, SCORES.frame(chain.from_iterable(scores_of(verdict, unit) for verdict in rows)))
 
 
 def metric_rows(metric: Metric, scored: Iterable[tuple[SampleRow, Score]]) -> Iterator[dict[str, Any]]:
@@ -56,9 +57,9 @@ def metric_rows(metric: Metric, scored: Iterable[tuple[SampleRow, Score]]) -> It
     Every sample gets every part that any sample has: a part it lacks has the metric's own status, or
     `not_applicable` if the metric has a value.
     """
-    listed = list(scored)
-    names = list(dict.fromkeys(name for _, score in listed for name in score.parts))
-    for reply, score in listed:
+    pairs = list(scored)
+    names = list(dict.fromkeys(name for _, score in pairs for name in score.parts))
+    for reply, score in pairs:
         shared = {
             "item_id": reply.item_id,
             "model": reply.model,
@@ -70,19 +71,23 @@ def metric_rows(metric: Metric, scored: Iterable[tuple[SampleRow, Score]]) -> It
             **shared,
             "metric": metric.name,
             "value": score.value,
-            "status": _status(score.value, score.status, reply, most=metric.bounds[1]),
+            "status": _status(score.value, score.status, reply, best=metric.bounds[1]),
             "details": format_canonical(dict(score.details)),
         }
+        # A part that a sample lacks, where the metric has a value or not.
         missing = "not_applicable" if score.value is not None else score.status
         for name in names:
-            value = score.parts.get(name)
-            status = missing if value is None else _status(value, _status_of_part(value, score), reply)
+            value, status = score.parts.get(name), missing
+            if value is not None:
+                status = _status(value, _status_of_part(value, score), reply)
             yield {**shared, "metric": f"{metric.name}.{name}", "value": value, "status": status, "details": "{}"}
 
 
 def _status_of_part(value: float, score: Score) -> Status:
     """Return the status of a metric's part: what it lacks of 1 may be for the reason that the metric states."""
-    return "unsupported" if score.status == "unsupported" and value < 1 else "scored"
+    if score.status == "unsupported" and value < 1:
+        return "unsupported"
+    return "scored"
 
 
 @stage(version=1, part="score", takes="score")
@@ -92,20 +97,25 @@ def join_metrics(store: StoreSettings, scores: list[Ref], *, parts: Mapping[str,
     return opened.write(SCORES, joint_scores(opened.read_all(scores, SCORES), parts))
 
 
-def _status(value: float | None, status: Status, reply: SampleRow, *, most: float = 1.0) -> Status:
+def _status(value: float | None, status: Status, reply: SampleRow, *, best: float = 1.0) -> Status:
     """Return the status of a value: for a truncated reply, anything not fully right is `truncated`."""
-    return "truncated" if reply.cut and status in VALUED and (value is None or value < most) else status
+    if reply.cut and status in VALUED and (value is None or value < best):
+        return "truncated"
+    return status
 
 
-def ran(unit: Metric, replies: Sequence[SampleRow], options: Mapping[str, Any]) -> list[Found]:
+def run_programs_of(unit: Metric, replies: Sequence[SampleRow], options: Mapping[str, Any]) -> list[Found]:
     """Run a metric's programs in all replies at once; return each reply's results."""
     if unit.programs is None:
         return [{}] * len(replies)
     from basic_control.tasks.sandbox import run_programs
 
-    return run_programs(
-        unit, [reply.sample if not reply.error_kind or _sees(unit, reply) else None for reply in replies], options
-    )
+    # A lost reply has no programs, but its place among the results.
+    samples: list[Mapping[str, Any] | None] = []
+    for reply in replies:
+        has_reply = not reply.error_kind or _sees(unit, reply)
+        samples.append(reply.sample if has_reply else None)
+    return run_programs(unit, samples, options)
 
 
 def _sees(unit: Metric, reply: SampleRow) -> bool:
@@ -113,32 +123,34 @@ def _sees(unit: Metric, reply: SampleRow) -> bool:
     return unit.sees_filtered and reply.error_kind == KIND
 
 
-def _scored(unit: Metric, reply: SampleRow, make: Callable[[], Score]) -> Score:
+def _score_reply(unit: Metric, reply: SampleRow, make: Callable[[], Score]) -> Score:
     """Score a reply, if there is one; an exception is a defect of the metric."""
     if reply.error_kind and not _sees(unit, reply):
+        # What a filter stopped says nothing about the server.
         status: Status = "filtered" if reply.error_kind == KIND else "model_error"
         return Score(None, status, reply.error_kind, {"error": reply.error})
     if reply.sample.get(CALLS) and not unit.reads_calls and not str(reply.sample["response"]).strip():
         return Score(0.0, "no_answer", ONLY_CALLS)
     try:
-        found = _whole(make())
+        score = _check_score(make())
     except InputError:
         raise
     except Exception as error:
         file = getattr(getattr(unit.score, "__code__", None), "co_filename", "")
-        where = f"{file}{format_line(file, error)}: " if file else ""
+        location = file and f"{file}{format_line(file, error)}: "
         raise InputError(
-            f"{where}metric {unit.name} raised {type(error).__name__} ({error}) on item {reply.item_id}. A metric "
-            "must accept any text: fix it, then run again; every reply is kept."
+            f"{location}metric {unit.name} raised {type(error).__name__} ({error}) on item {reply.item_id}. A "
+            "metric must accept any text: fix it, then run again; every reply is kept."
         ) from error
-    is_silent = found.status == "no_answer" and reply.is_thinking
-    return replace(found, reason=THINKING_ALONE) if is_silent else found
+    if score.status == "no_answer" and reply.is_thinking:
+        return replace(score, reason=THINKING_ALONE)
+    return score
 
 
-def _whole(given: object) -> Score:
-    if not isinstance(given, Score):
-        raise TypeError(f"it returned {given!r}; expected a Score")
-    return given
+def _check_score(value: object) -> Score:
+    if not isinstance(value, Score):
+        raise TypeError(f"it returned {value!r}; expected a Score")
+    return value
 
 
 @stage(version=3, part="score", takes="query")
@@ -157,8 +169,8 @@ def measure(
     used = options_of(unit, options)
     replies = list(read_samples(opened, batch))
     scored = (
-        (reply, _scored(unit, reply, partial(unit.score, reply.sample, found, used)))
-        for reply, found in zip(replies, ran(unit, replies, used), strict=True)
+        (reply, _score_reply(unit, reply, partial(unit.score, reply.sample, results, used)))
+        for reply, results in zip(replies, run_programs_of(unit, replies, used), strict=True)
     )
     return opened.write(SCORES, SCORES.frame(metric_rows(unit, scored)))
 
@@ -182,14 +194,16 @@ def score_judged(
     del files
     opened = open_store(store)
     unit = load_unit(Metric, metric)
-    found: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
+    judgement_rows: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
     for row in opened.read(judgements).iter_rows(named=True):
-        found.setdefault((row["item_id"], row["model"], row["repeat"]), []).append(row)
+        judgement_rows.setdefault((row["item_id"], row["model"], row["repeat"]), []).append(row)
 
-    def joined(reply: SampleRow) -> Score:
-        rows = found[reply.item_id, reply.model, reply.repeat]
+    def join_judges(reply: SampleRow) -> Score:
+        rows = judgement_rows[reply.item_id, reply.model, reply.repeat]
         sessions = {row["judge"]: reopen(unit, reply.sample, row, options, reply.language) for row in rows}
         return combine(sessions, aggregate, (left_out or {}).get(reply.language))
 
-    scored = ((reply, _scored(unit, reply, partial(joined, reply))) for reply in read_samples(opened, batch))
+    scored = (
+        (reply, _score_reply(unit, reply, partial(join_judges, reply))) for reply in read_samples(opened, batch)
+    )
     return opened.write(SCORES, SCORES.frame(metric_rows(unit, scored)))

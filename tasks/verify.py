@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from basic_control.config.settings import Sandbox, StoreSettings
@@ -21,6 +22,7 @@ from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.stage import stage
 from basic_control.tasks.store.samples import read_calls
 
+_STATUSES: tuple[Status, Status] = ("no_answer", "scored")
 _FOUND = Sandbox()
 """Tools found in the environment."""
 
@@ -39,10 +41,12 @@ class ReplyToVerify:
     is_thinking: bool = False
 
 
-def _reply_to_verify(item: Mapping[str, Any], row: Mapping[str, Any]) -> ReplyToVerify:
+def _build_reply(item: Mapping[str, Any], row: Mapping[str, Any]) -> ReplyToVerify:
     """Return a row of the requests, joined with its response, as a reply to verify."""
     kind, error = find_loss(row) or (None, None)
-    text = None if kind else row["text"]
+    text = row["text"]
+    if kind:
+        text = None
     return ReplyToVerify(item, row["model"], row["repeat"], text, error, kind, is_cut(row), is_thinking_alone(row))
 
 
@@ -65,13 +69,16 @@ def verdict_row(reply: ReplyToVerify, outcomes: Sequence[Outcome] | None = None)
     """
     verdict = Verdict(None, reply.error_kind or "error", {"error": reply.error})
     status: Status = "filtered" if reply.error_kind == KIND else "model_error"
-    if reply.text is not None or any(outcome.kind == "unavailable" for outcome in outcomes or ()):
+    if reply.text is not None or _is_unavailable(outcomes or ()):
         item = item_of(reply.item)
         unit = family(item.family)
-        ran = () if unit.program is None else (tuple(outcomes) if outcomes is not None else None,)
-        ended = {"cut": reply.cut} if _takes_cut(unit.verify) else {}
+        # A verifier of programs takes their outcomes too, and one with such a parameter whether the reply is cut.
+        arguments: list[Any] = [item, reply.text or ""]
+        if unit.program is not None:
+            arguments.append(None if outcomes is None else tuple(outcomes))
+        options = {"cut": reply.cut} if _takes_cut(unit.verify) else {}
         try:
-            verdict = unit.verify(item, reply.text or "", *ran, **ended)
+            verdict = unit.verify(*arguments, **options)
             details = dict(verdict.details)
         except Exception as error:
             raise InputError(
@@ -79,7 +86,7 @@ def verdict_row(reply: ReplyToVerify, outcomes: Sequence[Outcome] | None = None)
                 f"{item.item_id}. A verifier must accept any text: fix the family, then run again; every reply is "
                 "kept."
             ) from error
-        status = details.pop("status", None) or ("no_answer" if verdict.correct is None else "scored")
+        status = details.pop("status", None) or _STATUSES[verdict.correct is not None]
         if reply.cut and status in VALUED and not verdict.correct:
             status = "truncated"
         if status == "no_answer" and reply.is_thinking:
@@ -102,10 +109,12 @@ def _programs_of(reply: ReplyToVerify) -> tuple[Program | None, Program | None]:
     if unit.program is None:
         return None, None
     item = item_of(reply.item)
-    if reply.text is not None and (own := unit.program(item, reply.text)):
-        return own, None
-    known = unit.program(item, unit.reference(item))
-    return None, known and replace(known, source="", function="")
+    if reply.text is not None:
+        program = unit.program(item, reply.text)
+        if program:
+            return program, None
+    reference = unit.program(item, unit.reference(item))
+    return None, reference and replace(reference, source="", function="")
 
 
 def verify_all(replies: Iterable[ReplyToVerify], tools: Sandbox = _FOUND) -> list[dict[str, Any]]:
@@ -113,15 +122,24 @@ def verify_all(replies: Iterable[ReplyToVerify], tools: Sandbox = _FOUND) -> lis
 
     If an item's language cannot run here, the verdict is the same for replies without a program or text.
     """
-    listed = list(replies)
-    programs = [_programs_of(reply) for reply in listed]
-    outcomes = iter(_run([program for pair in programs for program in pair if program], tools))
+    all_replies = list(replies)
+    pairs = [_programs_of(reply) for reply in all_replies]
+    results = iter(_run([*filter(None, chain.from_iterable(pairs))], tools))
     rows = []
-    for reply, (own, blank) in zip(listed, programs, strict=True):
-        ran = next(outcomes) if own or blank else None
-        told = own or any(outcome.kind == "unavailable" for outcome in ran or ())
-        rows.append(verdict_row(reply, ran if told else None))
+    for reply, (program, blank) in zip(all_replies, pairs, strict=True):
+        outcomes: tuple[Outcome, ...] = ()
+        if program or blank:
+            outcomes = next(results)
+        # An empty program was run only to learn whether the language can run here.
+        if program or _is_unavailable(outcomes):
+            rows.append(verdict_row(reply, outcomes))
+        else:
+            rows.append(verdict_row(reply))
     return rows
+
+
+def _is_unavailable(outcomes: Iterable[Outcome]) -> bool:
+    return any(outcome.kind == "unavailable" for outcome in outcomes)
 
 
 def _run(programs: Sequence[Program], tools: Sandbox) -> list[tuple[Outcome, ...]]:
@@ -143,8 +161,6 @@ def verify(
     del families, runner
     opened = open_store(store)
     rows = {row["item_id"]: row for row in opened.read(batch.items).iter_rows(named=True)}
-    replies = (
-        _reply_to_verify(rows[r["item_id"]], r)
-        for r in read_calls(opened, [batch], payload=True).iter_rows(named=True)
-    )
+    calls = read_calls(opened, [batch], payload=True).iter_rows(named=True)
+    replies = (_build_reply(rows[call["item_id"]], call) for call in calls)
     return opened.write(VERDICTS, VERDICTS.frame(verify_all(replies, tools)))

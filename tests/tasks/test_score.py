@@ -20,7 +20,7 @@ from basic_control.data.units import UnitIdentity, identity_of
 from basic_control.metrics.judging import Judgement
 from basic_control.tasks.judge import encode
 from basic_control.tasks.runtime.storage import open_store
-from basic_control.tasks.score import measure, metric_rows, ran, score, score_judged, scores_of
+from basic_control.tasks.score import measure, metric_rows, run_programs_of, score, score_judged, scores_of
 from basic_control.tasks.store.samples import read_samples
 from tests.helpers.answers import answer
 
@@ -29,7 +29,7 @@ def test_the_programs_of_a_batch_are_run_together_and_each_reply_gets_its_own_ou
     unit = metrics()["code_tests"]
     options = options_of(unit, {})
     replies = [answer(text) for text in ("def f(x): return x + 1", None, "no code", "def f(x): return 2 * x", "")]
-    found = ran(unit, replies, options)
+    found = run_programs_of(unit, replies, options)
     assert [len(each["programs"]) for each in found] == [1, 0, 0, 1, 0]
     scores = [unit.score(reply.sample, each, options) for reply, each in zip(replies, found, strict=True)]
     assert [score.value for score in scores] == [0.5, 0.0, 0.0, 1.0, 0.0]
@@ -37,7 +37,7 @@ def test_the_programs_of_a_batch_are_run_together_and_each_reply_gets_its_own_ou
 
 
 def test_a_metric_without_programs_runs_none() -> None:
-    assert ran(metrics()["exact_match"], [answer("x"), answer(None)], {}) == [{}, {}]
+    assert run_programs_of(metrics()["exact_match"], [answer("x"), answer(None)], {}) == [{}, {}]
 
 
 def verdict(status: str, *, correct: bool | None, details: str = "{}") -> dict[str, Any]:

@@ -16,7 +16,7 @@ from basic_control.config.settings import Model, StoreSettings
 from basic_control.data.batches import Cell
 from basic_control.tasks.models.rate_limits import REFUSED_IN_A_ROW
 from basic_control.tasks.models.scheduler import BatchProgress
-from basic_control.tasks.query import ask, sharing_failures, watch
+from basic_control.tasks.query import ask, share_failures, watch
 from basic_control.tasks.store.owners import describe_owner
 from basic_control.tasks.store.reply_cache import FailedCall, ReplyCache, name_owner
 from tests.conftest import TOP
@@ -77,7 +77,7 @@ def test_two_who_want_each_others_failed_calls_both_end(store: StoreSettings, na
     """Of one model, or of two entries of one name at one server: each question is asked once."""
     with serve_openai(odd_refused, latency_s=0.02) as server:
         models = [model_at(server, name=name, model="served", max_concurrency=2) for name in names]
-        with sharing_failures(store, "r"):
+        with share_failures(store, "r"):
             tallies = crossing(store, models, "r")
     assert [(tally.answered + tally.cached, tally.failed) for tally in tallies] == [(20, 20)] * 2
     assert prompts_seen(server) == Counter(NUMBERS)
@@ -114,7 +114,7 @@ def test_an_endpoint_that_was_given_up_is_tried_again_by_the_next_run(store: Sto
     with serve_openai("yes", faults=faults) as server:
         model = model_at(server, max_concurrency=1)
         for run, has_failed in ("first", True), ("second", False):
-            with sharing_failures(store, run):
+            with share_failures(store, run):
                 answers = ask(requests_of(model, asked), model, store, Cell("x"), run=run)[0]
             assert {kind is not None for kind in answers["error_kind"]} == {has_failed}
     calls = sum(prompts_seen(server).values())
