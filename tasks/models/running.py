@@ -275,7 +275,7 @@ class RunningBatch:
         self.endpoint.record_reply()
         return answer, time.monotonic() - started
 
-    async def _bring(self, request_id: str, call: Call, term: int, elsewhere: list[str]) -> None:
+    async def _ask_claimed(self, request_id: str, call: Call, term: int, elsewhere: list[str]) -> None:
         """Process a request claimed in a term: ask it, make its reply durable, release its claim, and count it."""
         if not self.tally.first_s:
             self.tally.first_s = time.monotonic()
@@ -303,12 +303,12 @@ class RunningBatch:
         await self.writer.keep(entry)
         self.count(entry)
 
-    async def _bring_together(self, calls: Mapping[str, Call], term: int, elsewhere: list[str]) -> None:
+    async def _ask_together(self, calls: Mapping[str, Call], term: int, elsewhere: list[str]) -> None:
         """Process requests about one text in one call; what fails of it is asked by itself."""
         ask_together = getattr(self.client, "ask_together", None)
         if ask_together is None or len(calls) == 1 or term != self.lease.term:
             for request_id, call in calls.items():
-                await self._bring(request_id, call, term, elsewhere)
+                await self._ask_claimed(request_id, call, term, elsewhere)
             return
         if not self.tally.first_s:
             self.tally.first_s = time.monotonic()
@@ -316,7 +316,7 @@ class RunningBatch:
             answers, latency_s = await self._retry(lambda: ask_together([*calls.values()]), term)
         except CallError as error:
             if term != self.lease.term and not self.stopping:
-                await self._bring_together(calls, term, elsewhere)
+                await self._ask_together(calls, term, elsewhere)
                 return
             self.endpoint.conclude(self._asker, self.model, error)
             for request_id in calls:
@@ -324,14 +324,14 @@ class RunningBatch:
             return
         for (request_id, call), answer in zip(calls.items(), answers, strict=True):
             if isinstance(answer, CallError):
-                await self._bring(request_id, call, term, elsewhere)
+                await self._ask_claimed(request_id, call, term, elsewhere)
             else:
                 await self._keep(request_id, answer, latency_s)
 
     async def _confirm(self, request_id: str, elsewhere: list[str]) -> bool:
         """Return whether a request is still to be asked here, although its claim may have run out."""
-        granted, ends = await asyncio.to_thread(self._take, [request_id])
-        self._recall(ends)
+        granted, ends = await asyncio.to_thread(self._claim_window, [request_id])
+        self._count_ends(ends)
         if request_id not in granted and request_id not in ends:
             elsewhere.append(request_id)
         return request_id in granted
@@ -347,7 +347,7 @@ class RunningBatch:
         unanswered = [request_id for request_id in request_ids if request_id not in replies]
         return {**replies, **self.writer.cache.failures(unanswered, run=self.writer.run, way=self.writer.way)}
 
-    def _recall(self, ends: Ends) -> None:
+    def _count_ends(self, ends: Ends) -> None:
         """Count the outcomes of requests so far."""
         for end in ends.values():
             self.count(end, cached=isinstance(end, Remembered))
@@ -370,7 +370,7 @@ class RunningBatch:
     async def settle(self, request_ids: Sequence[str]) -> Ends:
         """Count the outcomes of requests so far, and return them."""
         ends = await asyncio.to_thread(self.find_ends, request_ids)
-        self._recall(ends)
+        self._count_ends(ends)
         return ends
 
     async def track(self, work: Awaitable[None]) -> None:
@@ -406,9 +406,9 @@ class RunningBatch:
             async with asyncio.TaskGroup() as group:
                 # Slightly more than calls in flight: a slot is reused while replies are being written to disk.
                 walkers = min(self.model.concurrency * 9 // 8, len(todo))
-                self._register(group.create_task(self._claim(todo, calls, claimed, elsewhere, walkers)))
+                self._register(group.create_task(self._fill_queue(todo, calls, claimed, elsewhere, walkers)))
                 for _ in range(walkers):
-                    self._register(group.create_task(self._walk(claimed, calls, elsewhere)))
+                    self._register(group.create_task(self._ask_from_queue(claimed, calls, elsewhere)))
             if self.stopping:
                 raise Stopped
             todo = elsewhere
@@ -426,14 +426,14 @@ class RunningBatch:
             tally.elsewhere, tally.holders = n, tuple(holders)
             self.progress(tally)
 
-    async def _claim(
+    async def _fill_queue(
         self, todo: list[str], calls: Mapping[str, Call], claimed: Claimed, elsewhere: list[str], walkers: int
     ) -> None:
         """Put the requests this worker may ask into the queue, and those held by others into `elsewhere`."""
         for window in gather_windows(group_by_text(todo, calls), 4 * self.model.concurrency):
             term = self.lease.term
-            granted, ends = await asyncio.to_thread(self._take, window)
-            self._recall(ends)
+            granted, ends = await asyncio.to_thread(self._claim_window, window)
+            self._count_ends(ends)
             elsewhere += [
                 request_id for request_id in window if request_id not in granted and request_id not in ends
             ]
@@ -442,7 +442,7 @@ class RunningBatch:
         for _ in range(walkers):
             await claimed.put(None)
 
-    def _take(self, window: list[str]) -> tuple[set[str], Ends]:
+    def _claim_window(self, window: list[str]) -> tuple[set[str], Ends]:
         """Claim requests; return those to ask here, and the outcomes of others; for a worker thread."""
         granted = self.writer.cache.claim(window, holder=self.writer.holder, lease_s=LEASE_S)
         # Outcomes that another worker finished between our last look and the claim.
@@ -452,7 +452,7 @@ class RunningBatch:
             self.writer.cache.release(needless, holder=self.writer.holder)
         return granted.difference(needless), ends
 
-    async def _walk(self, claimed: Claimed, calls: Mapping[str, Call], elsewhere: list[str]) -> None:
+    async def _ask_from_queue(self, claimed: Claimed, calls: Mapping[str, Call], elsewhere: list[str]) -> None:
         """Ask one request after another.
 
         The next is asked only when the last reply is durable: a kill loses at most the calls in flight, and an
@@ -461,7 +461,7 @@ class RunningBatch:
         while not self.stopping and (entry := await claimed.get()) is not None:
             request_ids, term = entry
             try:
-                await self._bring_together(
+                await self._ask_together(
                     {request_id: calls[request_id] for request_id in request_ids}, term, elsewhere
                 )
             finally:

@@ -156,7 +156,7 @@ class _Session:
             return self._ask(self.instances[0], "call", arguments)
         # Most programs need no second instance: it is made for the first test that runs apart.
         if len(self.instances) == 1:
-            self.guest.asked = self.instances[0]
+            self.guest.program = self.instances[0]
             self._ask(self._begin(self.guest.checking_linker), "load", self.job["checker"])
         return self._ask(self.instances[1], "call", arguments)
 
@@ -182,8 +182,8 @@ class _Guest:
         self.memory = memory
         # An empty text is no reply: a program that asks gets an error.
         self.linker = self._link(lambda _store, _request: "")
-        self.checking_linker = self._link(lambda _store, request: self.asked.ask("call", request))
-        self.asked: _Instance
+        self.checking_linker = self._link(lambda _store, request: self.program.ask("call", request))
+        self.program: _Instance
         """The instance of the program that is being tested."""
 
     def _link(self, ask: Callable[[Any, str], str]) -> Linker:

@@ -109,7 +109,7 @@ class Database:
                     find_mark(file).touch()
             raise explanation from error
 
-    def work(self, operation: Callable[[sa.Connection], T], *, writes: bool = True) -> T:
+    def run_operation(self, operation: Callable[[sa.Connection], T], *, writes: bool = True) -> T:
         """Run a repeatable operation in one transaction, retrying while the database is unreachable or busy.
 
         Raises:

@@ -115,13 +115,15 @@ class ReplyDatabase(Database):
         if not values.get("ids", True):
             return []
         statement = self._statements[name]
-        return self.work(lambda connection: connection.execute(statement, values).all(), writes=name == "claim")
+        return self.run_operation(
+            lambda connection: connection.execute(statement, values).all(), writes=name == "claim"
+        )
 
     def run(self, name: str, **values: Any) -> int:
         """Execute a statement and return how many rows it changed, 0 for empty `ids`."""
         if not values.get("ids", True):
             return 0
-        return self.work(lambda connection: connection.execute(self._statements[name], values).rowcount)
+        return self.run_operation(lambda connection: connection.execute(self._statements[name], values).rowcount)
 
     def insert(self, rows: Sequence[Row]) -> None:
         """Insert rows of `COLUMNS`, keeping the first of each id, and delete the claims on their ids."""
@@ -141,7 +143,7 @@ class ReplyDatabase(Database):
             connection.execute(self._statements[insert], ordered)
             connection.execute(self._statements[end], {"ids": ids, **holder})
 
-        self.work(write)
+        self.run_operation(write)
 
     def count(self) -> int:
         """Return the number of replies."""

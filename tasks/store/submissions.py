@@ -84,7 +84,9 @@ class Submissions:
         )
         query = pending.where(self._among_ids, _batches.c.endpoint == endpoint)
         values = {"ids": list(request_ids)}
-        rows = self._database.work(lambda connection: connection.execute(query, values).all(), writes=False)
+        rows = self._database.run_operation(
+            lambda connection: connection.execute(query, values).all(), writes=False
+        )
         # A row for each request, with the columns of its batch.
         ids: dict[str, list[str]] = {}
         for row in rows:
@@ -110,7 +112,7 @@ class Submissions:
             connection.execute(moved, rows)
             connection.execute(_WITHOUT_REQUESTS)
 
-        self._database.work(record)
+        self._database.run_operation(record)
 
     def mark_asked(self, token: str) -> None:
         """Record that the server is now asked to create a token's batch."""
@@ -122,7 +124,7 @@ class Submissions:
 
     def _change(self, token: str, **values: Any) -> None:
         statement = sa.update(_batches).where(_batches.c.token == token).values(**values)
-        self._database.work(lambda connection: connection.execute(statement))
+        self._database.run_operation(lambda connection: connection.execute(statement))
 
     def end(self, request_ids: Sequence[str]) -> None:
         """Delete requests whose replies are durable, or that will not be answered in a batch."""
@@ -131,21 +133,23 @@ class Submissions:
             connection.execute(sa.delete(_submissions).where(self._among_ids), {"ids": list(request_ids)})
             connection.execute(_WITHOUT_REQUESTS)
 
-        self._database.work(delete)
+        self._database.run_operation(delete)
 
     def form(self, endpoint: str) -> str:
         """Return the learned request form of a model; '' if it has refused nothing, or long ago."""
         query = sa.select(_forms.c.form).where(
             _forms.c.endpoint == endpoint, _forms.c.learned_at > time.time() - KEPT_S
         )
-        return self._database.work(lambda connection: connection.execute(query).scalar(), writes=False) or ""
+        return (
+            self._database.run_operation(lambda connection: connection.execute(query).scalar(), writes=False) or ""
+        )
 
     def learn(self, endpoint: str, form: str) -> None:
         """Store the request form of a model for later calls."""
         row = self._database.insert_into(_forms).values(endpoint=endpoint, form=form, learned_at=time.time())
         new_values = {"form": row.excluded.form, "learned_at": row.excluded.learned_at}
         statement = row.on_conflict_do_update(index_elements=["endpoint"], set_=new_values)
-        self._database.work(lambda connection: connection.execute(statement))
+        self._database.run_operation(lambda connection: connection.execute(statement))
 
     def close(self) -> None:
         """Close the connections."""
