@@ -36,7 +36,7 @@ from basic_control.tasks.runtime.logs import event
 from basic_control.tasks.sandbox import kotlin_tools
 from basic_control.tasks.score import join_metrics, measure, score, score_judged
 from basic_control.tasks.stage import current_ledger
-from basic_control.tasks.twins.renew import renew, wanted_of
+from basic_control.tasks.twins.renew import plan_twins, renew
 from basic_control.tasks.verify import verify
 from basic_control.tasks.verify_sources import verify_sources
 
@@ -234,13 +234,13 @@ def _find_citing(plan: SuitePlan) -> MetricPlan | None:
 
 def renew_items(plan: SuitePlan, items: list[Ref]) -> tuple[Numbered, Tables]:
     """Make the twins of a suite's items, numbered after its batches, and count the outcomes of the originals."""
-    request = wanted_of(plan.suite)
+    request = plan_twins(plan.suite)
     if request is None:
         return {}, Tables()
     twins: dict[int | None, Ref] = {}
     tables = Tables()
     for number, batch in enumerate(items):
-        renewed = renew(Cell(plan.name, batch=number), plan.store, batch, wanted=request)
+        renewed = renew(Cell(plan.name, batch=number), plan.store, batch, request=request)
         tables = tables.join(Tables(twin_counts=[*renewed.counts]))
         if renewed.items.rows:
             twins[len(items) + number] = renewed.items

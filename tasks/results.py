@@ -28,7 +28,7 @@ from basic_control.tasks.runtime.spending import sum_spending
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.stage import stage
 from basic_control.tasks.store.tables import Store
-from basic_control.tasks.twins.renew import named
+from basic_control.tasks.twins.renew import select_originals
 
 
 @stage(version=1, part="report", takes="aggregate", cached=False)
@@ -110,7 +110,7 @@ def _twins(store: Store, tables: Tables, plan: Plan, once: Observations) -> Twin
     if not tables.twin_counts:
         return TwinFindings()
     scores, twins = store.read_all(tables.twin_scores, SCORES), store.read_all(tables.twin_items, ITEMS)
-    renewed = scores.join(named(twins.unique("item_id")), on="item_id")
+    renewed = scores.join(select_originals(twins.unique("item_id")), on="item_id")
     counts = joined_counts(tables.twin_counts)
     return TwinFindings(twin_results(once.scores, once.items, renewed, plan.declared), counts)
 

@@ -33,7 +33,7 @@ from basic_control.tasks.models.requests import build_requests
 from basic_control.tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target, expected_lines, resolve
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.store.samples import SampleRow, merge_columns, select_returned
-from basic_control.tasks.twins.renew import TWIN, twins_of, wanted_of
+from basic_control.tasks.twins.renew import TWIN, plan_twins, twins_of
 
 CHARACTERS_PER_TOKEN: Mapping[str, float] = {"en": 4.0, "ru": 2.5, "zh": 1.3}
 """Characters per token, by language; our rough values: tokenisers differ by a third either way."""
@@ -134,7 +134,7 @@ def estimate(plan: Plan) -> CostEstimate:
         if one.suite.stop:
             items = pl.concat(cut_into_rounds(items, one.suite, one.suite.stop))
         effects.append(effect(one.suite, items.height, count_units(items)))
-        if wanted := wanted_of(one.suite):
+        if wanted := plan_twins(one.suite):
             renewed = ITEMS.frame(twins_of(items, wanted, Counter()))
             kinds = Counter(json.loads(facts)[TWIN]["kind"] for facts in renewed["facts"])
             listed = ", ".join(f"{kind}: {n}" for kind, n in kinds.items()) or "–"

@@ -36,16 +36,21 @@ class Memory:
         if key not in self.identities:
             self.identities[key] = {"unavailable": "yes"}
             try:
-                self.identities[key] = identify(model) | ({"fresh": self.fresh} if self.fresh else {})
+                self.identities[key] = identify(model)
+                if self.fresh:
+                    self.identities[key] = {**self.identities[key], "fresh": self.fresh}
             except (InputError, TimeoutError) as error:
                 why = str(error) or "its server did not respond"
                 self.problems.append(f"{role} {model.name} cannot be asked: {why}")
-                whose = {"role": phrase(f"page.role_{role}", self.language), "model": model.name}
-                self.notes.append(phrase("estimate.no_lookup", self.language, why=why.rstrip("."), **whose))
+                owner = {"role": phrase(f"page.role_{role}", self.language), "model": model.name}
+                self.notes.append(phrase("estimate.no_lookup", self.language, why=why.rstrip("."), **owner))
         return self.identities[key]
 
     def lookup(self, ids: Iterable[str]) -> Mapping[str, Remembered]:
         """Return the cached replies among requests."""
-        wanted, file = list(dict.fromkeys(ids)), find_file(find_cache_url(self.store))
-        there = file is None or (file.is_file() and file.stat().st_size > 0)  # reading must not create a cache
-        return open_cache(self.store).lookup(wanted) if wanted and there else {}
+        distinct, file = list(dict.fromkeys(ids)), find_file(find_cache_url(self.store))
+        # Reading must not create a cache.
+        is_empty = file is not None and not (file.is_file() and file.stat().st_size > 0)
+        if is_empty or not distinct:
+            return {}
+        return open_cache(self.store).lookup(distinct)

@@ -15,7 +15,7 @@ from basic_control.tasks.plan import Plan
 from basic_control.tasks.report.titles import SuiteTitles
 from basic_control.tasks.store.samples import read_calls
 from basic_control.tasks.store.tables import Store
-from basic_control.tasks.twins.renew import named
+from basic_control.tasks.twins.renew import select_originals
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,8 @@ def gather(
         manifest=manifest,
         results=results,
         verdict=verdict,
-        twins=answers.join(renewed.join(named(renewed), on="item_id"), on="item_id", maintain_order="left"),
+        twins=answers.join(
+            renewed.join(select_originals(renewed), on="item_id"), on="item_id", maintain_order="left"
+        ),
         twin_scores=store.read_all(tables.twin_scores, SCORES),
     )

@@ -49,21 +49,23 @@ class PairedData:
 
     def items(self) -> dict[int, Item]:
         """Return the items by position."""
-        listed = loader(self.loader).load(self.options, ())
-        return {item.index: replace(item, language=self.language) for item in listed}
+        items = loader(self.loader).load(self.options, ())
+        return {item.index: replace(item, language=self.language) for item in items}
 
 
-def paired_data(suite: Suite) -> PairedData | None:
+def find_paired_data(suite: Suite) -> PairedData | None:
     """Return the first existing data set named as a suite with another language."""
     folder, slash, file = str(suite.source.get("data", "")).rpartition("/")
     for language in LANGUAGES:
-        other = _NAMED.sub(language, file.replace("_", " ")).replace(" ", "_")
-        name = f"{folder}{slash}{other}"
+        renamed = _NAMED.sub(language, file.replace("_", " ")).replace(" ", "_")
+        name = f"{folder}{slash}{renamed}"
         path = find_data_file(name, Path())
-        if other != file and path.is_file():
+        if renamed != file and path.is_file():
+            options = {**suite.source, "data": name, "language": ""}
             sample = suite.source.get("sample")
-            every = {"sample": {**sample, "method": "all"}} if isinstance(sample, Mapping) else {}
-            options = {**suite.source, **every, "data": name, "language": ""}
+            # All rows: the draw is that of the originals.
+            if isinstance(sample, Mapping):
+                options["sample"] = {**sample, "method": "all"}
             return PairedData(language, suite.loader, options, hashlib.sha256(path.read_bytes()).hexdigest())
     return None
 
@@ -74,12 +76,12 @@ def partner(item: Mapping[str, Any], paired: Mapping[int, Item]) -> Item:
     Raises:
         Refused: it does not exist, or has a different answer.
     """
-    found = paired.get(item["index"])
-    if found is None:
+    counterpart = paired.get(item["index"])
+    if counterpart is None:
         raise Refused("not there in another language")
-    if found.answer.replace(",", "") != str(item["answer"]).replace(",", ""):
+    if counterpart.answer.replace(",", "") != str(item["answer"]).replace(",", ""):
         raise Refused("another answer in the other language")
-    return found
+    return counterpart
 
 
 def in_family(item: Mapping[str, Any], families: Mapping[str, Mapping[str, Any]]) -> Item:
@@ -89,8 +91,8 @@ def in_family(item: Mapping[str, Any], families: Mapping[str, Mapping[str, Any]]
         Refused: the same draw makes another item there.
     """
     unit = family(item["family"])
-    other = next((one for one in unit.languages if one != item["language"]), "")
-    return replace(in_language(unit, item, families.get(unit.name, {}), other), language=other)
+    target = next((language for language in unit.languages if language != item["language"]), "")
+    return replace(in_language(unit, item, families.get(unit.name, {}), target), language=target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,75 +119,81 @@ class TwinsWanted:
     digests: tuple[str, ...] = ()
 
 
-def wanted_of(suite: Suite) -> TwinsWanted | None:
+def plan_twins(suite: Suite) -> TwinsWanted | None:
     """Return which twins a suite asks for; None if none."""
     if suite.twins is None:
         return None
-    paired = paired_data(suite) if "language" in suite.twins.kinds else None
-    options = {family(name).name: own for name, own in suite.source.get("options", {}).items()}
+    paired = None
+    if "language" in suite.twins.kinds:
+        paired = find_paired_data(suite)
+    options = {family(name).name: overrides for name, overrides in suite.source.get("options", {}).items()}
     drawn = {unit.name: options.get(unit.name, {}) for unit in families_of(suite)}
     prompts = tuple(suite.prompts_by_name.values())
     return TwinsWanted(suite.name, suite.twins, prompts, paired, makers_of(suite), drawn, digests(*prompts))
 
 
 def twins_of(
-    items: pl.DataFrame, wanted: TwinsWanted, counts: Counter[tuple[TwinKind, str]]
+    items: pl.DataFrame, request: TwinsWanted, counts: Counter[tuple[TwinKind, str]]
 ) -> Iterator[dict[str, Any]]:
     """Yield rows of the items table: the twins of some items; count each original's outcome by kind."""
-    paired = wanted.paired.items() if wanted.paired else {}
+    paired = request.paired.items() if request.paired else {}
     for original in items.iter_rows(named=True):
-        for kind in wanted.twins.kinds:
-            seen = {original["text_digest"]}
-            for number in range(wanted.twins.k):
+        for kind in request.twins.kinds:
+            digests_of_twins = {original["text_digest"]}
+            for number in range(request.twins.k):
+                # An original that has no first twin has no other either.
                 try:
-                    found = _twin(original, kind, number, wanted, paired)
+                    twin = _renew_item(original, kind, number, request, paired)
                 except Refused as reason:
                     counts[kind, str(reason)] += not number
                     break
                 counts[kind, ""] += not number
-                if found["text_digest"] not in seen:
-                    seen.add(found["text_digest"])
-                    yield found
+                if twin["text_digest"] not in digests_of_twins:
+                    digests_of_twins.add(twin["text_digest"])
+                    yield twin
 
 
-def _twin(
-    original: Mapping[str, Any], kind: TwinKind, number: int, wanted: TwinsWanted, paired: Mapping[int, Item]
+def _renew_item(
+    original: Mapping[str, Any], kind: TwinKind, number: int, request: TwinsWanted, paired: Mapping[int, Item]
 ) -> dict[str, Any]:
-    prompt, language = wanted.prompts[0], original["language"]
+    prompt, language = request.prompts[0], original["language"]
     if not prompt and kind != "language":
         raise Refused("a prompt of the family's own")
     facts: dict[str, Any] = json.loads(original["facts"])
     if kind == "language":
-        other = partner(original, paired) if prompt else in_family(original, wanted.families)
-        language, twin = other.language, Renewed(other.answer, other.facts, other.prompt)
+        counterpart = partner(original, paired) if prompt else in_family(original, request.families)
+        language = counterpart.language
+        twin = Renewed(counterpart.answer, counterpart.facts, counterpart.prompt)
     else:
         item = original["text_digest"] or original["item_id"]
-        given = {**facts, "annotated": annotate(str(facts.get("reference") or ""))}
-        twin = renewed(kind, item, given, original["answer"], language, seed=wanted.twins.seed, number=number)
+        annotated = {**facts, "annotated": annotate(str(facts.get("reference") or ""))}
+        seed = request.twins.seed
+        twin = renewed(kind, item, annotated, original["answer"], language, seed=seed, number=number)
+    # Metrics compare with the row's own column.
     if "answer" in facts and twin.answer != original["answer"]:
-        facts["answer"] = twin.answer  # metrics compare with the row's own column
+        facts["answer"] = twin.answer
     facts |= {**twin.facts, TWIN: {"item": original["item_id"], "kind": kind}}
-    same = {name: original[name] for name in ("family", "version", "level", "template", "seed", "index")}
-    written = Item(twin.prompt, twin.answer, facts, language=language, suite=wanted.suite, **same)
-    return row(written, read_by(wanted.prompts)) | {
+    shared = {name: original[name] for name in ("family", "version", "level", "template", "seed", "index")}
+    written = Item(twin.prompt, twin.answer, facts, language=language, suite=request.suite, **shared)
+    return row(written, read_by(request.prompts)) | {
         "item_id": content_id("twin", original["item_id"], kind, number),
         "prompt": twin.prompt or fill(prompt, language, facts),
     }
 
 
 @stage(version=3, part="generate", takes="generate")
-def renew(store: StoreSettings, items: Ref, *, wanted: TwinsWanted) -> RenewedItems:
+def renew(store: StoreSettings, items: Ref, *, request: TwinsWanted) -> RenewedItems:
     """Create the twins of a batch of items."""
     opened = open_store(store)
     counts: Counter[tuple[TwinKind, str]] = Counter()
-    frame = ITEMS.frame(twins_of(opened.read(items), wanted, counts))
-    listed = tuple(TwinCount(wanted.suite, kind, reason, n) for (kind, reason), n in sorted(counts.items()) if n)
-    return RenewedItems(opened.write(ITEMS, frame), listed)
+    frame = ITEMS.frame(twins_of(opened.read(items), request, counts))
+    outcomes = tuple(TwinCount(request.suite, kind, reason, n) for (kind, reason), n in sorted(counts.items()) if n)
+    return RenewedItems(opened.write(ITEMS, frame), outcomes)
 
 
-def named(twins: pl.DataFrame) -> pl.DataFrame:
+def select_originals(twins: pl.DataFrame) -> pl.DataFrame:
     """Return item_id, original, kind of each twin of an items table."""
-    told = pl.col("facts").str
+    facts = pl.col("facts").str
     return twins.select(
-        "item_id", original=told.json_path_match(f"$.{TWIN}.item"), kind=told.json_path_match(f"$.{TWIN}.kind")
+        "item_id", original=facts.json_path_match(f"$.{TWIN}.item"), kind=facts.json_path_match(f"$.{TWIN}.kind")
     )

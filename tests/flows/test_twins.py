@@ -20,7 +20,7 @@ from basic_control.flows.cli.application import main
 from basic_control.tasks.generate import items_of
 from basic_control.tasks.plan import resolve
 from basic_control.tasks.stage import key_of
-from basic_control.tasks.twins.renew import TWIN, TwinsWanted, twins_of, wanted_of
+from basic_control.tasks.twins.renew import TWIN, TwinsWanted, plan_twins, twins_of
 from tests.conftest import Run
 from tests.helpers.runs import at, latest
 from tests.servers.running import serve_openai
@@ -125,7 +125,7 @@ def test_the_same_problems_in_another_language_are_pairs_with_equal_answers(shar
         "cot": {"data": str(shared / "mgsm_en.parquet"), "n_samples": 20, "twins": ["language"]},
     }
     (suite,) = Settings.model_validate(declared(values).raw).suites
-    wanted = wanted_of(suite)
+    wanted = plan_twins(suite)
     assert wanted is not None
     originals, counts = ITEMS.frame(items_of(suite)), Counter[tuple[TwinKind, str]]()
     made = ITEMS.frame(twins_of(originals, wanted, counts))
@@ -141,7 +141,7 @@ def test_own_rows_with_plain_equations_are_renewed(tmp_path: Path) -> None:
     reference = {"reference": "There are 4 pens + 12 pens = 16 pens.", "answer": "16"}
     asked = "Alice has 12 pens and Bob has 4 pens. How many pens are there?"
     suite = settings(tmp_path, twins=["numbers"], more={**reference, "question": asked}).suites[0]
-    wanted = wanted_of(suite)
+    wanted = plan_twins(suite)
     assert wanted is not None
     made = [*twins_of(ITEMS.frame(items_of(suite)), wanted, Counter())]
     assert made
@@ -161,7 +161,7 @@ def test_own_rows_pair_by_their_places_where_the_answers_are_equal(tmp_path: Pat
         (tmp_path / f"{name}.jsonl").write_text(written, encoding="utf-8")
     items = {"data": str(tmp_path / "sums_en.jsonl"), "sample": {"method": "random", "n": 6, "seed": 1}}
     suite = settings(tmp_path, twins=["language"], items=items).suites[0]
-    wanted, counts = wanted_of(suite), Counter[tuple[TwinKind, str]]()
+    wanted, counts = plan_twins(suite), Counter[tuple[TwinKind, str]]()
     assert wanted is not None
     made = [*twins_of(ITEMS.frame(items_of(suite)), wanted, counts)]
     assert counts == {
@@ -183,7 +183,7 @@ def test_a_family_writes_its_twins_prompts_itself(tmp_path: Path) -> None:
         },
     }
     (suite,) = Settings.model_validate(declared(values).raw).suites
-    wanted = wanted_of(suite)
+    wanted = plan_twins(suite)
     assert wanted is not None
     originals, counts = ITEMS.frame(items_of(suite)), Counter[tuple[TwinKind, str]]()
     made = ITEMS.frame(twins_of(originals, wanted, counts))
@@ -205,6 +205,6 @@ def test_an_edited_template_of_the_other_language_makes_twins_again(
     monkeypatch.setenv(plugins.VARIABLE, str(tmp_path / "own"))
     items = {"data": str(tmp_path / "sums_en.jsonl")}
     suite = settings(tmp_path, twins=["language"], items=items, prompt="sums/ask").suites[0]
-    before = key_of("renew", {"wanted": wanted_of(suite)})
+    before = key_of("renew", {"wanted": plan_twins(suite)})
     (tmp_path / "own" / "ru" / "sums" / "ask.j2").write_text("Новое: {{ question }}", encoding="utf-8")
-    assert key_of("renew", {"wanted": wanted_of(suite)}) != before
+    assert key_of("renew", {"wanted": plan_twins(suite)}) != before
