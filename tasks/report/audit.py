@@ -69,8 +69,9 @@ def measure_table(table: Table | None) -> float:
     if table is None:
         return 0.0
     broken = [number for number, column in enumerate(table.columns) if not (column.numeric or column.unbroken)]
-    height = 2.0 if any(count_lines(table.columns[number].name, _CELL) > 1 for number in broken) else 1.0
-    for row in table.rows:
+    rows = [[column.name for column in table.columns], *table.rows]
+    height = 0.0
+    for row in rows:
         height += max(count_lines(row[number], _CELL) for number in broken)
     return _FRAME * height + bool(table.caption)
 
@@ -84,7 +85,9 @@ def count_lines(text: str, width: int) -> int:
 def list_heads(run: AuditedRun) -> tuple[str, str, str]:
     """Return the lines above the sections: the title, the run, the verdict."""
     name = (run.configuration.get("report") or {}).get("name")
-    title = f"{say('audit.title')}: {name}" if name else say("audit.title")
+    title = say("audit.title")
+    if name:
+        title = f"{title}: {name}"
     verdict = conclusion(run.verdict, run.results.baseline)
     return _TITLE.cut(title), say("audit.of_run", run=run.name), _VERDICT.cut(verdict)
 
@@ -136,7 +139,7 @@ def _write_section(section: Section) -> Iterator[str]:
 
 def _write_lines(lines: Sequence[tuple[str, str]]) -> Iterator[str]:
     for label, text in lines:
-        head = f"**{plain(label)}:** " if label else ""
-        yield f"- {head}{plain(text) or _BLANK}"
+        words = plain(text) or _BLANK
+        yield f"- **{plain(label)}:** {words}" if label else f"- {words}"
     if lines:
         yield ""

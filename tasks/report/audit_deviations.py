@@ -17,9 +17,10 @@ _SAVES = 3
 
 def format_time(moment: str | datetime) -> str:
     """Return a moment, such as 2026-11-28 20:42:25 UTC."""
-    when = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
-    zone = f"{when:%z}" if when.utcoffset() else "UTC"
-    return f"{when:%Y-%m-%d %H:%M:%S} {zone}"
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment)
+    zone = f"{moment:%z}".replace("+0000", "UTC")
+    return f"{moment:%Y-%m-%d %H:%M:%S} {zone}"
 
 
 def find_deviations(run: AuditedRun) -> Iterator[str]:
@@ -44,8 +45,9 @@ def _describe_repetition(again: Mapping[str, Any]) -> Iterator[str]:
     if again.get("replies"):
         yield say("audit.rejudged", run=again["replies"])
     elif again.get("of"):
-        parts = [f"{key} {again[key]}" for key in _REPEATED if again.get(key)]
-        yield say("audit.rerun", run=again["of"], parts=", ".join(parts) or "–")
+        parts = filter(again.get, _REPEATED)
+        repeated = ", ".join(f"{key} {again[key]}" for key in parts)
+        yield say("audit.rerun", run=again["of"], parts=repeated or "–")
     if again.get("resume"):
         yield say("audit.resumed")
     overrides = [clipped(text, 2 * NAME) for text in again.get("sets") or ()]
@@ -68,6 +70,8 @@ def _describe_labels(entry: Mapping[str, Any]) -> Iterator[str]:
     saves = entry["saved"]
     if saves:
         times = ", ".join(format_time(save["at"]) for save in saves[-_SAVES:])
-        phrase = "audit.labels_edited" if len(saves) > 1 else "audit.labels"
+        phrase = "audit.labels"
+        if len(saves) > 1:
+            phrase = "audit.labels_edited"
         labels = {"suite": entry["suite"], "model": cut_name(entry["model"]), "n": saves[-1]["n"]}
         yield say(phrase, times=times, k=len(saves), **labels)

@@ -1,7 +1,7 @@
 """What an audit page is made of: a finished run as it is read for the page, and the page's sections."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +54,10 @@ class AuditedRun:
 
     def command(self, words: str) -> str:
         """Return a command about the run, with the folder of runs that it needs."""
-        runs = self.folder.parent
-        settings = "" if str(runs) == _RUNS else f" --set store.runs={runs}"
+        runs, settings = self.folder.parent, ""
+        # The reader may stand elsewhere, but the default needs no word.
+        if str(runs) != _RUNS:
+            settings = f" --set store.runs={runs}"
         return format_command(f"{words}{settings}")
 
 
@@ -97,9 +99,12 @@ class Part:
 
     def build(self, run: AuditedRun, detail: Detail) -> Section:
         """Return the section of a run."""
-        table = self.tabulate(run, detail) if self.tabulate else None
-        lines = self.write(run, detail) if self.write else []
-        return Section(say(f"audit.{self.name}"), lines, table)
+        section = Section(say(f"audit.{self.name}"))
+        if self.tabulate:
+            section = replace(section, table=self.tabulate(run, detail))
+        if self.write:
+            section = replace(section, lines=self.write(run, detail))
+        return section
 
 
 def cut_name(name: object) -> str:

@@ -1,6 +1,6 @@
 """What an audit page says, section by section: from a run's manifest and its results, nothing computed anew."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -111,13 +111,19 @@ def list_criteria(run: AuditedRun, detail: Detail) -> Lines:
 def _describe_metric(name: str, options: Mapping[str, Any]) -> str:
     """Return a metric with its criterion in words, if it has one."""
     criterion = options.get("criteria")
-    return f"{name} '{clipped(str(criterion), 2 * _DIGITS)}'" if criterion else name
+    if criterion:
+        return f"{name} '{clipped(str(criterion), 2 * _DIGITS)}'"
+    return name
 
 
 def list_differences(run: AuditedRun, detail: Detail) -> Lines:
     """Return which models differ."""
-    sentences = differences(run.verdict.models, run.results.compared)
-    return detail.choose([("", detail.cut(sentence)) for sentence in sentences])
+    return detail.choose(_list_sentences(differences(run.verdict.models, run.results.compared), detail))
+
+
+def _list_sentences(sentences: Iterable[str], detail: Detail) -> Lines:
+    """Return sentences as lines without labels."""
+    return [("", detail.cut(sentence)) for sentence in sentences]
 
 
 def list_slices(run: AuditedRun, detail: Detail) -> Lines:
@@ -133,7 +139,9 @@ def list_slices(run: AuditedRun, detail: Detail) -> Lines:
 
 
 def _rank_slice(row: Slice) -> float:
-    return 2.0 if row.score.mean is None else row.score.mean
+    if row.score.mean is None:
+        return 2.0
+    return row.score.mean
 
 
 def list_changes(run: AuditedRun, detail: Detail) -> Lines:
@@ -141,8 +149,8 @@ def list_changes(run: AuditedRun, detail: Detail) -> Lines:
     baseline = run.results.baseline
     if not baseline:
         return [("", say("audit.no_baseline"))]
-    lines: Lines = [("", detail.cut(sentence)) for sentence in headline(baseline)]
-    return lines + detail.choose([("", detail.cut(sentence)) for sentence in details(baseline)])
+    lines = _list_sentences(headline(baseline), detail)
+    return lines + detail.choose(_list_sentences(details(baseline), detail))
 
 
 def list_judges(run: AuditedRun, detail: Detail) -> Lines:
@@ -153,7 +161,7 @@ def list_judges(run: AuditedRun, detail: Detail) -> Lines:
         lines.append((cut_name(name), " ".join(facts)))
     if not lines:
         return [("", say("audit.no_judges"))]
-    lines += [("", detail.cut(sentence)) for sentence in panel(headlines_of(run.verdict.models), judged)]
+    lines += _list_sentences(panel(headlines_of(run.verdict.models), judged), detail)
     for metric, agreement in judged.agreement.items():
         if agreement.alpha is not None:
             lines.append((metric, say("audit.alpha", alpha=written(f"{agreement.alpha:.2f}"))))
@@ -170,7 +178,9 @@ def describe_errors(status: JudgeStatus) -> str:
         return say("audit.unmeasured")
     sensitivity, specificity = format_share(status.sensitivity), format_share(status.specificity)
     errors = say("audit.errors", sensitivity=sensitivity, specificity=specificity)
-    return errors if status.counts else f"{errors}; {say('audit.left_out', why=say_reason(status.why))}"
+    if status.counts:
+        return errors
+    return f"{errors}; {say('audit.left_out', why=say_reason(status.why))}"
 
 
 def format_share(share: Share) -> str:
@@ -189,7 +199,7 @@ def list_repeats(run: AuditedRun, detail: Detail) -> Lines:
 
 def list_deviations(run: AuditedRun, detail: Detail) -> Lines:
     """Return what departs from one run of the configuration as it is written."""
-    lines: Lines = [("", detail.cut(sentence)) for sentence in find_deviations(run)]
+    lines = _list_sentences(find_deviations(run), detail)
     return detail.choose(lines) or [("", say("audit.no_deviation"))]
 
 

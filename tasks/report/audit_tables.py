@@ -51,7 +51,9 @@ def tabulate_data(run: AuditedRun, detail: Detail) -> Table:
     def write_contamination(suite: Declaration) -> str:
         if suite["name"] in twins:
             return say("audit.twins")
-        return say("audit.fresh" if is_generated(suite) else "audit.not_looked")
+        if is_generated(suite):
+            return say("audit.fresh")
+        return say("audit.not_looked")
 
     return _cut_table(
         run.suites,
@@ -90,7 +92,9 @@ def _find_licences(run: AuditedRun) -> dict[str, str]:
         digests = run.facts("files").get(suite["name"]) or ()
         names = dict.fromkeys(public[digest] for digest in digests if digest in public)
         licence = stated or ", ".join(names) or say("audit.unstated")
-        licences[suite["name"]] = "–" if is_generated(suite) else cut_name(licence)
+        if is_generated(suite):
+            licence = "–"
+        licences[suite["name"]] = cut_name(licence)
     return licences
 
 
@@ -102,10 +106,12 @@ def tabulate_scores(run: AuditedRun, detail: Detail) -> Table:
 
     def write_ends(row: Headline) -> str:
         states = counts.get((row.suite, row.model), Counter())
-        words = [f"{say(f'script.{state}')} {states[state]}" for state in _STATES if states[state]]
+        words = []
         # The overall score has no rows of its own.
-        first = [f"{row.measured.n_scored} / {row.measured.n_asked}"] if row.suite else []
-        return ", ".join([*first, *words]) or "–"
+        if row.suite:
+            words.append(f"{row.measured.n_scored} / {row.measured.n_asked}")
+        words += [f"{say(f'script.{state}')} {states[state]}" for state in _STATES if states[state]]
+        return ", ".join(words) or "–"
 
     def write_interval(row: Headline) -> str:
         return around(row.measured.score.interval, row.decided.threshold)
@@ -138,7 +144,10 @@ def write_score(row: Headline) -> str:
 
 def _rank_score(row: Headline) -> tuple[int, float]:
     mean = row.measured.score.mean
-    return _ORDER.index(row.decided.outcome), -1.0 if mean is None else mean
+    # What has no score at all comes before the lowest.
+    if mean is None:
+        mean = -1.0
+    return _ORDER.index(row.decided.outcome), mean
 
 
 def count_states(cells: Sequence[SummaryRow]) -> dict[tuple[str, str], Counter[str]]:
@@ -155,5 +164,7 @@ def count_states(cells: Sequence[SummaryRow]) -> dict[tuple[str, str], Counter[s
 def _cut_table(rows: Sequence[Any], detail: Detail, *columns: Column) -> Table:
     """Return a table of the first rows; its caption says how many more there are."""
     extra = len(rows) - detail.entries
-    caption = say("audit.further", n=extra) if extra > 0 else ""
+    caption = ""
+    if extra > 0:
+        caption = say("audit.further", n=extra)
     return Table.of(rows[: detail.entries], *columns, caption=caption)
