@@ -48,7 +48,7 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
     apart = newly_apart(plan)
     run = open_run(plan, again, clock, facts["files"])  # refusals up to here leave no run behind
     event("run_started", run=run.ledger.run, suites=plan.suite_names, models=plan.configured)
-    with run.recorded(plan) as ended:
+    with run.record(plan) as ended:
         finished = run_suites(plan, identities)
         tables = finished.tables
         summary = aggregate(Cell(), plan.store, tables.items, tables.scores, list_monitored(plan.suites))
@@ -66,7 +66,7 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
         final_results = results(Cell(), plan, tables, summary, finished.findings, run=shown_facts, provenance=facts)
         verdict = gate(Cell(), final_results, plan.policy)
         write_results(final_results, verdict, run.folder, copy=plan.report.results)
-        manifest |= run.taken()
+        manifest |= run.measure_use()
         folder = str(run.folder)
         reports = report(
             Cell(), plan, tables, summary, folder=folder, manifest=manifest, results=final_results, verdict=verdict

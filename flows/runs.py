@@ -37,7 +37,7 @@ from basic_control.tasks.store import manifest as manifests
 from basic_control.tasks.store.criteria import fix_criteria, hash_file
 from basic_control.tasks.store.owners import name_owner
 from basic_control.tasks.store.repair import list_answered_calls
-from basic_control.tasks.store.runs import RESULTS
+from basic_control.tasks.store.runs import RESULTS, names_in
 from basic_control.tasks.store.tables import Damaged
 
 _log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger
@@ -65,7 +65,8 @@ def run_folder(top: Path, started: datetime) -> Path:
         InputError: it cannot be created.
     """
     name = started.strftime("%Y%m%d_%H%M%S")
-    for suffix in ("", *(f"_{n}" for n in range(2, 1000))):
+    for number in range(1, 1000):
+        suffix = f"_{number}" if number > 1 else ""
         folder = top / (name + suffix)
         try:
             folder.mkdir(parents=True)
@@ -99,7 +100,7 @@ def layers_of(plan: Plan) -> dict[str, str]:
         return {"wasm": f"off ({error})"}
 
 
-def identify_all(plan: Plan, held: HeldReplies | None = None) -> Identities:
+def identify_all(plan: Plan, replies: HeldReplies | None = None) -> Identities:
     """Identify every model and judge that will be asked, before anything is asked or paid for.
 
     With the replies of an earlier run no model is asked.
@@ -112,21 +113,24 @@ def identify_all(plan: Plan, held: HeldReplies | None = None) -> Identities:
     """
     check_judges(plan)
     # A fresh run's requests must differ from all cached ones.
-    mark = {"fresh": plan.fresh} if plan.fresh else {}
+    mark = {}
+    if plan.fresh:
+        mark["fresh"] = plan.fresh
     models: dict[str, dict[str, str]] = {}
     missing: dict[str, str] = {}
-    if held:
-        models |= {name: dict(identity) for name, identity in held.identities.items()}
-    for one in () if held else plan.models:
-        try:
-            models[one.name] = identify(one) | mark
-        except InputError as error:
-            missing[one.name] = str(error)
+    if replies:
+        models |= _copy_identities(replies.identities)
+    else:
+        for model in plan.models:
+            try:
+                models[model.name] = identify(model) | mark
+            except InputError as error:
+                missing[model.name] = str(error)
     if missing and not models:
         raise InputError("\n".join(missing.values()))
     for name, why in missing.items():
         event("model_missing", level=logging.ERROR, model=name, why=why)
-    judges = {one.name: identify(one) | mark for one in plan.judges}
+    judges = {judge.name: identify(judge) | mark for judge in plan.judges}
     return Identities(models, join_identities(plan.suites, judges), missing)
 
 
@@ -140,23 +144,28 @@ def provenance(plan: Plan, identities: Identities) -> dict[str, Any]:
         "units": {unit.name: unit.version for unit in makers},
         "verifiers": {unit.name: unit.version for unit in scorers},
         "sources": {unit.name: unit.source for unit in (*makers, *scorers)},
-        "identities": {name: dict(identity) for name, identity in identities.models.items()},
+        "identities": _copy_identities(identities.models),
         "judge_prompts": judge_prompts(plan.declared),
         "files": {suite.name: [*digests_of(suite)] for suite in plan.declared},
-        "judge_identities": {name: dict(identity) for name, identity in identities.judges.items()},
+        "judge_identities": _copy_identities(identities.judges),
     }
 
 
+def _copy_identities(identities: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    return {name: dict(identity) for name, identity in identities.items()}
+
+
 def describe(
-    plan: Plan, known: Mapping[str, Any], tables: Tables, summary: Ref, identities: Identities
+    plan: Plan, sources: Mapping[str, Any], tables: Tables, summary: Ref, identities: Identities
 ) -> dict[str, Any]:
-    """Return a run's manifest; `known` is its `provenance`."""
-    listed = {
+    """Return a run's manifest; `sources` is its `provenance`."""
+    # In the order in which a run makes them.
+    refs_by_table: dict[str, Sequence[Ref]] = {
         "items": tables.items,
-        "requests": [a.requests for a in tables.queries],
-        "responses": [a.responses for a in tables.queries],
-        "judge_requests": [a.requests for a in tables.judged],
-        "judge_responses": [a.responses for a in tables.judged],
+        "requests": [query.requests for query in tables.queries],
+        "responses": [query.responses for query in tables.queries],
+        "judge_requests": [query.requests for query in tables.judged],
+        "judge_responses": [query.responses for query in tables.judged],
         "judgements": tables.judgements,
         "evidence": tables.evidence,
         "verdicts": tables.verdicts,
@@ -167,16 +176,20 @@ def describe(
     }
     return {
         "schema": manifests.SCHEMA,
-        **known,
+        **sources,
         "versions": manifests.list_versions(),
         "sandbox": layers_of(plan),
         "commit": manifests.find_commit(),
         "missing": dict(identities.missing),
         "labels": list_saves(Path(plan.store.runs) / LABELS, plan.declared),
-        "tables": {name: [one.as_dict() for one in refs] for name, refs in listed.items()},
+        "tables": {name: _write_refs(refs) for name, refs in refs_by_table.items()},
         "requests": counts_of(tables),
         "query_span_s": round(compute_span_s(tables.queries), 4),
     }
+
+
+def _write_refs(refs: Sequence[Ref]) -> list[dict[str, Any]]:
+    return [*map(Ref.as_dict, refs)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,14 +208,14 @@ class OpenedRun:
         return {"run": self.folder.name, "started": self.started.isoformat()}
 
     @contextmanager
-    def recorded(self, plan: Plan) -> Iterator[ExitStatus]:
+    def record(self, plan: Plan) -> Iterator[ExitStatus]:
         """Record and trace the stages inside; at the end, forget which calls failed."""
         ledger = self.ledger
         failures = share_failures(plan.store, ledger.attempt)
         with recording(ledger), failures, trace_run(plan.collector, ledger.run, ledger.executions) as ended:
             yield ended
 
-    def taken(self) -> dict[str, Any]:
+    def measure_use(self) -> dict[str, Any]:
         """Return the run's resource use: seconds, CPU seconds and MB of memory of all its processes, its stages."""
         self.ledger.weigh()
         cpu = os.times()
@@ -215,9 +228,9 @@ class OpenedRun:
 
     def close(self, manifest: Mapping[str, Any], reports: Sequence[str | Path]) -> None:
         """Record in the manifest that the run has ended, and its reports."""
-        named = [str(Path(path).relative_to(self.folder)) for path in reports]
+        names = [str(Path(path).relative_to(self.folder)) for path in reports]
         digests = {RESULTS: hash_file(self.folder / RESULTS)}
-        ended = {"status": "completed", **self.taken(), "reports": named, "digests": digests}
+        ended = {"status": "completed", **self.measure_use(), "reports": names, "digests": digests}
         manifests.write(self.folder, {**manifest, **ended})
 
 
@@ -231,15 +244,16 @@ def open_run(
     Raises:
         InputError: the folder cannot be created, or there is no such run.
     """
-    kept: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     if again.resume:
         folder = Path(plan.store.runs) / again.resume
         earlier = settings_of(plan.store.runs, again.resume)[1]
         started = datetime.fromisoformat(earlier["started"])
         # Until the finished run has ended again, prune must still see which tables it needs.
-        kept = {key: earlier[key] for key in ("tables", "criteria") if key in earlier}
+        entries = {key: earlier[key] for key in ("tables", "criteria") if key in earlier}
+        fixed = datetime.now(UTC).astimezone()
     else:
-        started = datetime.now(UTC).astimezone()
+        started = fixed = datetime.now(UTC).astimezone()
         folder = run_folder(Path(plan.store.runs), started)
     ledger = Ledger(refresh=refresh_rule(again), failed=again.failed, run=folder.name, deployed=is_deployed())
     if plan.budget:
@@ -251,55 +265,67 @@ def open_run(
         before = settings_of(plan.store.runs, again.of)[1]
         restore(plan.store, before)
         ledger.recorded = store_uncut(open_store(plan.store), before)
-    fixed = datetime.now(UTC).astimezone().isoformat() if again.resume else started.isoformat()
-    kept["criteria"] = fix_criteria(folder, fixed, plan.configuration, files or {}, kept.get("criteria"))
-    opened = OpenedRun(folder, started, ledger, time.monotonic() if clock is None else clock, kept["criteria"])
+    previous = entries.get("criteria")
+    entries["criteria"] = fix_criteria(folder, fixed.isoformat(), plan.configuration, files or {}, previous)
+    if clock is None:
+        clock = time.monotonic()
+    opened = OpenedRun(folder, started, ledger, clock, entries["criteria"])
     begun = {"schema": manifests.SCHEMA, **opened.head, "status": "running", "owner": name_owner()}
-    manifests.write(folder, {**begun, "configuration": plan.configuration, "rerun": again.model_dump(), **kept})
+    manifests.write(folder, {**begun, "configuration": plan.configuration, "rerun": again.model_dump(), **entries})
     return opened
 
 
 def newly_apart(plan: Plan) -> list[str]:
     """Return the suites whose metrics formerly made a mean, if no recent run has decided each by itself."""
-    suites = [suite.name for suite in plan.declared if suite.score is None and len(suite.metric_names) > 1]
-    known: set[str] = set()
+    suites = dict.fromkeys(
+        suite.name for suite in plan.declared if suite.score is None and len(suite.metric_names) > 1
+    )
+    if not suites:
+        return []
     for path in sorted(Path(plan.store.runs).glob(f"*/{manifests.NAME}"), reverse=True)[: manifests.LATEST]:
         with suppress(InputError):
             manifest = manifests.read(path.parent)
-            declared = manifest["configuration"].get("suites", ()) if METHODOLOGY in manifest else ()
-            known |= {suite.get("name", "") for suite in declared if isinstance(suite, Mapping)}
-    return [name for name in suites if name not in known] if suites else []
+            # Runs before this version of the method made means of them.
+            if METHODOLOGY in manifest:
+                for name in names_in(manifest["configuration"].get("suites")):
+                    suites.pop(name, None)
+    return [*suites]
 
 
 def refresh_rule(again: Rerun) -> Callable[[str, Cell], bool]:
     """Return a predicate that selects the stages to rerun: those of the named part and all that depend on them."""
-    due = {one.name for one in STAGES.values() if one.part == again.rerun}
-    while more := {one.name for one in STAGES.values() if one.takes in {STAGES[name].part for name in due}} - due:
-        due |= more
+    parts, due = set[str](), set[str]()
+    for _ in STAGES:
+        # Each round adds the stages that take what the stages of the round before make.
+        for stage in STAGES.values():
+            if stage.part == again.rerun or stage.takes in parts:
+                due.add(stage.name)
+        parts |= {STAGES[name].part for name in due}
 
-    def asked(stage: str, cell: Cell) -> bool:
+    def is_due(stage: str, cell: Cell) -> bool:
         # Items are drawn for all models at once and a run is summed up as a whole: such cells name no model.
-        of_suite = not again.suite or not cell.suite or cell.suite == again.suite
-        of_model = not again.model or not cell.model or cell.model == again.model
-        return stage in due and of_suite and of_model
+        is_of_suite = not again.suite or not cell.suite or cell.suite == again.suite
+        is_of_model = not again.model or not cell.model or cell.model == again.model
+        return stage in due and is_of_suite and is_of_model
 
-    return asked
+    return is_due
 
 
-def restore(place: StoreSettings, manifest: Mapping[str, Any]) -> int:
+def restore(settings: StoreSettings, manifest: Mapping[str, Any]) -> int:
     """Put a run's answered calls back into the reply cache from its tables; return their number.
 
     So `--only-failed` asks only the failed calls again, whatever state the cache is in.
     """
     tables = manifest.get("tables", {})
-    store, cache = open_store(place), open_cache(place)
+    refs = [*tables.get("responses", ()), *tables.get("judge_responses", ())]
+    store, cache = open_store(settings), open_cache(settings)
     number = 0
-    for ref in (ref for name in ("responses", "judge_responses") for ref in tables.get(name, [])):
+    for ref in refs:
         try:
-            found = list_answered_calls(store.read(Ref.read(ref)))
+            calls = list_answered_calls(store.read(Ref.read(ref)))
         except Damaged as error:
             _log.warning("%s; its replies are taken from the reply cache, if they are there.", error)
             continue
-        cache.remember(found)
-        number += len(found)
+        cache.remember(calls)
+        number += len(calls)
     return number

@@ -51,11 +51,12 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
 
         if not settings.fresh or again.resume:
             return SAME
-        if name := find_interrupted(settings.store.runs, settings.fresh):
+        name = find_interrupted(settings.store.runs, settings.fresh)
+        if name:
             return f"continue with --resume {name} instead of --fresh, which would ask everything again."
         return "nothing has been asked yet."
 
-    with _started(settings, again, go_on) as plan:
+    with _prepare(settings, again, go_on) as plan:
         from basic_control.flows import evaluation
         from basic_control.flows.earlier import settings_of
         from basic_control.flows.runners import run_part
@@ -68,7 +69,7 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
 
 
 @contextmanager
-def _started(settings: "Settings", again: "Rerun", go_on: Callable[[], str]) -> "Iterator[Plan]":
+def _prepare(settings: "Settings", again: "Rerun", go_on: Callable[[], str]) -> "Iterator[Plan]":
     """Make all the slow imports and yield the plan of a configuration; show the progress.
 
     `go_on` returns what to do after a stop.
@@ -83,11 +84,14 @@ def _started(settings: "Settings", again: "Rerun", go_on: Callable[[], str]) -> 
     leave_at_once()
     try:
         plan = check(settings, again)
-        for said in filter(None, (*unread_responses(plan), *list_english_judging(plan), too_few_connections(plan))):
-            say(said, level=logging.WARNING)
+        warnings = (*unread_responses(plan), *list_english_judging(plan), too_few_connections(plan))
+        for warning in filter(None, warnings):
+            say(warning, level=logging.WARNING)
         prepare(results_of(plan.store))
         with ExitStack() as stack:
-            shown = None if is_structured() else stack.enter_context(progress(plan.report.language))
+            display = None
+            if not is_structured():
+                display = stack.enter_context(progress(plan.report.language))
             # Importing Prefect creates hundreds of thousands of permanent objects: collecting them is useless.
             gc.disable()
             notice = import_prefect()
@@ -96,15 +100,16 @@ def _started(settings: "Settings", again: "Rerun", go_on: Callable[[], str]) -> 
             from basic_control.flows import ephemeral, evaluation  # noqa: F401 - what a run needs, all of it
             from basic_control.tasks.query import watch
 
-            _interruptible(go_on)
+            _handle_signals(go_on)
             gc.freeze()
             gc.enable()
-            if opened := ephemeral.server_for(plan.runner.name):
+            opened = ephemeral.server_for(plan.runner.name)
+            if opened:
                 if opened is ephemeral.start_temporary_server:
                     say("Starting a temporary Prefect server (set PREFECT_API_URL to use a running one) …")
                 stack.enter_context(opened())
-            if shown:
-                watch(shown.note)
+            if display:
+                watch(display.note)
             yield plan
     except (KeyboardInterrupt, Stopped):
         raise KeyboardInterrupt(go_on()) from None
@@ -122,32 +127,33 @@ def _end(go_on: Callable[[], str]) -> None:
     os._exit(Exit.STOPPED)
 
 
-def _interruptible(go_on: Callable[[], str]) -> None:
+def _handle_signals(go_on: Callable[[], str]) -> None:
     """Make Ctrl-C and SIGTERM stop the asking first, whichever thread waits for it; a second Ctrl-C ends all."""
     from basic_control.tasks.models.scheduler import GRACE_S, stop
 
     def interrupt(_signal: int, _frame: Any) -> None:
         raise KeyboardInterrupt
 
-    for each in STOPPING:
-        signal.signal(each, interrupt)
+    for number in STOPPING:
+        signal.signal(number, interrupt)
     # While a flow runs, Prefect's SIGTERM handler replaces ours: it unwinds the flow, which waits for the tasks,
     # which would keep asking. The wake-up socket reports a signal whoever handles it.
-    told, wakes = socket.socketpair()
+    receiver, wakes = socket.socketpair()
     wakes.settimeout(0)
     signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
 
     def heed() -> None:
         stops = 0
         with wakes:
-            while heard := told.recv(1):
-                if heard[0] not in STOPPING:
+            while number := receiver.recv(1):
+                if number[0] not in STOPPING:
                     continue
                 # Prefect sends SIGTERM to itself once more, so a second one means nothing.
-                if stops and heard[0] == signal.SIGINT:
+                if stops and number[0] == signal.SIGINT:
                     _end(go_on)
                 stops += 1
-                if (calls := stop()) and stops == 1:
+                calls = stop()
+                if calls and stops == 1:
                     say(
                         f"Stopping: {plural(calls, 'call')} in flight, already paid for, may finish within "
                         f"{GRACE_S:g} s. Ctrl-C again stops at once."
@@ -161,10 +167,10 @@ def show_outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool = False, a
     from basic_control.tasks.report.language import speaking
 
     with speaking(plan.report.language):
-        show(*_outcome(outcome, plan, verbose=verbose, again=again))
+        show(*_list_parts(outcome, plan, verbose=verbose, again=again))
 
 
-def _outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool, again: bool) -> "Iterator[RenderableType]":
+def _list_parts(outcome: "RunResult", plan: "Plan", *, verbose: bool, again: bool) -> "Iterator[RenderableType]":
     from basic_control.tasks.report.language import say
     from basic_control.tasks.report.regressions import lines
     from basic_control.tasks.report.screen import screen
@@ -177,25 +183,26 @@ def _outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool, again: bool) 
     width, narrow = room()
     files = (outcome.reports[0], Path(outcome.folder) / "results.json")
     results, verdict, requests = outcome.results, outcome.verdict, outcome.requests
-    made = screen(
+    # The screen is the same for a terminal, a merge request and Prefect's pages.
+    end = screen(
         results,
         verdict,
         plan,
         requests,
         wall_s=outcome.wall_s,
         files=files,
-        examples=_worst_rows(outcome, plan, width),
-        changed=[*_changed_rows(outcome, plan)],
+        examples=_list_worst_rows(outcome, plan, width),
+        changed=[*_list_changes(outcome, plan)],
     )
-    yield from made.terminal(width, whole=not narrow)
+    yield from end.terminal(width, whole=not narrow)
     if again:
         fresh = Counter(row["stage"] for row in outcome.stages if not row["cached"])
-        names = ", ".join(f"{name} {n}" if n > 1 else name for name, n in fresh.items())
+        counts = [f"{name} {count}".removesuffix(" 1") for name, count in fresh.items()]
         n = fresh.total()
-        yield say("screen.stages", cached=len(outcome.stages) - n, n=n, names=names)
+        yield say("screen.stages", cached=len(outcome.stages) - n, n=n, names=", ".join(counts))
 
 
-def _worst_rows(outcome: "RunResult", plan: "Plan", width: int) -> list[str]:
+def _list_worst_rows(outcome: "RunResult", plan: "Plan", width: int) -> list[str]:
     """Return the run's first failing rows, each as one line."""
     from basic_control.tasks.compare.rows import rows_of
     from basic_control.tasks.compare.sides import side_of
@@ -207,7 +214,7 @@ def _worst_rows(outcome: "RunResult", plan: "Plan", width: int) -> list[str]:
     return [*lines_of(failed, WORST_ROWS, width)]
 
 
-def _changed_rows(outcome: "RunResult", plan: "Plan") -> "Iterator[str]":
+def _list_changes(outcome: "RunResult", plan: "Plan") -> "Iterator[str]":
     """Yield how many rows came out otherwise than in the run before of the same task, if any."""
     from basic_control.data.commands import format_command
     from basic_control.tasks.compare.changed import count_changed

@@ -1,6 +1,7 @@
 """A finished run's replies in the terminal."""
 
 from collections import Counter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -11,7 +12,7 @@ from basic_control.flows.cli import console
 from basic_control.flows.cli.options import RUN, USUAL, Where
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from basic_control.tasks.compare.rows import ShownRow
 
@@ -47,27 +48,32 @@ def show(
     side = side_of(find_last(run, at.runs), at.root)
     rows = rows_of(side, metric)
     if not rows and metric:
-        known = ", ".join(sorted(set(side.scores["metric"])))
+        names = ", ".join(sorted(set(side.scores["metric"])))
         raise InputError(
-            f"--metric {', '.join(metric)}: run {side.name} has no such scores; expected some of {known}."
+            f"--metric {', '.join(metric)}: run {side.name} has no such scores; expected some of {names}."
         )
-    if model and model not in {row.model for row in rows}:
-        known = ", ".join(dict.fromkeys(row.model for row in rows))
-        raise InputError(f"--model {model}: run {side.name} has no reply of it; expected one of {known}.")
-    rows = [row for row in rows if model in {"", row.model}]
-    wrong = [row for row in rows if row.is_failed]
-    shown = wrong if failed else rows
+    if model:
+        models = dict.fromkeys(map(attrgetter("model"), rows))
+        rows = [row for row in rows if row.model == model]
+        if not rows:
+            names = ", ".join(models)
+            raise InputError(f"--model {model}: run {side.name} has no reply of it; expected one of {names}.")
+    wrong_rows = [row for row in rows if row.is_failed]
     width, _ = console.room()
-    console.show(f"Run {side.name}: {len(rows)} replies, {len(wrong)} with less than the full score.")
-    groups = dict.fromkeys((row.suite, row.model, row.metric) for row in shown)
-    for suite, name, scored_by in groups:
-        listed = [row for row in shown if (row.suite, row.model, row.metric) == (suite, name, scored_by)]
-        console.show("", f"{suite_title(suite)}, {name}, {scored_by}: {len(listed)}")
-        console.show(*(f"  {line}" for line in lines_of(listed, n, width - 2)), *_counted_reasons(listed))
+    console.show(f"Run {side.name}: {len(rows)} replies, {len(wrong_rows)} with less than the full score.")
+    # Each score of a suite and model has a list of its own, in the order of the rows.
+    groups: dict[tuple[str, str, str], list[ShownRow]] = {}
+    for row in wrong_rows if failed else rows:
+        groups.setdefault((row.suite, row.model, row.metric), []).append(row)
+    for (suite, name, scored_by), group in groups.items():
+        console.show("", f"{suite_title(suite)}, {name}, {scored_by}: {len(group)}")
+        for line in (*lines_of(group, n, width - 2), *_count_reasons(group)):
+            console.show(f"  {line}")
 
 
-def _counted_reasons(rows: "Sequence[ShownRow]") -> list[str]:
-    """Return one line with the commonest reasons of lost points, if several rows share one."""
+def _count_reasons(rows: "Sequence[ShownRow]") -> "Iterator[str]":
+    """Yield one line with the commonest reasons of lost points, if several rows share one."""
     counts = Counter(row.reason for row in rows if row.is_failed and row.reason)
     shared = [f"{count} {reason}" for reason, count in counts.most_common(REASONS) if count > 1]
-    return [f"  {'; '.join(shared)}"] if shared else []
+    if shared:
+        yield "; ".join(shared)
