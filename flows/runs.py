@@ -37,7 +37,7 @@ from basic_control.tasks.store import manifest as manifests
 from basic_control.tasks.store.criteria import fix_criteria, hash_file
 from basic_control.tasks.store.owners import name_owner
 from basic_control.tasks.store.repair import list_answered_calls
-from basic_control.tasks.store.runs import RESULTS, names_in
+from basic_control.tasks.store.runs import RESULTS, list_names
 from basic_control.tasks.store.tables import Damaged
 
 _log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger
@@ -287,7 +287,7 @@ def newly_apart(plan: Plan) -> list[str]:
             manifest = manifests.read(path.parent)
             # Runs before this version of the method made means of them.
             if METHODOLOGY in manifest:
-                for name in names_in(manifest["configuration"].get("suites")):
+                for name in list_names(manifest["configuration"].get("suites")):
                     suites.pop(name, None)
     return [*suites]
 

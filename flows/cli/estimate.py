@@ -37,122 +37,150 @@ def show_estimate(settings: "Settings", again: "Rerun | None" = None) -> int:
         InputError: the items cannot be made, the cache cannot be read, or the run has not what is to be repeated.
     """
     language = settings.report.language
-    if said := too_many_items(settings, language):
-        show(f"{said} {phrase('estimate.vast_items', language)}")
+    warning = too_many_items(settings, language)
+    if warning:
+        show(f"{warning} {phrase('estimate.vast_items', language)}")
         return Exit.PASSED
     plan = resolve(settings)
     if again:
         check_rerun(plan, again)
     check_judges(plan)
     check_rows(plan)
-    for said in (*unread_responses(plan), *list_english_judging(plan)):
-        say(said, level=logging.WARNING)
+    for warning in (*unread_responses(plan), *list_english_judging(plan)):
+        say(warning, level=logging.WARNING)
     prepare(results_of(plan.store))
     from basic_control.tasks.estimate.calls import estimate  # imports Prefect, which is configured by now
 
-    found = estimate(plan)
+    costs = estimate(plan)
     with speaking(language):
-        show(*parts(found))
-    for problem in found.problems:
+        show(*list_parts(costs))
+    for problem in costs.problems:
         complain(problem)
-    return Exit.ERROR if found.problems else Exit.PASSED
+    return Exit.ERROR if costs.problems else Exit.PASSED
 
 
-def parts(found: "CostEstimate") -> Iterator["RenderableType"]:
+def list_parts(costs: "CostEstimate") -> Iterator["RenderableType"]:
     """Yield the table and the lines below it."""
     from basic_control.tasks.estimate.calls import CHARACTERS_PER_TOKEN, FRAME
 
-    language = found.language
+    language = costs.language
     yield prose(phrase("estimate.title", language), "bold")
-    yield _table(found).terminal()
-    yield from map(prose, totals(found))
-    based: dict[str, list[str]] = {}
-    for one in found.portions:
-        if one.tokens_basis:
-            who = f"{one.suite}/{one.name}" + (f" ({one.metric})" if one.metric else "")
-            based.setdefault(one.tokens_basis, []).append(who)
-    for basis, names in based.items():
+    yield _tabulate(costs).terminal()
+    yield from map(prose, list_totals(costs))
+    # Portions whose tokens are guessed in one way share a line.
+    names_by_basis: dict[str, list[str]] = {}
+    for portion in costs.portions:
+        if portion.tokens_basis:
+            name = f"{portion.suite}/{portion.name}"
+            if portion.metric:
+                name += f" ({portion.metric})"
+            names_by_basis.setdefault(portion.tokens_basis, []).append(name)
+    for basis, names in names_by_basis.items():
         yield prose(phrase("estimate.tokens_from", language, basis=basis, names=", ".join(names)))
-    for effect in found.effects:
-        yield prose(effect_line(effect, language))
-    each = ", ".join(f"{name} {n:g}" for name, n in CHARACTERS_PER_TOKEN.items())
-    yield prose(phrase("estimate.about", language, each=each, frame=FRAME))
-    for note in found.notes:
+    for effect in costs.effects:
+        yield prose(write_effect(effect, language))
+    rates = ", ".join(f"{name} {n:g}" for name, n in CHARACTERS_PER_TOKEN.items())
+    yield prose(phrase("estimate.about", language, each=rates, frame=FRAME))
+    for note in costs.notes:
         yield prose(phrase("estimate.note", language, note=note))
 
 
-def totals(found: "CostEstimate") -> Iterator[str]:
+def list_totals(costs: "CostEstimate") -> Iterator[str]:
     """Yield the totals as lines."""
-    language = found.language
-    calls, cached = sum(p.calls for p in found.portions), sum(p.cached for p in found.portions)
-    fresh = sum(p.fresh for p in found.portions)
-    sure = "" if all(p.exact for p in found.portions) else "_about"
-    yield phrase(f"estimate.counted{sure}", language, n=calls, cached=cached, fresh=fresh)
-    yield from _costs(found)
-    unknown = dict.fromkeys(p.name for p in found.portions if p.seconds is None)
-    if found.seconds is not None:
-        yield phrase("estimate.time_about", language, time=duration(found.seconds))
+    language = costs.language
+    counts, is_exact = {"n": 0, "cached": 0, "fresh": 0}, True
+    unknown: dict[str, None] = {}
+    for portion in costs.portions:
+        counts["n"] += portion.calls
+        counts["cached"] += portion.cached
+        counts["fresh"] += portion.fresh
+        is_exact = is_exact and portion.exact
+        if portion.seconds is None:
+            unknown[portion.name] = None
+    name = "estimate.counted" if is_exact else "estimate.counted_about"
+    yield phrase(name, language, **counts)
+    yield from _list_costs(costs)
+    if costs.seconds is not None:
+        yield phrase("estimate.time_about", language, time=duration(costs.seconds))
     else:
         yield phrase("estimate.time_unknown", language, names=", ".join(unknown))
 
 
-def _costs(found: "CostEstimate") -> Iterator[str]:
-    """Describe the costs, the models without a price, and the source of the prices."""
-    language = found.language
-    priced = [p.cost for p in found.portions if p.cost is not None]
-    free = dict.fromkeys(p.name for p in found.portions if p.cost is None and p.fresh)
-    if priced:
-        said = phrase("estimate.cost_about", language, cost=money(sum(priced), found.currency))
-        # If a server offers batches that are not used.
-        least = sum(p.cost if p.cost_in_batches is None else p.cost_in_batches for p in found.portions if p.cost)
-        if least < sum(priced):
-            said += f", {phrase('estimate.in_batches', language, cost=money(least, found.currency))}"
-        if free:
-            said += f"; {phrase('estimate.unpriced', language, names=', '.join(free))}"
-        yield f"{said}."
-    elif any(p.fresh for p in found.portions):
+def _list_costs(costs: "CostEstimate") -> Iterator[str]:
+    """Yield the costs, the models without a price, and the source of the prices."""
+    language = costs.language
+    prices: list[float] = []
+    batch_prices: list[float] = []
+    unpriced: dict[str, None] = {}
+    for portion in costs.portions:
+        if portion.cost is not None:
+            prices.append(portion.cost)
+            # If a server offers batches that are not used.
+            batch_prices.append(portion.cost if portion.cost_in_batches is None else portion.cost_in_batches)
+        elif portion.fresh:
+            unpriced[portion.name] = None
+    if prices:
+        sentence = phrase("estimate.cost_about", language, cost=money(sum(prices), costs.currency))
+        if sum(batch_prices) < sum(prices):
+            sentence += (
+                f", {phrase('estimate.in_batches', language, cost=money(sum(batch_prices), costs.currency))}"
+            )
+        if unpriced:
+            sentence += f"; {phrase('estimate.unpriced', language, names=', '.join(unpriced))}"
+        yield f"{sentence}."
+    elif any(portion.fresh for portion in costs.portions):
         yield phrase("estimate.no_prices", language)
-    if table := found.prices:
+    table = costs.prices
+    if table:
         yield phrase("common.prices_of", language, file=table.file, date=table.date.isoformat())
-        if days := table.age(dt.datetime.now(dt.UTC).date()):
+        days = table.age(dt.datetime.now(dt.UTC).date())
+        if days:
             yield phrase("common.prices_stale", language, days=days)
 
 
-def effect_line(one: "DetectableEffect", language: str) -> str:
+def write_effect(effect: "DetectableEffect", language: str) -> str:
     """Return a line with the effect that this many items can detect."""
-    if one.between is None and one.threshold is None:
-        return phrase("estimate.too_few", language, suite=one.suite, n=one.n)
-    between, alone = (
-        phrase(f"estimate.{name}_none", language)
-        if share is None
-        else phrase(f"estimate.{name}", language, share=percent(share))
-        for name, share in (("between", one.between), ("alone", one.threshold))
-    )
-    values = {"suite": one.suite, "n": one.n, "between": between, "alone": alone}
-    if one.units != one.n:
-        return phrase("estimate.effect_units", language, units=one.units, **values)
+    if effect.between is None and effect.threshold is None:
+        return phrase("estimate.too_few", language, suite=effect.suite, n=effect.n)
+    values = {
+        "suite": effect.suite,
+        "n": effect.n,
+        "between": _write_share("between", effect.between, language),
+        "alone": _write_share("alone", effect.threshold, language),
+    }
+    # Questions that share templates say less than as many that do not.
+    if effect.units != effect.n:
+        return phrase("estimate.effect_units", language, units=effect.units, **values)
     return phrase("estimate.effect", language, **values)
 
 
-def _table(found: "CostEstimate") -> Table:
-    language = found.language
+def _write_share(name: str, share: float | None, language: str) -> str:
+    if share is None:
+        return phrase(f"estimate.{name}_none", language)
+    return phrase(f"estimate.{name}", language, share=percent(share))
+
+
+def _tabulate(costs: "CostEstimate") -> Table:
+    language = costs.language
     column = column_maker("estimate")
     figure = partial(column, numeric=True, unbroken=True)
 
-    def about(one: "CallEstimate", value: str) -> str:
-        return f"{'' if one.exact else '~'}{value}"
+    def write_about(portion: "CallEstimate", value: str) -> str:
+        return value if portion.exact else f"~{value}"
 
-    def who(one: "CallEstimate") -> str:
-        named = phrase("estimate.judge", language, judge=one.name, metric=one.metric)
-        return f"{one.suite}: {named if one.role == 'judge' else one.name}"
+    def write_name(portion: "CallEstimate") -> str:
+        if portion.role == "judge":
+            judge = phrase("estimate.judge", language, judge=portion.name, metric=portion.metric)
+            return f"{portion.suite}: {judge}"
+        return f"{portion.suite}: {portion.name}"
 
     return Table.of(
-        found.portions,
-        column("asked", who),
-        figure("calls", lambda one: about(one, str(one.calls))),
-        figure("cached", lambda one: str(one.cached)),
-        figure("tokens_in", lambda one: about(one, grouped(one.tokens_in))),
-        figure("tokens_out", lambda one: about(one, grouped(one.tokens_out))),
-        figure("cost", lambda one: money(one.cost, "")),
-        figure("time", lambda one: duration(one.seconds)),
+        costs.portions,
+        column("asked", write_name),
+        figure("calls", lambda portion: write_about(portion, str(portion.calls))),
+        figure("cached", lambda portion: str(portion.cached)),
+        figure("tokens_in", lambda portion: write_about(portion, grouped(portion.tokens_in))),
+        figure("tokens_out", lambda portion: write_about(portion, grouped(portion.tokens_out))),
+        figure("cost", lambda portion: money(portion.cost, "")),
+        figure("time", lambda portion: duration(portion.seconds)),
     )

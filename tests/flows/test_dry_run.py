@@ -12,7 +12,7 @@ from basic_control.config.reading import read
 from basic_control.config.settings import Settings
 from basic_control.data.batches import Cell
 from basic_control.data.tables import ITEMS
-from basic_control.flows.cli.estimate import effect_line, totals
+from basic_control.flows.cli.estimate import list_totals, write_effect
 from basic_control.metrics.stats.power import find_difference
 from basic_control.tasks.estimate.calls import CallEstimate, CostEstimate, effect
 from basic_control.tasks.estimate.judged import stand_in
@@ -70,7 +70,7 @@ def test_what_a_run_asks_was_forecast_and_is_remembered_afterwards(run: Run, tmp
     assert "Cost of this run: 0.0" in done.stdout
     assert "No price, so not in the total: " in done.stdout
     n = calls["model"] + calls["judge"]
-    assert next(totals(known)) == f"{n} calls: {n} from the cache, 0 to ask."
+    assert next(list_totals(known)) == f"{n} calls: {n} from the cache, 0 to ask."
     first, second = by_name(supposed), by_name(known)
     assert first["basic_control", "model", ""].calls == 8
     assert first["basic_control", "model", ""].calls + first["rag", "model", ""].calls == calls["model"]
@@ -101,7 +101,7 @@ def test_a_part_that_is_remembered_tells_tokens_time_and_cost_of_the_rest(tmp_pa
     assert written == int(written), "every reply of the server has as many tokens"
     assert portion.cost == pytest.approx((portion.tokens_in * 1.0 + portion.tokens_out * 2.0) / 1e6, rel=0.01)
     assert portion.cost_in_batches == pytest.approx((portion.cost or 0.0) / 2)
-    assert "in batches (batch: submit)" in list(totals(found))[1]
+    assert "in batches (batch: submit)" in list(list_totals(found))[1]
     assert portion.seconds is not None
     assert 16 * 0.05 / 2 <= portion.seconds < 16 * longest / 2
 
@@ -214,7 +214,7 @@ def test_the_effect_is_of_the_suites_own_kind_of_values() -> None:
 
 
 def test_too_few_items_are_said_to_show_nothing() -> None:
-    one, thirty = (effect_line(effect(shipped("cot"), n), "en") for n in (1, 30))
+    one, thirty = (write_effect(effect(shipped("cot"), n), "en") for n in (1, 30))
     assert "not enough questions (1) to tell two models apart" in one
     assert "30 questions are enough to see a difference of 36.2% or more between two models" in thirty
 
@@ -261,7 +261,7 @@ def test_given_responses_are_said_and_the_short_exam_counts_once(tmp_path: Path)
         ("a", "judge", "exam"): 50,
         ("b", "judge", "rubric"): 3,
     }
-    assert next(totals(found)) == "About 56 calls: 0 from the cache, 56 to ask."
+    assert next(list_totals(found)) == "About 56 calls: 0 from the cache, 56 to ask."
     assert "a: its responses are given, so no model is asked." in found.notes
     assert not (tmp_path / "store").exists()
 

@@ -9,7 +9,7 @@ import pytest
 from basic_control.config.reading import read
 from basic_control.config.settings import Settings
 from basic_control.data.tables import SCORES
-from basic_control.flows.cli.estimate import effect_line
+from basic_control.flows.cli.estimate import write_effect
 from basic_control.metrics.stats.agreement import repeats
 from basic_control.metrics.stats.intervals import mean_interval
 from basic_control.metrics.stats.power import find_difference, find_effect
@@ -126,7 +126,7 @@ def test_what_can_be_detected_follows_from_independent_items(
     assert (effect.n, effect.units) == (300, units)
     assert effect.between == find_difference(units)
     assert effect.threshold == find_effect(units)
-    line = effect_line(effect, "en")
+    line = write_effect(effect, "en")
     assert ("independent" in line) == (units != 300)
 
 

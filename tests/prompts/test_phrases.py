@@ -16,7 +16,7 @@ from basic_control.data.errors import InputError, plural
 from basic_control.data.plugins import families, metrics
 from basic_control.data.shown import Crossing, Distribution, Shown, Text
 from basic_control.data.suites import Suite
-from basic_control.flows.cli.estimate import parts
+from basic_control.flows.cli.estimate import list_parts
 from basic_control.prompts import languages as languages_of
 from basic_control.prompts import phrases, render
 from basic_control.tasks.report import markdown
@@ -167,7 +167,7 @@ def test_a_dry_run_speaks_another_language_too(tmp_path: Path) -> None:
         found = estimate(read(None, words))
     shown = StringIO()
     with speaking("xx"):
-        Console(file=shown, width=400).print(*parts(found))
+        Console(file=shown, width=400).print(*list_parts(found))
     text = re.sub(r"\[[^\n]*?\]", "", shown.getvalue().replace(f"{tmp_path}/store", ""))
     named = {"acme", "tiny", "b", "basic_control", "en", "exam",
              "factual_correctness", "judge", "rag", "response_groundedness", "ru", "USD", "zh"}  # fmt: skip

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from basic_control.config.settings import Rerun, Settings
+    from basic_control.metrics.analysis.passports import Passport
 
 
 def run(
@@ -108,14 +109,17 @@ def exam(
     begin("")
     # The exam is a suite like others: its options become assignments of that suite's keys.
     file = parse_words([file] if file else [], RunOptions(config=config))[1].config
-    steps, languages = _exam_of(file, run, sets)
+    steps, languages = _find_steps(file, run, sets)
+    if any(text.startswith(f"{SUITE}.items.steps=") for text in sets):
+        steps = []
     values = {
         "n_items": n,
         "n_data": n,
         "languages": [*language] or languages,
         "data": data or None,
-        "steps": steps if not any(text.startswith(f"{SUITE}.items.steps=") for text in sets) else None,
+        "steps": steps,
     }
+    # What nobody gave keeps the exam's own default.
     assignments = [f"{SUITE}.items.{key}={as_yaml(value)}" for key, value in values.items() if value]
     options = RunOptions(config=file, sets=(*sets, *assignments), wait=wait)
     settings, again = _choose_exam(run, options) if run else choose(SUITE, options)
@@ -130,12 +134,13 @@ def exam(
     from basic_control.tasks.report.language import speaking
     from basic_control.tasks.report.passports import tables_of
 
-    passports = [] if waiting else record_passports(plan, outcome.folder)
-    examined = dict.fromkeys(passport.judge for passport in passports)
-    for name in examined:
-        earned = [passport for passport in passports if passport.judge == name]
+    examined: dict[str, list[Passport]] = {}
+    if not waiting:
+        for passport in record_passports(plan, outcome.folder):
+            examined.setdefault(passport.judge, []).append(passport)
+    for name, passports in examined.items():
         with speaking(spoken):
-            for table in tables_of(name, earned):
+            for table in tables_of(name, passports):
                 show(table.terminal(len(table.rows)))
     show(*outcome.reports[:2])
     if waiting:
@@ -148,7 +153,7 @@ def exam(
     return Exit.PASSED
 
 
-def _exam_of(file: str, run: str, sets: "Sequence[str]") -> tuple[list[str], list[str]]:
+def _find_steps(file: str, run: str, sets: "Sequence[str]") -> tuple[list[str], list[str]]:
     """Return the judged steps that a configuration uses, or an earlier run, and the languages of its rows.
 
     Both are empty where nothing is known: then all steps are asked, in the exam's own languages.
@@ -163,22 +168,20 @@ def _exam_of(file: str, run: str, sets: "Sequence[str]") -> tuple[list[str], lis
     if run:
         from basic_control.tasks.store.runs import find_by_name, load_results
 
-        statuses = load_results(find_by_name(run, _runs_folder(file, own_sets)), whole=True)[0].judged.statuses
+        statuses = load_results(find_by_name(run, _find_runs_folder(file, own_sets)), whole=True)[0].judged.statuses
         languages = sorted({status.language for status in statuses})
         return sorted({status.exam for status in statuses} & {*STEPS}), languages
     if not file:
         return [], []
     suites = read(file, own_sets).suites
-    used = {
-        exam
-        for suite in suites
-        for name in suite.metric_names
-        for exam in exams_of(metric(name), suite.options(name))
-    }
+    used = set[str]()
+    for suite in suites:
+        for name in suite.metric_names:
+            used |= {*exams_of(metric(name), suite.options(name))}
     return [step for step in STEPS if step in used], []
 
 
-def _runs_folder(file: str, sets: "Sequence[str]") -> Path:
+def _find_runs_folder(file: str, sets: "Sequence[str]") -> Path:
     from basic_control.config.reading import read_store
 
     return Path(read_store(file, [text for text in sets if text.startswith("store.")]).runs)
@@ -190,9 +193,11 @@ def _choose_exam(run: str, options: RunOptions) -> tuple["Settings", "Rerun"]:
     from basic_control.config.settings import Rerun
     from basic_control.flows.earlier import settings_of
 
-    runs = _runs_folder(options.config, options.sets)
+    runs = _find_runs_folder(options.config, options.sets)
     settings, _ = settings_of(str(runs), run, options.sets, SUITE)
-    return settings.with_waiting() if options.wait else settings, Rerun()
+    if options.wait:
+        settings = settings.with_waiting()
+    return settings, Rerun()
 
 
 def demo(*, folder: Folder = "basic-control-demo", language: str = "en") -> int:
@@ -209,8 +214,7 @@ def demo(*, folder: Folder = "basic-control-demo", language: str = "en") -> int:
     shipped = TOP / "config" / "demo"
     replies = str(shipped / "replies.parquet")
     entries = ("models.0", "models.1", "models.2", "judges.0")
-    texts = {
-        **{f"{entry}.file": replies for entry in entries},
+    texts = dict.fromkeys((f"{entry}.file" for entry in entries), replies) | {
         "store.root": str(Path(folder) / "store"),
         "store.runs": str(Path(folder) / "runs"),
         "report.language": language,
