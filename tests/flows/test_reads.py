@@ -22,7 +22,7 @@ def opened(event, arguments):
         names.add(frame.f_code.co_name)
         frame = frame.f_back
     # What a file begins with is looked at before it is parsed.
-    reads.append("parsed" if "_jsonl" in names and "_begins_document" not in names else "other")
+    reads.append("parsed" if "_read_jsonl" in names and "_begins_document" not in names else "other")
 
 
 sys.addaudithook(opened)

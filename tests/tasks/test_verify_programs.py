@@ -52,9 +52,7 @@ def test_a_verifier_that_raises_or_gives_no_verdict_is_told_with_its_family(
     path = tmp_path / "own.py"
     path.write_text(
         "from basic_control.data.records import Family, Item\n"
-        'code_gen = Family("coins", 1, {"easy": {}}, lambda rng: Item("?", "1"), lambda item, reply: '
-        + said
-        + ")\n",
+        'UNIT = Family("coins", 1, {"easy": {}}, lambda rng: Item("?", "1"), lambda item, reply: ' + said + ")\n",
         encoding="utf-8",
     )
     monkeypatch.setenv(plugins.VARIABLE, str(path))
