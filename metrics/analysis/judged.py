@@ -46,10 +46,10 @@ from basic_control.metrics.stats.intervals import (
     PooledSample,
     Share,
     estimate,
-    grouped,
-    observed,
+    group_rows,
+    infer_rate,
     pool,
-    summed,
+    sum_by_code,
 )
 from basic_control.metrics.stats.labelled import DECIDING, FEWEST, Powered
 from basic_control.metrics.stats.reliability import Reliability
@@ -588,10 +588,12 @@ def _list_values(
 def _by_unit(totals: Floats, sizes: Floats, questions: Sequence[tuple[str, int]]) -> PooledSample:
     """Join verdicts by their units: questions, or the templates that these share."""
     codes, units = unit_codes(questions)
-    return grouped(summed(codes, totals), summed(codes, sizes))._replace(fixed_templates=units.fixed_templates)
+    return group_rows(sum_by_code(codes, totals), sum_by_code(codes, sizes))._replace(
+        fixed_templates=units.fixed_templates
+    )
 
 
 def _effective(raw: MeanEstimate) -> float:
     """Return the effective number of independent verdicts, since those on one question are correlated."""
     mean, low, high = raw.mean or 0.0, raw.interval.low or 0.0, raw.interval.high or 0.0
-    return max(1.0, 1 / float(observed(np.array([mean]), np.array([high - low]))[0]))
+    return max(1.0, 1 / float(infer_rate(np.array([mean]), np.array([high - low]))[0]))

@@ -17,11 +17,11 @@ from basic_control.metrics.stats.agreement import pass_all, pass_at
 from basic_control.metrics.stats.intervals import (
     Interval,
     MeanEstimate,
+    combine_strata,
     estimate,
     independent,
+    join_units,
     parts_of,
-    stratified,
-    united,
     units_of,
 )
 from basic_control.metrics.stats.missing import get_value, lower_bound, upper_bound
@@ -50,11 +50,11 @@ def suite_mean(
     # Whether enough templates are shared is decided for the suite as a whole, not per stratum.
     units = units_of(len(worth), known["cluster"].to_numpy().astype(np.int64))
     strata_of = [codes == code for code in range(int(codes.max()) + 1)]
-    pools = [united(worth[own], answers[own], units._replace(codes=units.codes[own])) for own in strata_of]
+    pools = [join_units(worth[own], answers[own], units._replace(codes=units.codes[own])) for own in strata_of]
     if len(pools) == 1:
         return estimate(pools[0], yes_no=yes_no)
     parts = parts_of(pools, [1 / len(pools)] * len(pools), yes_no=yes_no)
-    return MeanEstimate(sum(part.weight * part.mean for part in parts), stratified(parts))
+    return MeanEstimate(sum(part.weight * part.mean for part in parts), combine_strata(parts))
 
 
 def _joined(rows: pl.DataFrame, shares: Mapping[str, float]) -> pl.DataFrame:

@@ -32,10 +32,10 @@ from basic_control.metrics.stats.intervals import (
     Interval,
     MeanEstimate,
     at_once,
-    correlated,
-    mixed_limits,
+    combine_correlated,
+    combine_strata,
+    limit_mixture,
     part_of,
-    stratified,
 )
 from basic_control.metrics.stats.labelled import Powered
 
@@ -407,7 +407,9 @@ def _mean(metrics: Sequence[SummaryRow], shares: Mapping[str, float]) -> Estimat
         if any(getattr(cell, end).mean is not None for cell in metrics):
             means = [(shares[cell.metric] / whole, cell.at(end)) for cell in metrics]
             parts = [(weight, mean.mean or 0.0, mean.interval) for weight, mean in means]
-            estimates[end] = MeanEstimate(math.fsum(weight * mean for weight, mean, _ in parts), correlated(parts))
+            estimates[end] = MeanEstimate(
+                math.fsum(weight * mean for weight, mean, _ in parts), combine_correlated(parts)
+            )
     return estimates
 
 
@@ -421,7 +423,7 @@ def _weighed(listed: Sequence[SummaryRow], end: End) -> _Parts:
 
 
 def _of_strata(parts: _Parts) -> Interval:
-    return stratified([part_of(*part) for part in parts])
+    return combine_strata([part_of(*part) for part in parts])
 
 
 def _corrected(cell: SummaryRow, corrected: Sequence[CorrectedMean]) -> SummaryRow:
@@ -451,7 +453,7 @@ def _with_settled(judged: MeanEstimate, share: float, settled: float, units: int
         return combined(judged.mean, judged.interval.low, judged.interval.high, units)
     without_judge = min(max(settled / (1 - share), 0.0), 1.0)
     mean = min(max(share * judged.mean + (1 - share) * without_judge, 0.0), 1.0)
-    low, high = mixed_limits(judged.mean, judged.interval, without_judge, share, units)
+    low, high = limit_mixture(judged.mean, judged.interval, without_judge, share, units)
     return combined(mean, low, high, units)
 
 

@@ -18,7 +18,7 @@ tested value. For one part it is Wilson's.
 - `constant`: other values that do not vary. With 95 % confidence at most a share q of further values differ from
   those seen (Wilson's limit for 0 of n), and these may lie anywhere within the bounds.
 - `student`: paired differences of five to nine clusters, Student's t over the units.
-- `stratified`, `combined`: several means together.
+- `combine_strata`, `combined`: several means together.
 - `tango`, `sign-flip`: paired differences (`metrics.stats.margins`).
 - `corrected`, `prediction-powered`: judged means and their errors.
 - `bootstrap`: percentiles of resamples, for agreement and labels.
@@ -122,16 +122,17 @@ def units_of(n: int, clusters: Codes | None) -> Units:
     Templates of two or more questions are clusters: with at least `MIN_CLUSTERS` of them, the units are the
     clusters and the remaining questions.
     """
-    each = np.arange(n)
-    if clusters is None or not (named := clusters >= 0).any():
-        return Units(each)
-    _, found, counts = np.unique(clusters[named], return_inverse=True, return_counts=True)
-    shared = int((counts > 1).sum())
-    if shared < MIN_CLUSTERS:
-        return Units(each, fixed_templates=shared > 0)
+    questions = np.arange(n)
+    if clusters is None:
+        return Units(questions)
+    has_template = clusters >= 0
+    _, templates, counts = np.unique(clusters[has_template], return_inverse=True, return_counts=True)
+    n_shared = int((counts > 1).sum())
+    if n_shared < MIN_CLUSTERS:
+        return Units(questions, fixed_templates=n_shared > 0)
     codes = np.empty(n, np.int64)
-    codes[named] = found
-    codes[~named] = len(counts) + np.arange(n - len(found))
+    codes[has_template] = templates
+    codes[~has_template] = len(counts) + np.arange(n - len(templates))
     return Units(codes, clustered=True)
 
 
@@ -140,26 +141,27 @@ def pool(values: Floats, *, answers: Floats | None = None, clusters: Codes | Non
 
     `answers` is the number of independent answers behind each mean (`independent`; 1 by default).
     """
-    return united(values, answers, units_of(len(values), clusters))
+    return join_units(values, answers, units_of(len(values), clusters))
 
 
-def united(values: Floats, answers: Floats | None, units: Units) -> PooledSample:
+def join_units(values: Floats, answers: Floats | None, units: Units) -> PooledSample:
     """Make a sample from questions' means, as `pool` does, with known units."""
     ones = np.ones(len(values))
-    answers = ones if answers is None else answers
+    if answers is None:
+        answers = ones
     if not units.clustered:
         return PooledSample(ones, values, answers, len(values), units.fixed_templates)
     _, codes = np.unique(units.codes, return_inverse=True)
-    sizes, totals, told = (summed(codes, column) for column in (ones, values, answers))
-    return PooledSample(sizes, totals, told, len(values))
+    sizes, totals, n_answers = (sum_by_code(codes, column) for column in (ones, values, answers))
+    return PooledSample(sizes, totals, n_answers, len(values))
 
 
-def summed(codes: Codes, column: Floats) -> Floats:
+def sum_by_code(codes: Codes, column: Floats) -> Floats:
     """Sum a column by code."""
     return np.bincount(codes, weights=column).astype(np.float64)
 
 
-def grouped(totals: Floats, sizes: Floats) -> PooledSample:
+def group_rows(totals: Floats, sizes: Floats) -> PooledSample:
     """Make a sample of units with several rows each, from the number of rows and their sum."""
     return PooledSample(sizes, totals, sizes, len(totals))
 
@@ -172,8 +174,10 @@ def independent(means: Floats, answers: Floats, strata: Codes | None = None) -> 
     """
     if (answers <= 1).all() or not ((means > _WHOLE) & (means < 1 - _WHOLE)).any():
         return np.ones(len(means))
-    alike = _likeness(means, answers, np.zeros(len(means), np.int64) if strata is None else strata)
-    return cast("Floats", 1 / (alike + (1 - alike) / answers))
+    if strata is None:
+        strata = np.zeros(len(means), np.int64)
+    likeness = _likeness(means, answers, strata)
+    return cast("Floats", 1 / (likeness + (1 - likeness) / answers))
 
 
 def _likeness(means: Floats, answers: Floats, strata: Codes) -> float:
@@ -185,12 +189,12 @@ def _likeness(means: Floats, answers: Floats, strata: Codes) -> float:
     units = np.bincount(strata)
     with np.errstate(invalid="ignore"):
         centre = np.nan_to_num(np.bincount(strata, weights=answers * means) / n)
-    told = 4 * float(units @ (centre * (1 - centre)))
+    information = 4 * float(units @ (centre * (1 - centre)))
     used = units > 0
     free, spare = int((units[used] - 1).sum()), float(n.sum()) - len(means)
     if free < 1:
         return 1.0
-    if told <= _WHOLE or spare <= _WHOLE:
+    if information <= _WHOLE or spare <= _WHOLE:
         return 0.5
     between = float(answers @ np.square(means - centre[strata])) / free
     within = float(answers @ (means * (1 - means))) / spare
@@ -198,8 +202,8 @@ def _likeness(means: Floats, answers: Floats, strata: Codes) -> float:
         return 1.0
     squares = np.bincount(strata, weights=np.square(answers))[used]
     typical = (float(n.sum()) - float((squares / n[used]).sum())) / free
-    alike = (between - within) / (between + (typical - 1) * within)
-    return (told * min(max(alike, 0.0), 1.0) + 0.5) / (told + 1)
+    likeness = (between - within) / (between + (typical - 1) * within)
+    return (information * min(max(likeness, 0.0), 1.0) + 0.5) / (information + 1)
 
 
 def _spread(pools: Sequence[PooledSample], means: Floats, weights: Floats) -> float:
@@ -207,21 +211,21 @@ def _spread(pools: Sequence[PooledSample], means: Floats, weights: Floats) -> fl
 
     For few units it is widened, by half of what Student's t would, and by an extra half question at one half.
     """
-    seen = widest = told = 0.0
+    spread = widest = information = 0.0
     free = sum(len(sample.sizes) - 1 for sample in pools)
     for sample, mean, weight in zip(pools, means, weights, strict=True):
         units = len(sample.sizes)
-        told += 4 * units * mean * (1 - mean)
+        information += 4 * units * mean * (1 - mean)
         if units > 1:
             residual, n = sample.totals - mean * sample.sizes, float(sample.sizes.sum())
             share = weight**2 * units / (units - 1) / n**2
-            seen += share * float(residual @ residual)
+            spread += share * float(residual @ residual)
             widest += share * float(sample.sizes @ sample.sizes) * mean * (1 - mean)
     if widest <= _NOTHING:
         return 1.0
     # The variance of Student's t is free / (free - 2).
     wider = (free - 1) / max(free - 2, _NOTHING)
-    return (told * min(wider * seen / widest, 1.0) + 0.25) / (told + 0.5)
+    return (information * min(wider * spread / widest, 1.0) + 0.25) / (information + 0.5)
 
 
 def rates(pools: Sequence[PooledSample], *, yes_no: bool, weights: Floats | None = None) -> tuple[Floats, Floats]:
@@ -232,16 +236,21 @@ def rates(pools: Sequence[PooledSample], *, yes_no: bool, weights: Floats | None
     """
     means = np.clip([sample.mean for sample in pools], 0.0, 1.0)
     if not yes_no:
-        ratio = _spread(pools, means, np.ones(len(pools)) if weights is None else weights)
+        if weights is None:
+            weights = np.ones(len(pools))
+        ratio = _spread(pools, means, weights)
         return means, np.array([ratio * float(s.sizes @ s.sizes) / float(s.sizes.sum()) ** 2 for s in pools])
-    if all(len(sample.sizes) == sample.sizes.sum() for sample in pools):
+    n_units = [len(sample.sizes) for sample in pools]
+    columns = zip(*((sample.sizes, sample.totals, sample.answers) for sample in pools), strict=True)
+    sizes, totals, answers = map(np.concatenate, columns)
+    # Where each unit is a question, nothing is alike within units.
+    if (sizes == 1).all():
         return means, np.array([float((1 / s.answers).sum()) / len(s.sizes) ** 2 for s in pools])
-    strata = np.repeat(np.arange(len(pools)), [len(sample.sizes) for sample in pools])
-    totals, sizes, answers = (np.concatenate([sample[i] for sample in pools]) for i in (1, 0, 2))
-    alike = _likeness(np.clip(totals / sizes, 0.0, 1.0), answers, strata)
-    each = np.square(sizes) * (alike + (1 - alike) / np.maximum(answers, 1.0))
+    strata = np.repeat(np.arange(len(pools)), n_units)
+    likeness = _likeness(np.clip(totals / sizes, 0.0, 1.0), answers, strata)
+    variances = np.square(sizes) * (likeness + (1 - likeness) / np.maximum(answers, 1.0))
     n = np.bincount(strata, weights=sizes)
-    return means, np.bincount(strata, weights=each) / np.square(n)
+    return means, np.bincount(strata, weights=variances) / np.square(n)
 
 
 def score_limits(mean: Floats, n: Floats, critical: Floats | float = Z) -> tuple[Floats, Floats]:
@@ -309,8 +318,9 @@ def estimate(sample: PooledSample, *, yes_no: bool) -> MeanEstimate:
     (share,), (rate,) = rates([sample], yes_no=yes_no)
     if not yes_no and units > 1 and np.ptp(sample.totals / sample.sizes) <= _WHOLE:
         n = float(sample.sizes.sum())
-        one = float(np.square(sample.sizes) @ (0.5 + 0.5 / sample.sizes)) / n**2  # 1 / effective n
-        q = Z**2 * one / (1 + Z**2 * one)
+        # At worst the questions of a unit are half alike.
+        inverse_n = float(np.square(sample.sizes) @ (0.5 + 0.5 / sample.sizes)) / n**2
+        q = Z**2 * inverse_n / (1 + Z**2 * inverse_n)
         ends = mean - q * mean, mean + q * (1 - mean)
         return MeanEstimate(mean, Interval(*ends, "constant", units, sample.fixed_templates))
     lower, upper = score_limits(np.array([share]), np.array([1 / rate]))
@@ -332,10 +342,10 @@ class Stratum(NamedTuple):
 
 def parts_of(pools: Sequence[PooledSample], weights: Sequence[float], *, yes_no: bool) -> list[Stratum]:
     """Make parts from strata of one kind of values in [0, 1]; no pool is empty."""
-    means, each = rates(pools, yes_no=yes_no, weights=np.array(weights))
+    means, inverse_n = rates(pools, yes_no=yes_no, weights=np.array(weights))
     return [
         Stratum(weight, float(mean), float(rate), len(sample.sizes), sample.fixed_templates)
-        for weight, mean, rate, sample in zip(weights, means, each, pools, strict=True)
+        for weight, mean, rate, sample in zip(weights, means, inverse_n, pools, strict=True)
     ]
 
 
@@ -345,25 +355,25 @@ def part_of(weight: float, mean: float, interval: Interval) -> Stratum | None:
         return Stratum(weight, mean, 0.0, 0)
     if interval.low is None or interval.high is None:
         return None
-    rate = observed(np.array([mean]), np.array([interval.high - interval.low]))
+    rate = infer_rate(np.array([mean]), np.array([interval.high - interval.low]))
     return Stratum(weight, mean, float(rate[0]), interval.units, interval.fixed_templates)
 
 
-def stratified(parts: Sequence[Stratum | None]) -> Interval:
+def combine_strata(parts: Sequence[Stratum | None]) -> Interval:
     """Compute the 95 % interval of the weighted sum of independent parts; none if a part is None.
 
     Weights add up to 1. A part with a rate of 0 is known exactly.
     """
-    known = [part for part in parts if part and part.weight]
-    if not known or None in parts:
+    weighing = [part for part in parts if part and part.weight]
+    if not weighing or None in parts:
         return Interval()
-    weights, means, each = (np.array([part[i] for part in known], np.float64) for i in range(3))
-    low, high = strata_limits(weights, means[None], each[None])
-    fixed = any(part.fixed_templates for part in known)
-    return Interval(float(low[0]), float(high[0]), "stratified", sum(part.units for part in known), fixed)
+    weights, means, inverse_n, units, fixed = map(np.array, zip(*weighing, strict=True))
+    columns = (column.astype(np.float64) for column in (weights, means[None], inverse_n[None]))
+    low, high = strata_limits(*columns)
+    return Interval(float(low[0]), float(high[0]), "stratified", int(units.sum()), bool(fixed.any()))
 
 
-def mixed_limits(
+def limit_mixture(
     judged: float, around: Interval, settled: float, share: float, units: int
 ) -> tuple[float | None, float | None]:
     """Compute the 95 % limits of a mean over judged units, a `share` in (0, 1) of all, and settled ones.
@@ -387,7 +397,7 @@ def mixed_limits(
     return min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)
 
 
-def correlated(parts: Sequence[tuple[float, float, Interval]]) -> Interval:
+def combine_correlated(parts: Sequence[tuple[float, float, Interval]]) -> Interval:
     """Compute the widest possible interval of the weighted sum of parts on the same items; none as above."""
     total = sum(weight * mean for weight, mean, _ in parts)
     below, above = 0.0, 0.0
@@ -409,7 +419,7 @@ def at_once(parts: Sequence[tuple[float, Interval]]) -> Interval:
     return Interval(low, high, "sequence", sum(interval.units for _, interval in parts))
 
 
-def observed(mean: Floats, width: Floats) -> Floats:
+def infer_rate(mean: Floats, width: Floats) -> Floats:
     """Return 1 / n of the Wilson interval of width `width` around `mean`; 0 for a width of 0."""
     spread, square = 4 * mean * (1 - mean), np.square(np.clip(width, 0.0, 1.0))
     # Wilson's width with a = z² / n: width² (1 + a)² = spread a + a²
@@ -419,32 +429,32 @@ def observed(mean: Floats, width: Floats) -> Floats:
     return cast("Floats", (root - second) / (2 * first) / Z**2)
 
 
-def strata_limits(weights: Floats, means: Floats, each: Floats) -> tuple[Floats, Floats]:
-    """Compute the score limits of weighted sums: a row each, a column a part; `each` are 1 / effective n."""
+def strata_limits(weights: Floats, means: Floats, inverse_n: Floats) -> tuple[Floats, Floats]:
+    """Compute the score limits of weighted sums: a row each, a column a part; `inverse_n` are 1 / effective n."""
     # A part's variance is estimated with its own share: too small by about 1 / n of it, less what its own
     # weight contributes to the sum.
-    grown = 1 / (1 - np.minimum(each, 1.0) * (1 - weights))
-    found = []
+    grown = 1 / (1 - np.minimum(inverse_n, 1.0) * (1 - weights))
+    limits = []
     for side in (1.0, -1.0):
         low, high = np.full(len(means), _LEAST), np.full(len(means), _MOST)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            shares = _likeliest(weights, means, each, side * 10**middle)
-            parts = np.square(weights) * shares * (1 - shares) * each
+            shares = _find_likeliest(weights, means, inverse_n, side * 10**middle)
+            parts = np.square(weights) * shares * (1 - shares) * inverse_n
             plain, full = parts.sum(axis=1), (parts * grown).sum(axis=1)
             # The sum lies multiplier x plain away from the mean: rejected if that is z standard errors.
             beyond = np.square(10**middle * plain) >= Z**2 * full
             beyond &= full > 0
             low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
-        found.append(_likeliest(weights, means, each, side * 10**high) @ weights)
+        limits.append(_find_likeliest(weights, means, inverse_n, side * 10**high) @ weights)
     at = means @ weights
-    low, high = np.minimum(found[0], at), np.maximum(found[1], at)
+    low, high = np.minimum(limits[0], at), np.maximum(limits[1], at)
     return np.clip(low, 0.0, 1.0), np.where((means == 1).all(axis=1), 1.0, np.clip(high, 0.0, 1.0))
 
 
-def _likeliest(weights: Floats, means: Floats, each: Floats, multiplier: Floats) -> Floats:
-    """Return each part's likeliest share given their sum: (mean - p) n = multiplier weight p (1 - p)."""
-    pull = multiplier[:, None] * weights * each
+def _find_likeliest(weights: Floats, means: Floats, inverse_n: Floats, multiplier: Floats) -> Floats:
+    """Return inverse_n part's likeliest share given their sum: (mean - p) n = multiplier weight p (1 - p)."""
+    pull = multiplier[:, None] * weights * inverse_n
     middle = 1 + pull
     root = np.sqrt(np.maximum(np.square(middle) - 4 * pull * means, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):  # of the branch not taken

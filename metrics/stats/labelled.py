@@ -21,9 +21,9 @@ from basic_control.metrics.stats.intervals import (
     Interval,
     MeanEstimate,
     estimate,
-    grouped,
+    group_rows,
     score_limits,
-    summed,
+    sum_by_code,
 )
 
 FEWEST = 10
@@ -85,7 +85,7 @@ def prediction_powered(
     scores, human, at = np.asarray(judged, float), np.asarray(labels, float), np.asarray(labelled, np.int64)
     chances = np.ones(len(at)) if probabilities is None else np.asarray(probabilities, float)
     codes = np.arange(len(scores)) if units is None else np.asarray(units, np.int64)
-    sizes = summed(codes, np.ones(len(scores)))
+    sizes = sum_by_code(codes, np.ones(len(scores)))
     # What predicts the labels best need not be the score that is corrected.
     predicted = scores if predictor is None else np.asarray(predictor, float)
     sums, total = _unit_moments(predicted, human, at, chances, codes), len(sizes)
@@ -102,7 +102,9 @@ def prediction_powered(
         weight=float(chosen[0]),
         n_labels=len(human),
         n_samples=len(scores),
-        judged=estimate(grouped(summed(codes, scores), sizes), yes_no=bool(np.isin(scores, (0.0, 1.0)).all())),
+        judged=estimate(
+            group_rows(sum_by_code(codes, scores), sizes), yes_no=bool(np.isin(scores, (0.0, 1.0)).all())
+        ),
         labelled=MeanEstimate(float(sums.label[0]), Interval()),
     )
     rarer = _count_rarer(human)
@@ -162,9 +164,9 @@ def moments(share: Floats, spread: Floats, labels: Floats, scores: Floats, weigh
 def _unit_moments(scores: Floats, labels: Floats, at: Codes, chances: Floats, codes: Codes) -> Moments:
     """Compute the moments of units' means: those of the samples, as correlated as they are within units."""
     units = np.unique(codes[at], return_inverse=True)[1]
-    weights = summed(units, 1 / chances)
-    label, score = (summed(units, values / chances) / weights for values in (labels, scores[at]))
-    gaps = summed(codes, scores - scores.mean())
+    weights = sum_by_code(units, 1 / chances)
+    label, score = (sum_by_code(units, values / chances) / weights for values in (labels, scores[at]))
+    gaps = sum_by_code(codes, scores - scores.mean())
     spread = len(gaps) * np.square(gaps).sum() / len(scores) ** 2
     return moments(scores.mean()[None], spread[None], label[None], score[None], weights[None])
 

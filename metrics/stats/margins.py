@@ -28,7 +28,7 @@ from typing import ClassVar, Literal, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from basic_control.metrics.stats.intervals import Codes, Floats, Interval, summed, units_of
+from basic_control.metrics.stats.intervals import Codes, Floats, Interval, sum_by_code, units_of
 from basic_control.metrics.stats.sequential import capital, lower
 
 Test = Literal["tango", "student", "sign-flip", "sequence", "equal", "none"]
@@ -95,8 +95,8 @@ def differences(
         shares = weights / weights.sum()
     units = units_of(n, clusters)
     return Differences(
-        totals=summed(units.codes, values * shares),
-        sizes=summed(units.codes, shares),
+        totals=sum_by_code(units.codes, values * shares),
+        sizes=sum_by_code(units.codes, shares),
         mean=average(values, shares),
         won=int((values > _NOTHING).sum()),
         lost=int((values < -_NOTHING).sum()),

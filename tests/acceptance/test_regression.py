@@ -10,7 +10,7 @@ from scipy import stats
 
 from basic_control.metrics.analysis import pairs
 from basic_control.metrics.stats import margins, power, regression
-from basic_control.metrics.stats.intervals import part_of, stratified, wilson
+from basic_control.metrics.stats.intervals import combine_strata, part_of, wilson
 from tests.acceptance import references, tables
 from tests.helpers.verdicts import entry
 
@@ -334,7 +334,7 @@ def test_wilson_is_the_score_tests_interval(k: int, n: int) -> None:
 
 @pytest.mark.parametrize(("k", "n"), [(0, 10), (7, 12), (299, 300)])
 def test_a_total_of_one_part_is_that_part(k: int, n: int) -> None:
-    found = stratified([part_of(1.0, k / n, wilson(k, n))])
+    found = combine_strata([part_of(1.0, k / n, wilson(k, n))])
     assert (found.low, found.high) == pytest.approx(references.wilson_limits(k, n), abs=1e-6)
 
 
@@ -345,7 +345,7 @@ def test_the_interval_of_a_total_covers_from_weak_to_strong() -> None:
         spread = np.clip(share + np.array([-2, -1, 0, 0, 1, 2]) * 0.4 * min(share, 1 - share) / 2, 0, 1)
 
         def draw(rng: np.random.Generator, spread: references.Floats = spread) -> tuple[float, float]:
-            found = stratified([part_of(1 / 6, k / 30, wilson(int(k), 30)) for k in rng.binomial(30, spread)])
+            found = combine_strata([part_of(1 / 6, k / 30, wilson(int(k), 30)) for k in rng.binomial(30, spread)])
             return (found.low, found.high) if found.low is not None and found.high is not None else (2.0, 2.0)
 
         covered.append(references.coverage(100, float(spread.mean()), draw, seed))

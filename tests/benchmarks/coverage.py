@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from basic_control.metrics.analysis.means import suite_mean
-from basic_control.metrics.stats.intervals import Floats, Interval, MeanEstimate, part_of, stratified
+from basic_control.metrics.stats.intervals import Floats, Interval, MeanEstimate, combine_strata, part_of
 from tests.helpers.simulated import SHARES, chances, frame, graded, templates_of, yes_no
 from tests.strata import shares
 
@@ -96,7 +96,7 @@ def overall(rng: np.random.Generator, share: float, n: int, repeats: int, shared
         (0.2, _graded(rng, share, few, repeats, 0)),
         (0.2, _two(rng, share, n, repeats, 0)),
     )
-    return stratified([part_of(weight, mean.mean or 0.0, mean.interval) for weight, mean in suites])
+    return combine_strata([part_of(weight, mean.mean or 0.0, mean.interval) for weight, mean in suites])
 
 
 KINDS: dict[str, dict[str, Draw]] = {

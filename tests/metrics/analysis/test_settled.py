@@ -15,7 +15,7 @@ from basic_control.metrics.analysis.judged import Labels, correct_means
 from basic_control.metrics.analysis.passports import Passport
 from basic_control.metrics.analysis.scores import Circumstances
 from basic_control.metrics.analysis.values import observations
-from basic_control.metrics.stats.intervals import Share, mixed_limits
+from basic_control.metrics.stats.intervals import Share, limit_mixture
 from basic_control.metrics.stats.labelled import prediction_powered
 from basic_control.tasks.judges.labels import joined, kept_labels, sheet
 from tests.helpers.passports import passport
@@ -111,7 +111,7 @@ def test_limits_of_judged_and_settled_replies_together_cover(share: float, right
         n_judged = int(np.clip(rng.binomial(60, share), 1, 59))
         verdicts = Share.of(int(rng.binomial(n_judged, right)), n_judged)
         rule = rng.binomial(60 - n_judged, settled) / (60 - n_judged)
-        low, high = mixed_limits(verdicts.share or 0.0, verdicts.interval, rule, n_judged / 60, 60)
+        low, high = limit_mixture(verdicts.share or 0.0, verdicts.interval, rule, n_judged / 60, 60)
         assert low is not None
         assert high is not None
         n_covered += low <= truth <= high

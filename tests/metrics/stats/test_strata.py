@@ -12,12 +12,12 @@ from basic_control.metrics.stats.intervals import (
     Interval,
     Stratum,
     Z,
-    observed,
+    combine_strata,
+    infer_rate,
     part_of,
     parts_of,
     pool,
     strata_limits,
-    stratified,
     wilson,
 )
 from tests.strata import SPREADS, shares
@@ -33,11 +33,11 @@ def test_an_interval_tells_the_n_it_was_made_from(n: int, share: float) -> None:
     found = wilson(k, n)
     assert found.low is not None
     assert found.high is not None
-    assert 1 / observed(np.array([k / n]), np.array([found.high - found.low]))[0] == pytest.approx(n, rel=1e-6)
+    assert 1 / infer_rate(np.array([k / n]), np.array([found.high - found.low]))[0] == pytest.approx(n, rel=1e-6)
 
 
 def test_of_one_stratum_it_is_wilsons_interval() -> None:
-    found = stratified([part_of(1.0, 0.9, wilson(27, 30)), part_of(0.0, 0.1, Interval())])
+    found = combine_strata([part_of(1.0, 0.9, wilson(27, 30)), part_of(0.0, 0.1, Interval())])
     assert (found.low, found.high) == pytest.approx((wilson(27, 30).low, wilson(27, 30).high), abs=1e-9)
 
 
@@ -52,7 +52,7 @@ def test_parts_of_plain_answers_tell_as_much_as_they_are() -> None:
 
 def test_the_limits_are_those_of_the_score_test_by_brute_force() -> None:
     """Two strata, 7 of 10 and 19 of 20: every pair of shares tried, the likeliest taken for each mean."""
-    found = stratified(shares_of((7, 10), (19, 20)))
+    found = combine_strata(shares_of((7, 10), (19, 20)))
     grid = np.linspace(0.0005, 0.9995, 1999)
     observed_mean, inside = (0.7 + 0.95) / 2, []
     for mean in np.linspace(0.55, 0.97, 211):
@@ -72,11 +72,11 @@ def test_a_stratum_that_is_known_widens_nothing_and_one_without_interval_leaves_
     low, high = wilson(80, 100).low, wilson(80, 100).high
     assert low is not None
     assert high is not None
-    found = stratified([part_of(0.5, 1.0, known), half])
+    found = combine_strata([part_of(0.5, 1.0, known), half])
     assert (found.low, found.high) == pytest.approx(((1 + low) / 2, (1 + high) / 2), abs=0.002)
-    assert stratified([half, part_of(0.5, 0.5, Interval())]) == Interval()
-    assert stratified([]) == Interval()
-    fixed = stratified([part_of(0.5, share, Interval(share, share)) for share in (0.25, 0.75)])
+    assert combine_strata([half, part_of(0.5, 0.5, Interval())]) == Interval()
+    assert combine_strata([]) == Interval()
+    fixed = combine_strata([part_of(0.5, share, Interval(share, share)) for share in (0.25, 0.75)])
     assert (fixed.low, fixed.high) == pytest.approx((0.5, 0.5))
 
 
@@ -84,7 +84,7 @@ def test_a_stratum_that_is_known_widens_nothing_and_one_without_interval_leaves_
 @given(st.lists(st.tuples(st.integers(1, 40), st.floats(0, 1)), min_size=2, max_size=6))
 def test_an_interval_lies_within_bounds_around_the_mean_and_mirrors(listed: list[tuple[int, float]]) -> None:
     counts = [(round(share * n), n) for n, share in listed]
-    found, turned = stratified(shares_of(*counts)), stratified(shares_of(*((n - k, n) for k, n in counts)))
+    found, turned = combine_strata(shares_of(*counts)), combine_strata(shares_of(*((n - k, n) for k, n in counts)))
     mean = sum(k / n for k, n in counts) / len(counts)
     assert found.low is not None
     assert found.high is not None
