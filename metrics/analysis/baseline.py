@@ -5,6 +5,7 @@ Source: SPEC 10.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import polars as pl
 
@@ -118,7 +119,7 @@ class BaselineComparison:
         return (*gone, *(change.decision.outcome for change in self.headlines))
 
 
-def matched(name: str, run: Sequence[str], baseline: Sequence[str]) -> list[tuple[str, str]]:
+def match_models(name: str, run: Sequence[str], baseline: Sequence[str]) -> list[tuple[str, str]]:
     """Pair a run's models with a baseline's: by name, or the only one with the only one.
 
     Raises:
@@ -154,22 +155,23 @@ def compare_with_baseline(
     Raises:
         InputError: the two cannot be compared; the message names the differences and how to proceed.
     """
-    models = matched(baseline.name, targets or run.models, baseline.models)
-    listed = differences(baseline.provenance, run.provenance, rescored)
-    refuse(baseline.name, listed, allow_different=allow_different)
-    listed += [RuleDifference("tested", "model", before, after) for after, before in models if after != before]
-    known = {before for _, before in models}
+    models = match_models(baseline.name, targets or run.models, baseline.models)
+    facts = differences(baseline.provenance, run.provenance, rescored)
+    refuse(baseline.name, facts, allow_different=allow_different)
+    facts += [RuleDifference("tested", "model", before, after) for after, before in models if after != before]
+    compared = {before for _, before in models}
     gone = missing(baseline.provenance, run.provenance)
-    gone += [f"model {model}" for model in baseline.models if model not in known]
+    gone += [f"model {model}" for model in baseline.models if model not in compared]
     paired: list[_PairedSuite] = []
     changed: list[ChangedItem] = []
     for after, before in models:
-        suites, lacking = _paired_suites(after, before, baseline, run)
+        suites, lacking = _pair_suites(after, before, baseline, run)
         gone += [f"suite {suite} of model {before}" for suite in lacking]
-        changed += _changed(after, suites)
+        changed += _list_changed(after, suites)
         paired += suites
-    samples = [suite.draft.sample for suite in paired]
-    identical = [suite.identical for suite in paired]
+    # One family of tests: the headlines of all models.
+    samples = [*map(attrgetter("draft.sample"), paired)]
+    identical = [*map(attrgetter("identical"), paired)]
     decisions = regressions(samples, max_drop=max_drop, identical=identical)
     pairs = conclude([suite.draft for suite in paired])
     headlines = [
@@ -179,7 +181,8 @@ def compare_with_baseline(
     return BaselineComparison(
         baseline.name,
         pinned or baseline.name,
-        tuple(dict.fromkeys(listed)),  # files record their model too
+        # Files record their model too.
+        tuple(dict.fromkeys(facts)),
         tuple(headlines),
         tuple(changed),
         tuple(gone),
@@ -197,7 +200,7 @@ class _PairedSuite:
     values: pl.DataFrame
 
 
-def _paired_suites(
+def _pair_suites(
     model: str, against: str, baseline: ComparedSide, run: ComparedSide
 ) -> tuple[list[_PairedSuite], list[str]]:
     """Pair a model's headlines with a baseline model's; also return the suites it took no part in this time."""
@@ -206,19 +209,19 @@ def _paired_suites(
         if suite not in run.provenance.suites:
             continue
         is_there = False
-        for shares in _common_lines(rules, run.provenance.suites[suite]):
+        for shares in _find_common_lines(rules, run.provenance.suites[suite]):
             metrics = {name: share for name, share in shares.items() if name in rules.score}
             before = _scores_of(baseline, suite, metrics, against)
             after = _scores_of(run, suite, metrics, model)
             if after.height and before.height:
-                suites.append(_paired(suite, metrics, (before, after), baseline, run))
+                suites.append(_pair_headline(suite, metrics, (before, after), baseline, run))
             is_there |= bool(after.height) or not before.height
         if not is_there:
             lacking.append(suite)
     return suites, lacking
 
 
-def _common_lines(baseline: SuiteRules, run: SuiteRules) -> list[Mapping[str, float]]:
+def _find_common_lines(baseline: SuiteRules, run: SuiteRules) -> list[Mapping[str, float]]:
     """Return the run's headlines of which a baseline holds a metric; of an earlier one without any, its metrics."""
     lines = [shares for shares in run.lines.values() if {*shares} & {*baseline.score}]
     return lines or [{name: 1.0} for name in baseline.score if name in run.score]
@@ -229,7 +232,7 @@ def _scores_of(side: ComparedSide, suite: str, metrics: Collection[str], model: 
     return side.scores.filter(pl.col("metric").is_in([*metrics]), applicable, suite=suite, model=model)
 
 
-def _paired(
+def _pair_headline(
     suite: str,
     metrics: Mapping[str, float],
     scores: tuple[pl.DataFrame, pl.DataFrame],
@@ -256,13 +259,11 @@ def _paired(
     # What the run states of a question's template counts, else what the baseline did.
     former = with_templates(rename(baseline.items.filter(suite=suite)), items)
     items = with_templates(items, former)
+    # From here on both sides have the run's items, and only questions in common.
     before = rename(before)
     after = after.join(ids, left_on="item_id", right_on="after", how="semi")
-    both = pl.concat(
-        frame.select(_SCORED).with_columns(model=pl.lit(name))
-        for name, frame in ((_BASELINE, before), (_RUN, after))
-    )
-    once = observations(both, items)
+    sides = (before.with_columns(model=pl.lit(_BASELINE)), after.with_columns(model=pl.lit(_RUN)))
+    once = observations(pl.concat(side.select(_SCORED) for side in sides), items)
     strata = bool(run.provenance.suites[suite].rules.get("strata"))
     rules = [side.provenance.suites[suite] for side in (baseline, run)]
     is_followed = any(rule.in_rounds for rule in rules) and (strata or may_stop(items))
@@ -271,7 +272,8 @@ def _paired(
     draft = drafts[0] if drafts else draft_nothing(line, _RUN, _BASELINE)
     sample = draft.sample.observed
     identical = False
-    if sample and not sample.won + sample.lost:  # else nothing hangs on the texts
+    # Where a question differs, nothing hangs on the texts.
+    if sample and not sample.won + sample.lost:
         replies = run.digests.filter(model=model), rename(baseline.digests.filter(model=against))
         changed = _questions_with_other_replies(((after, replies[0]), (before, replies[1])), items)
         scored = items.filter(pl.col("item_id").is_in(draft.item_ids.implode())).select(question=_question())
@@ -300,9 +302,9 @@ def _questions_with_other_replies(
         scores.select(KEY).unique().join(replies.select(*KEY, "reply").unique(KEY), on=KEY, how="left")
         for scores, replies in sides
     )
-    both = after.join(before, on=KEY, how="full", coalesce=True, suffix="_before")
-    alike = (pl.col("reply") == pl.col("reply_before")).fill_null(value=False)
-    return both.filter(~alike).join(items, on="item_id").select(question=_question()).unique()
+    replies = after.join(before, on=KEY, how="full", coalesce=True, suffix="_before")
+    is_equal = (pl.col("reply") == pl.col("reply_before")).fill_null(value=False)
+    return replies.filter(~is_equal).join(items, on="item_id").select(question=_question()).unique()
 
 
 def _headline(pair: Comparison, decision: Regression, moved: QuestionChanges, *, allowed: bool) -> HeadlineChange:
@@ -313,13 +315,13 @@ def _headline(pair: Comparison, decision: Regression, moved: QuestionChanges, *,
     return HeadlineChange(pair, decision, moved, few)
 
 
-def _changed(model: str, suites: Sequence[_PairedSuite]) -> list[ChangedItem]:
+def _list_changed(model: str, suites: Sequence[_PairedSuite]) -> list[ChangedItem]:
     """Return the items of a model that changed most; losses precede gains of the same size."""
     if not suites:
         return []
     gain = pl.col("value") - pl.col("before")
     order = (gain.abs(), gain, "suite", *KEY, "metric")
     moved = pl.concat(suite.values for suite in suites).filter(gain.abs() > NOTHING)
-    most = moved.sort(order, descending=[True, *[False] * (len(order) - 1)]).head(SHOWN)
-    rows = most.select("suite", *KEY, "before", "status", "prompt", "metric", after="value")
+    greatest = moved.sort(order, descending=[True, *[False] * (len(order) - 1)]).head(SHOWN)
+    rows = greatest.select("suite", *KEY, "before", "status", "prompt", "metric", after="value")
     return [ChangedItem(model=model, **row) for row in rows.iter_rows(named=True)]

@@ -9,7 +9,7 @@ from typing import Any
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from basic_control.metrics.analysis.policy import reaches
 from basic_control.metrics.analysis.scores import THRESHOLD
-from basic_control.metrics.analysis.summary import rounded
+from basic_control.metrics.analysis.summary import round_half_up
 
 EXPLAINED = ("cot", "citation")
 """The suites joined in the explainability result, which are its keys (SPEC 5)."""
@@ -100,7 +100,7 @@ def explainability(
             "judge_model": terms.judge_model,
             **_publish_part(citation, second, terms.threshold_citation),
         },
-        "weights": {"weight_cot": rounded(weights[0], 6), "weight_citation": rounded(weights[1], 6)},
+        "weights": {"weight_cot": round_half_up(weights[0], 6), "weight_citation": round_half_up(weights[1], 6)},
     }
 
 
@@ -115,7 +115,7 @@ def _publish_score(score: float | None, decimals: int, threshold: float) -> tupl
     """Return a score as it is published, and whether it passes; both null without one."""
     if score is None:
         return None, None
-    return rounded(score, decimals), reaches(score, threshold)
+    return round_half_up(score, decimals), reaches(score, threshold)
 
 
 def _publish_part(headline: Headline, score: float | None, threshold: float) -> dict[str, Any]:

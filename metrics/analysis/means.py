@@ -38,26 +38,33 @@ def suite_mean(
     rows = values.drop_nulls(end)
     if rows.is_empty():
         return MeanEstimate()
-    several = rows["metric"].n_unique() > 1
-    yes_no = not several and bool(rows["plain"].all())
-    told = "answers" if end == "value" else "asked"
-    known = rows.select("item_id", "family", "cluster", "metric", worth=end, answers=told)
-    known = _joined(known, shares or {}) if several else known
-    worth, answers = (known[name].to_numpy().astype(np.float64) for name in ("worth", "answers"))
-    families = known["family"] if strata else pl.repeat("", known.height, eager=True)
-    codes = families.rank("dense").to_numpy().astype(np.int64) - 1
-    answers = independent(worth, answers, codes) if yes_no else answers
+    is_joined = rows["metric"].n_unique() > 1
+    yes_no = not is_joined and bool(rows["plain"].all())
+    # At a bound all that was asked has a value.
+    n_answers = "answers" if end == "value" else "asked"
+    questions = rows.select("item_id", "family", "cluster", "metric", worth=end, answers=n_answers)
+    if is_joined:
+        questions = _join_metrics(questions, shares or {})
+    worth, answers = (questions[name].to_numpy().astype(np.float64) for name in ("worth", "answers"))
+    codes = np.zeros(questions.height, np.int64)
+    if strata:
+        codes = questions["family"].rank("dense").to_numpy().astype(np.int64) - 1
+    if yes_no:
+        answers = independent(worth, answers, codes)
     # Whether enough templates are shared is decided for the suite as a whole, not per stratum.
-    units = units_of(len(worth), known["cluster"].to_numpy().astype(np.int64))
+    units = units_of(len(worth), questions["cluster"].to_numpy().astype(np.int64))
     strata_of = [codes == code for code in range(int(codes.max()) + 1)]
-    pools = [join_units(worth[own], answers[own], units._replace(codes=units.codes[own])) for own in strata_of]
+    pools = [
+        join_units(worth[stratum], answers[stratum], units._replace(codes=units.codes[stratum]))
+        for stratum in strata_of
+    ]
     if len(pools) == 1:
         return estimate(pools[0], yes_no=yes_no)
     parts = parts_of(pools, [1 / len(pools)] * len(pools), yes_no=yes_no)
     return MeanEstimate(sum(part.weight * part.mean for part in parts), combine_strata(parts))
 
 
-def _joined(rows: pl.DataFrame, shares: Mapping[str, float]) -> pl.DataFrame:
+def _join_metrics(rows: pl.DataFrame, shares: Mapping[str, float]) -> pl.DataFrame:
     """Join several metrics' values into one per question, so that their mean is the mean of the metrics' means.
 
     `shares` are the metrics' weights. A question without a metric's value gets that metric's mean.
@@ -84,31 +91,35 @@ def suite_intervals(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> 
     Raises:
         InputError: a row whose item is not in `items`.
     """
-    found: dict[str, dict[End, Interval]] = {}
+    intervals: dict[str, dict[End, Interval]] = {}
     if not suite.strata and len(suite.value_metrics) == 1:
-        return found
-    own = of_suite(scores, items, suite)
+        return intervals
+    suite_scores = of_suite(scores, items, suite)
     for end in ENDS:
-        rows = question_values(k_answers(own, suite, bound=end) if suite.of_k else own, items)
-        for (model,), part in rows.group_by("model"):
-            own_end: End = "value" if suite.of_k else end
-            mean = suite_mean(part, strata=bool(suite.strata), end=own_end, shares=suite.shares)
-            found.setdefault(str(model), {})[end] = mean.interval
-    return found
+        rows, column = suite_scores, end
+        # The share of k answers at a bound is a value of its own.
+        if suite.of_k:
+            rows, column = k_answers(suite_scores, suite, bound=end), "value"
+        for (model,), part in question_values(rows, items).group_by("model"):
+            mean = suite_mean(part, strata=bool(suite.strata), end=column, shares=suite.shares)
+            intervals.setdefault(str(model), {})[end] = mean.interval
+    return intervals
 
 
-def repeated(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite, summary: pl.DataFrame) -> pl.DataFrame | None:
+def summarise_repeated(
+    scores: pl.DataFrame, items: pl.DataFrame, suite: Suite, summary: pl.DataFrame
+) -> pl.DataFrame | None:
     """Return the cells of a suite gated on k answers, whose rows are questions; None if it is not.
 
     A row of `scores` is an answer; from the table of means, `summary`, only `n_truncated` and `n_unsupported` are
     kept. `lower` and `upper` are the shares at the bounds of failed and truncated answers. Intervals are over
     questions, or over their templates if there are enough (`metrics.stats.intervals`).
     """
-    own = of_suite(scores, items, suite)
-    if not suite.of_k or own.is_empty():
+    suite_scores = of_suite(scores, items, suite)
+    if not suite.of_k or suite_scores.is_empty():
         return None
     drawn = items.filter(pl.col("suite") == suite.name)
-    cells = summarise(k_answers(own, suite), drawn)
+    cells = summarise(k_answers(suite_scores, suite), drawn)
     lost = pl.col("n_model_error") + pl.col("n_filtered") + pl.col("n_judge_failed")
     joined = cells.join(
         summary.select(*SUMMARY.key, cut="n_truncated", lacking="n_unsupported", filtered="n_filtered", lost=lost),
@@ -121,7 +132,7 @@ def repeated(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite, summary: p
         columns = {"": "mean", "_low": "ci_low", "_high": "ci_high", "_units": "units"}
         columns["_fixed_templates"] = "fixed_templates"
         ends = {f"_{name}{suffix}": column for suffix, column in columns.items()}
-        end = summarise(k_answers(own, suite, bound=name), drawn).select(*SUMMARY.key, **ends)
+        end = summarise(k_answers(suite_scores, suite, bound=name), drawn).select(*SUMMARY.key, **ends)
         joined = joined.join(end, on=SUMMARY.key, how="left")
         for column in ends:
             bounds[column[1:]] = pl.when(is_open & pl.col("mean").is_not_null()).then(column)
@@ -134,7 +145,7 @@ def of_suite(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> pl.Data
     return scores.filter(pl.col("metric").is_in(suite.value_metrics)).join(drawn, on="item_id", how="semi")
 
 
-def k_answers(own: pl.DataFrame, suite: Suite, *, bound: str = "") -> pl.DataFrame:
+def k_answers(scores: pl.DataFrame, suite: Suite, *, bound: str = "") -> pl.DataFrame:
     """Return a row for each question, model and metric: its pass@k or pass^k.
 
     `bound`: `lower` counts every failed call and unreadable judge reply as wrong; `upper` counts these and every
@@ -143,7 +154,7 @@ def k_answers(own: pl.DataFrame, suite: Suite, *, bound: str = "") -> pl.DataFra
     k = suite.k or 1
     status = pl.col("status")
     values = {"lower": lower_bound(), "upper": upper_bound()}.get(bound, get_value())
-    counted = own.group_by("item_id", "model", "metric", maintain_order=True).agg(
+    counted = scores.group_by("item_id", "model", "metric", maintain_order=True).agg(
         n=values.is_not_null().sum(),
         c=(values == 1).fill_null(value=False).sum(),
         failed=pl.when((status == "model_error").any())
@@ -155,9 +166,10 @@ def k_answers(own: pl.DataFrame, suite: Suite, *, bound: str = "") -> pl.DataFra
         .otherwise(pl.lit("not_applicable")),
     )
     share = pass_at if suite.gate_on == "pass_at_k" else pass_all
-    pairs = counted.select("n", "c").unique().rows()
+    # Few numbers of answers occur; one with fewer answers than k has no share.
+    pairs = counted.select("n", "c").unique().filter(pl.col("n") >= k).rows()
     worth = pl.DataFrame(
-        [(n, c, share(n, c, k) if n >= k else None) for n, c in pairs],
+        [(n, c, share(n, c, k)) for n, c in pairs],
         schema={"n": counted.schema["n"], "c": counted.schema["c"], "value": pl.Float64()},
         orient="row",
     )
@@ -166,7 +178,7 @@ def k_answers(own: pl.DataFrame, suite: Suite, *, bound: str = "") -> pl.DataFra
         "model",
         "metric",
         "value",
-        repeat=pl.lit(0, own.schema["repeat"]),
+        repeat=pl.lit(0, scores.schema["repeat"]),
         status=pl.when(pl.col("value").is_null()).then("failed").otherwise(pl.lit("scored")),
         reason=pl.lit(""),
         details=pl.lit("{}"),

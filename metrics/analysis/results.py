@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import polars as pl
@@ -130,19 +131,17 @@ def model_results(findings: Sequence[SuiteFindings], participants: Participants)
     joined = [suite for suite in participants.suites if has_one_headline(suite)]
     weights = {(suite.name, headlines(suite)[0].headline): weight_of(suite) for suite in joined}
     by_suite: dict[tuple[str, str], list[Headline]] = {}
+    missing: dict[str, str] = {}
     for finding in findings:
-        for one in finding.headlines:
-            by_suite.setdefault((one.model, one.suite), []).append(one)
-    missing = {model: reason for suite in findings for model, reason in suite.circumstances.missing.items()}
-    return tuple(
-        model_result(
-            model,
-            weights,
-            [*chain.from_iterable(by_suite[model, suite] for suite in suites)],
-            missing.get(model, ""),
-        )
-        for model, suites in members.items()
-    )
+        missing.update(finding.circumstances.missing)
+        for headline in finding.headlines:
+            by_suite.setdefault((headline.model, headline.suite), []).append(headline)
+    results = []
+    for model, suites in members.items():
+        # In the order of the configuration, whatever suite was done first.
+        in_order = [*chain.from_iterable(by_suite[model, suite] for suite in suites)]
+        results.append(model_result(model, weights, in_order, missing.get(model, "")))
+    return tuple(results)
 
 
 def build(
@@ -162,15 +161,26 @@ def build(
         InputError: no model, or a model without a suite.
     """
     scores, items, suites = once.scores, once.items, participants.suites
-    leading = scores.filter(pl.col("metric").is_in({name for suite in suites for name in _leading(suite)}))
+    # What only stands beside the scores is compared by nobody.
+    names = set(chain.from_iterable(map(_list_leading, suites)))
+    leading = scores.filter(pl.col("metric").is_in(names))
     pairs = compare(leading, items, suites, order=[*participants.members], crossed=participants.crossed)
-    facts = [one.circumstances for one in findings]
-    statuses = sorted(chain.from_iterable(one.judge_statuses for one in facts), key=lambda status: status.suite)
+    waiting: dict[str, int] = {}
+    statuses: list[JudgeStatus] = []
+    corrected: list[CorrectedMean] = []
+    sequences: list[ConfidenceSequence] = []
+    for facts in (finding.circumstances for finding in findings):
+        waiting.update(facts.waiting)
+        statuses += facts.judge_statuses
+        corrected += facts.corrected
+        sequences += filter(attrgetter("against"), facts.stopping)
+    # Suites may be done in any order; those who read go by name.
+    statuses.sort(key=attrgetter("suite"))
     ratings = judge_ratings(scores).group_by("metric", maintain_order=True)
     return Results(
         run={**run, "items": question_sets(items)},
         models=model_results(findings, participants),
-        waiting={suite: n for one in facts for suite, n in one.waiting.items()},
+        waiting=waiting,
         totals=totals_of(suites, summary),
         cells=cells(summary),
         repeats=[*_repeats(leading, items, suites)],
@@ -180,38 +190,39 @@ def build(
         compared=ModelComparisons(
             pairs,
             groups(pairs),
-            [sequence for one in facts for sequence in one.stopping if sequence.against],
+            sequences,
             slice_suites(suites, scores, items),
         ),
         judged=JudgeFindings(
-            agreement={str(metric): judge_agreement(own) for (metric,), own in ratings},
+            agreement={str(metric): judge_agreement(rows) for (metric,), rows in ratings},
             statuses=statuses,
-            corrected=[mean for one in facts for mean in one.corrected],
+            corrected=corrected,
             self_judged=_self_judged(statuses, own_models or {}),
         ),
     )
 
 
-def _leading(suite: Suite) -> set[str]:
+def _list_leading(suite: Suite) -> set[str]:
     """Return the metrics whose values make the scores that decide a suite."""
-    return {name for score in headlines(suite) for name in score.value_metrics}
+    return set(chain.from_iterable(score.value_metrics for score in headlines(suite)))
 
 
 def _self_judged(
     statuses: Sequence[JudgeStatus], own_models: Mapping[str, Collection[str]]
 ) -> dict[str, dict[str, Sequence[str]]]:
-    found: dict[str, dict[str, Sequence[str]]] = {}
+    by_suite: dict[str, dict[str, Sequence[str]]] = {}
     for status in statuses:
         if own_models.get(status.judge):
-            found.setdefault(status.suite, {})[status.judge] = sorted(own_models[status.judge])
-    return found
+            by_suite.setdefault(status.suite, {})[status.judge] = sorted(own_models[status.judge])
+    return by_suite
 
 
 def _repeats(leading: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]) -> Iterator[Repeats]:
     """Yield the statistics of k answers to each question, for suites with repeats."""
     for suite in suites:
-        if (n := suite.repeats or 1) > 1:
+        n = suite.repeats or 1
+        if n > 1:
             drawn = items.filter(suite=suite.name)
-            own = leading.join(drawn, on="item_id", how="semi")
+            rows = leading.join(drawn, on="item_id", how="semi")
             templates: dict[str, int] = dict(place_items(drawn).select("item_id", "cluster").iter_rows())
-            yield from repeats(own, k=suite.k or n, suite=suite.name, templates=templates)
+            yield from repeats(rows, k=suite.k or n, suite=suite.name, templates=templates)

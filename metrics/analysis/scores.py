@@ -15,7 +15,7 @@ from basic_control.data.tables import SUMMARY
 from basic_control.metrics.analysis.failures import FailureCount, all_failed, failures
 from basic_control.metrics.analysis.headlines import Headline, Key, Measurement, ModelResult, Shortfall
 from basic_control.metrics.analysis.judged import CorrectedMean, JudgeStatus, Labels, Withheld, panel_status
-from basic_control.metrics.analysis.means import repeated, suite_intervals
+from basic_control.metrics.analysis.means import suite_intervals, summarise_repeated
 from basic_control.metrics.analysis.policy import TOLERANCE
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.analysis.summary import (
@@ -24,7 +24,7 @@ from basic_control.metrics.analysis.summary import (
     SummaryRow,
     Total,
     cells,
-    combined,
+    join_ends,
     totals,
 )
 from basic_control.metrics.analysis.values import ENDS, End, Observations
@@ -120,7 +120,7 @@ def suite_headlines(
             count_answers(once.scores, once.items, score),
             failures(once.scores, once.items, score, replies=once.replies),
             suite_intervals(once.scores, once.items, score),
-            repeated(once.scores, once.items, score, summary),
+            summarise_repeated(once.scores, once.items, score, summary),
         )
         for score in scores
     }
@@ -169,7 +169,7 @@ def headline(
         measured = _stopped(measured, circumstances.stopping, (suite.name, name, model))
     causes = details.failures.get(model, ())
     own = cells(means.filter(pl.col("metric").is_in(suite.value_metrics), model=model))
-    answered = min((cell.counts.answered for cell in own if cell.counts.n_applicable), default=None)
+    answered = min((cell.counts.share_answered for cell in own if cell.counts.n_applicable), default=None)
     problem = all_failed(causes) if answered == 0 and causes else missing.problem
     if (reason := circumstances.missing.get(model)) and not measured.n_asked:
         problem = f"the model could not be asked: {reason}"
@@ -375,7 +375,8 @@ def _of_metrics(
         measured, missing = _with(blank, _mean(known, shares))
     if labels:
         covered = [
-            cell.counts.answered if cell.metric in labels else cell.counts.coverage or 0.0 for cell in applicable
+            cell.counts.share_answered if cell.metric in labels else cell.counts.coverage or 0.0
+            for cell in applicable
         ]
         is_judged = all(cell.value.mean is not None for cell in applicable)
         missing = replace(missing, coverage=min(covered))
@@ -450,11 +451,11 @@ def _corrected(cell: SummaryRow, corrected: Sequence[CorrectedMean]) -> SummaryR
 def _with_settled(judged: MeanEstimate, share: float, settled: float, units: int) -> MeanEstimate:
     """Join a mean of the `share` of responses that were judged with what the others, `settled`, add to the mean."""
     if judged.mean is None or share > 1 - TOLERANCE:
-        return combined(judged.mean, judged.interval.low, judged.interval.high, units)
+        return join_ends(judged.mean, judged.interval.low, judged.interval.high, units)
     without_judge = min(max(settled / (1 - share), 0.0), 1.0)
     mean = min(max(share * judged.mean + (1 - share) * without_judge, 0.0), 1.0)
     low, high = limit_mixture(judged.mean, judged.interval, without_judge, share, units)
-    return combined(mean, low, high, units)
+    return join_ends(mean, low, high, units)
 
 
 def _by_labels(cell: SummaryRow, label: Powered) -> SummaryRow:
@@ -477,7 +478,7 @@ def _by_labels(cell: SummaryRow, label: Powered) -> SummaryRow:
     def at(missing: float, value: float | None) -> float | None:
         return None if value is None or kept == 1 else kept * value + missing * (1 - kept)
 
-    lower, upper = (combined(at(end, mean), at(end, low), at(end, high), asked) for end in (0.0, 1.0))
+    lower, upper = (join_ends(at(end, mean), at(end, low), at(end, high), asked) for end in (0.0, 1.0))
     return replace(cell, value=value, lower=lower, upper=upper)
 
 

@@ -63,7 +63,7 @@ class Counts:
         return self.n_scored / self.n_applicable if self.n_applicable else None
 
     @property
-    def answered(self) -> float:
+    def share_answered(self) -> float:
         """The share of applicable rows that have a response."""
         return 1 - self.n_model_error / self.n_applicable
 
@@ -150,12 +150,12 @@ def summarise(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     graded = {*rows.filter(~get_value().is_in([0.0, 1.0])).select("suite", "metric").iter_rows()}
     counts = rows.group_by(SUMMARY.key).agg(**_COUNTS)
     ended = {row[: len(SUMMARY.key)]: np.array(row[len(SUMMARY.key) :]) for row in counts.iter_rows()}
-    listed = []
+    cell_rows = []
     for key, leaves in _cells(sorted(ended)).items():
         totals = np.sum([ended[leaf] for leaf in leaves], axis=0).tolist()
         row = dict(zip((*SUMMARY.key, *_COUNTS), (*key, *totals), strict=True))
-        listed.append(row | _means(row, leaves, questions, yes_no=(key[0], key[-1]) not in graded))
-    return SUMMARY.frame(listed)
+        cell_rows.append(row | _means(row, leaves, questions, yes_no=(key[0], key[-1]) not in graded))
+    return SUMMARY.frame(cell_rows)
 
 
 OVER_ALL = (pl.col("level") == "") & (pl.col("language") == "")
@@ -171,13 +171,14 @@ def cells(summary: pl.DataFrame) -> tuple[SummaryRow, ...]:
 
 def _cell(row: Mapping[str, Any]) -> SummaryRow:
     counts = Counts(**{name: row.get(name) or 0 for name in COUNTED})
-    asked = counts.n_scored + counts.n_lost
+    # At a bound, what is missing has a value.
+    n_asked = counts.n_scored + counts.n_lost
 
     def end(name: End, n_rows: int) -> MeanEstimate:
         mean, low, high = (row[column] for column in COLUMNS[name])
         # Tables of earlier versions have no number of units.
         units, is_fixed = map(row.get, UNIT_COLUMNS[name])
-        return combined(mean, low, high, units or n_rows, fixed_templates=bool(is_fixed))
+        return join_ends(mean, low, high, units or n_rows, fixed_templates=bool(is_fixed))
 
     return SummaryRow(
         suite=row["suite"],
@@ -188,12 +189,12 @@ def _cell(row: Mapping[str, Any]) -> SummaryRow:
         metric=row["metric"],
         counts=counts,
         value=end("value", counts.n_scored),
-        lower=end("lower", asked),
-        upper=end("upper", asked),
+        lower=end("lower", n_asked),
+        upper=end("upper", n_asked),
     )
 
 
-def combined(
+def join_ends(
     mean: float | None, low: float | None, high: float | None, units: int, *, fixed_templates: bool = False
 ) -> MeanEstimate:
     """Return a mean with an interval that was made of other means' intervals, or that a table has kept."""
@@ -209,22 +210,28 @@ def totals(summary: pl.DataFrame, *, suite: str, metric: str) -> dict[str, Total
     (SPEC 1: a composite is null if one of its components is).
     """
     families = summary.filter(OF_FAMILIES, suite=suite, metric=metric)
-    found: dict[str, Total] = {}
+    by_model: dict[str, Total] = {}
     for (model,), group in families.group_by("model", maintain_order=True):
-        listed = cells(group)
-        counted = [cell for cell in listed if cell.counts.n_applicable]
-        found[str(model)] = Total(
+        counted, left_out, missing = [], [], []
+        for cell in cells(group):
+            if not cell.counts.n_applicable:
+                left_out.append(cell.family)
+                continue
+            counted.append(cell)
+            if cell.value.mean is None:
+                missing.append(cell.family)
+        by_model[str(model)] = Total(
             percent=_percent(counted, "value"),
             included=tuple(cell.family for cell in counted if cell.value.mean is not None),
-            left_out=tuple(cell.family for cell in listed if cell not in counted),
-            missing=tuple(cell.family for cell in counted if cell.value.mean is None),
+            left_out=tuple(left_out),
+            missing=tuple(missing),
             upper=_percent(counted, "upper"),
             lower=_percent(counted, "lower"),
         )
-    return found
+    return by_model
 
 
-def rounded(value: float, places: int) -> float:
+def round_half_up(value: float, places: int) -> float:
     """Round to a number of decimals as on paper: halves away from zero, on the decimal notation.
 
     0.8225 is stored slightly below itself, and a mean may be off in its last bit, so the value is first rounded to
@@ -240,9 +247,9 @@ def digits(share: float, threshold: float | None, places: int) -> str:
     0.796 is 80 without decimals and a threshold, and 79.6 with 0.8, which it does not reach.
     """
     while True:
-        value = rounded(100 * share, places)
-        known = threshold is None or reaches(value / 100, threshold) == reaches(share, threshold)
-        if known or places >= _MOST_PLACES:
+        value = round_half_up(100 * share, places)
+        is_faithful = threshold is None or reaches(value / 100, threshold) == reaches(share, threshold)
+        if is_faithful or places >= _MOST_PLACES:
             return f"{value:.{places}f}"
         places += 1
 
@@ -273,11 +280,11 @@ _COUNTS = {
 
 def _rows(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     """Add each item's dimensions and the number of its template to the rows of scores."""
-    known = items.select("item_id", pl.col(_DIMENSIONS).fill_null("")).join(
+    dimensions = items.select("item_id", pl.col(_DIMENSIONS).fill_null("")).join(
         place_items(items).select("item_id", "cluster"), on="item_id"
     )
     rows = scores.select("item_id", "model", "metric", "status", "value").join(
-        known, on="item_id", how="left", maintain_order="left"
+        dimensions, on="item_id", how="left", maintain_order="left"
     )
     share = pl.col("value").is_between(-_ROUNDING, 1 + _ROUNDING)
     hollow = pl.col("value").is_null() & (pl.col("status") == "scored")
@@ -296,29 +303,30 @@ def _rows(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
 
 def _questions(rows: pl.DataFrame) -> dict[_Key, _Questions]:
     """Return each question's mean over its repeats, and the number of repeats, by the finest cells."""
-    # sort by value: a mean must not depend on the order of responses
+    # Sort by value: a mean must not depend on the order of responses
     valued = rows.filter(pl.col("worth").is_not_null()).sort("worth")
     means = valued.group_by("item_id", "model", "metric").agg(
         pl.col("worth").mean(), pl.col("cluster", *_DIMENSIONS).first(), answers=pl.len()
     )
-    found = {}
-    for key, own in means.sort("worth", "answers", "cluster").group_by(SUMMARY.key, maintain_order=True):
-        worth, answers = (own[name].to_numpy().astype(np.float64) for name in ("worth", "answers"))
-        found[tuple(map(str, key))] = worth, answers, own["cluster"].to_numpy()
-    return found
+    by_cell = {}
+    for key, rows_of_cell in means.sort("worth", "answers", "cluster").group_by(SUMMARY.key, maintain_order=True):
+        worth, answers = (rows_of_cell[name].to_numpy().astype(np.float64) for name in ("worth", "answers"))
+        by_cell[tuple(map(str, key))] = worth, answers, rows_of_cell["cluster"].to_numpy()
+    return by_cell
 
 
 def _cells(leaves: Sequence[_Key]) -> dict[_Key, list[_Key]]:
     """List the finest cells of each cell; a roll-up takes precedence over a finer cell with the same key."""
-    found: dict[_Key, list[_Key]] = {}
-    for kept in ROLL_UPS:
-        here: dict[_Key, list[_Key]] = {}
+    by_key: dict[_Key, list[_Key]] = {}
+    for dimensions in ROLL_UPS:
+        summed_over = {*_DIMENSIONS[1:]} - {*dimensions}
+        blank = dict.fromkeys(summed_over, "")
+        rolled_up: dict[_Key, list[_Key]] = {}
         for leaf in leaves:
-            told = zip(SUMMARY.key, leaf, strict=True)
-            key = tuple("" if name in {*_DIMENSIONS[1:]} - {*kept} else value for name, value in told)
-            here.setdefault(key, []).append(leaf)
-        found = {**here, **found}
-    return dict(sorted(found.items()))
+            key = tuple(map(blank.get, SUMMARY.key, leaf))
+            rolled_up.setdefault(key, []).append(leaf)
+        by_key = {**rolled_up, **by_key}
+    return dict(sorted(by_key.items()))
 
 
 def _means(
@@ -330,16 +338,18 @@ def _means(
 ) -> dict[str, Any]:
     """Return a cell's mean, and its bounds if some rows make a difference, each with its interval."""
     n_lost = row["n_model_error"] + row["n_filtered"] + row["n_judge_failed"]
-    lost = n_lost > 0 and row["n_scored"] > 0
-    shown = {"value": True, "lower": lost, "upper": lost or row["n_truncated"] + row["n_unsupported"] > 0}
-    found: dict[str, Any] = {}
-    for end, columns in COLUMNS.items():
-        parts = [questions[end][leaf] for leaf in leaves if leaf in questions[end]] if shown[end] else []
+    is_lost = n_lost > 0 and row["n_scored"] > 0
+    is_raisable = is_lost or row["n_truncated"] + row["n_unsupported"] > 0
+    has_end = {"value": True, "lower": is_lost, "upper": is_raisable}
+    means: dict[str, Any] = {}
+    # A bound that nothing moves is not shown.
+    for end in filter(has_end.__getitem__, COLUMNS):
+        parts = [questions[end][leaf] for leaf in leaves if leaf in questions[end]]
         if parts:
             worth, answers, clusters = map(np.concatenate, zip(*parts, strict=True))
-            told = independent(worth, answers) if yes_no else None
-            one = estimate(pool(worth, answers=told, clusters=clusters), yes_no=yes_no)
-            found |= dict(zip(columns, (one.mean, one.interval.low, one.interval.high), strict=True))
-            units = one.interval.units, one.interval.fixed_templates
-            found |= dict(zip(UNIT_COLUMNS[end], units, strict=True))
-    return found
+            n_independent = independent(worth, answers) if yes_no else None
+            mean = estimate(pool(worth, answers=n_independent, clusters=clusters), yes_no=yes_no)
+            interval = mean.interval
+            means |= dict(zip(COLUMNS[end], (mean.mean, interval.low, interval.high), strict=True))
+            means |= dict(zip(UNIT_COLUMNS[end], (interval.units, interval.fixed_templates), strict=True))
+    return means

@@ -10,7 +10,12 @@ from typing import Any
 import polars as pl
 
 from basic_control.data.tables import ITEMS
-from basic_control.metrics.analysis.baseline import BaselineComparison, ComparedSide, compare_with_baseline, matched
+from basic_control.metrics.analysis.baseline import (
+    BaselineComparison,
+    ComparedSide,
+    compare_with_baseline,
+    match_models,
+)
 from basic_control.metrics.analysis.rules import differences, refuse
 from basic_control.tasks.compare.alignment import score_again
 from basic_control.tasks.compare.provenance import provenance_of
@@ -47,7 +52,7 @@ def check(rule: BaselineRule, manifest: Mapping[str, Any], targets: Sequence[str
             side.name, differences(side.provenance, provenance_of(manifest)), allow_different=rule.allow_different
         )
         if targets:
-            matched(side.name, targets, side.models)
+            match_models(side.name, targets, side.models)
 
 
 def compare_planned(

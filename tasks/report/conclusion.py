@@ -12,7 +12,7 @@ from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from basic_control.metrics.analysis.pairs import Comparison, PairedTest
 from basic_control.metrics.analysis.results import ModelComparisons
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
-from basic_control.metrics.analysis.summary import rounded
+from basic_control.metrics.analysis.summary import round_half_up
 from basic_control.metrics.analysis.verdict import RunVerdict, describe_waiting
 from basic_control.metrics.stats.intervals import Interval
 from basic_control.tasks.report.language import say, say_reason
@@ -296,4 +296,4 @@ def _by(pair: Comparison, better: str) -> dict[str, str]:
 
 
 def _number(points: float) -> str:
-    return written(f"{rounded(points, 1) + 0.0:g}".replace("-", "−"))
+    return written(f"{round_half_up(points, 1) + 0.0:g}".replace("-", "−"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from basic_control.data.characters import make_visible
 from basic_control.metrics.analysis import summary
-from basic_control.metrics.analysis.summary import rounded
+from basic_control.metrics.analysis.summary import round_half_up
 from basic_control.metrics.stats.power import ALPHA
 from basic_control.tasks.report.language import decimal_point, say
 
@@ -59,7 +59,7 @@ def whole_percent(share: float | None, threshold: float | None = None) -> str:
 
 def total_percent(percentage: float | None) -> str:
     """Format a TOTAL, which is in percent: always with one decimal, as in the seed."""
-    return "–" if percentage is None else written(f"{rounded(percentage, 1):.1f}%")
+    return "–" if percentage is None else written(f"{round_half_up(percentage, 1):.1f}%")
 
 
 def estimated(estimate: "MeanEstimate", threshold: float | None = None) -> str:
@@ -84,7 +84,7 @@ def points(share: float | None) -> str:
     """Format a difference of shares in percentage points, with its sign."""
     if share is None:
         return "–"
-    value = rounded(100 * share, 1) + 0.0  # no minus before 0
+    value = round_half_up(100 * share, 1) + 0.0  # no minus before 0
     return written(f"{value:+.1f}".replace("-", "−")) if value else "0"
 
 

@@ -10,7 +10,7 @@ import pytest
 from basic_control.data.suites import GateOn, Suite
 from basic_control.data.tables import ITEMS, SCORES
 from basic_control.metrics.analysis.failures import failures
-from basic_control.metrics.analysis.means import repeated
+from basic_control.metrics.analysis.means import summarise_repeated
 from basic_control.metrics.analysis.policy import Gate
 from basic_control.metrics.analysis.summary import OF_SUITES, cells, summarise, totals
 from basic_control.metrics.analysis.values import RepeatedQuestions, observations
@@ -152,7 +152,7 @@ def test_answers_that_failed_bound_the_share_of_k(
     items, scores = tables("".join(said), repeats=3)
     (suite,) = declared("cot")
     suite = suite.model_copy(update={"gate_on": gate_on, "k": 3})
-    found = repeated(scores, items, suite, summarise(scores, items))
+    found = summarise_repeated(scores, items, suite, summarise(scores, items))
     assert found is not None
     (cell,) = cells(found.filter(OF_SUITES))
     assert (cell.lower.mean, cell.upper.mean) == pytest.approx(bounds)

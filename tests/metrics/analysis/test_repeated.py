@@ -7,7 +7,7 @@ import pytest
 
 from basic_control.data.suites import GateOn, Suite
 from basic_control.data.tables import ITEMS, SCORES
-from basic_control.metrics.analysis.means import repeated
+from basic_control.metrics.analysis.means import summarise_repeated
 from basic_control.metrics.analysis.policy import Gate
 from basic_control.metrics.analysis.scores import count_answers
 from basic_control.metrics.analysis.summary import summarise
@@ -69,7 +69,7 @@ def gated(
 ) -> Any:
     items, scores = tables(answers, suite=name, families=families, templates=templates)
     suite, summary = suite_of(name, gate_on, k, threshold), summarise(scores, items)
-    at_k = repeated(scores, items, suite, summary)
+    at_k = summarise_repeated(scores, items, suite, summary)
     (model,) = finalise(summary, models=["m"], suites=[suite], repeated=at_k, gate=gate).models
     return entry(model).suites[0]
 
@@ -165,4 +165,4 @@ def test_other_suites_and_the_suites_other_metrics_stay_as_they_are() -> None:
     more = more.with_columns(item_id="r" + pl.col("item_id"), metric=pl.lit("factual_correctness"))
     aside = scores.with_columns(metric=pl.lit("cot.sound"))
     every, drawn = pl.concat([scores, more, aside]), pl.concat([items, more_items])
-    assert repeated(every, drawn, declared("rag")[0], summarise(every, drawn)) is None
+    assert summarise_repeated(every, drawn, declared("rag")[0], summarise(every, drawn)) is None

@@ -16,7 +16,7 @@ from basic_control.data.errors import InputError
 from basic_control.data.records import STATUSES, VALUED
 from basic_control.data.tables import ITEMS, SCORES, SUMMARY
 from basic_control.metrics.analysis.document import record_json
-from basic_control.metrics.analysis.summary import cells, rounded, summarise, totals
+from basic_control.metrics.analysis.summary import cells, round_half_up, summarise, totals
 from basic_control.metrics.stats.intervals import mean_interval, wilson
 
 
@@ -257,7 +257,7 @@ def test_counts_and_means_are_those_of_a_plain_loop(rows: list[tuple[int, str, i
     [(0.82275, 3, 0.823), (0.8225, 3, 0.823), (0.8224999, 3, 0.822), (2.675, 2, 2.68), (-0.5, 0, -1.0)],
 )
 def test_numbers_are_rounded_as_on_paper(value: float, places: int, expected: float) -> None:
-    assert rounded(value, places) == expected
+    assert round_half_up(value, places) == expected
 
 
 def test_total_weighs_families_equally_and_leaves_out_what_does_not_apply() -> None:
