@@ -43,11 +43,11 @@ def verify(sample: Sample, citation: Citation, options: Mapping[str, Any]) -> Fi
     source = parse(sample).sources.get(citation.number)
     if options["mode"] == "passages":
         quote = source.quote if source else ""
-        return _passages.verify(citation.number, quote, _passages.listed(sample), options["quote_match"])
+        return _passages.verify(citation.number, quote, _passages.list_passages(sample), options["quote_match"])
     evidence = sample.get("evidence") or {}
-    given = evidence.get(citation.number) or evidence.get(str(citation.number))
-    if given:
-        return Finding(given["verdict"], given.get("reason", ""), given.get("span") or "")
+    checked = evidence.get(citation.number) or evidence.get(str(citation.number))
+    if checked:
+        return Finding(checked["verdict"], checked.get("reason", ""), checked.get("span") or "")
     return Finding("UNCERTAIN", "not checked") if source else NOT_LISTED
 
 
@@ -59,17 +59,19 @@ def content(sample: Sample, citation: Citation, options: Mapping[str, Any]) -> t
     """
     answer = parse(sample)
     if options["mode"] == "passages":
-        passages = _passages.listed(sample)
+        passages = _passages.list_passages(sample)
         if not 1 <= citation.number <= len(passages):
             return "", ""
-        return "passage", _shown(passages[citation.number - 1])
+        return "passage", _format_passage(passages[citation.number - 1])
     checked = verify(sample, citation, options)
     if checked.span:
         return "fetched", checked.span
     source = answer.sources.get(citation.number)
     if source and source.quote:
         return "quote", source.quote
-    return ("", "") if checked is NOT_LISTED else ("answer", answer.text)
+    if checked is NOT_LISTED:
+        return "", ""
+    return "answer", answer.text
 
 
 def _context(answer: CitedAnswer, citation: Citation) -> str:
@@ -92,8 +94,8 @@ def support_rows(sample: Sample, _replies: Found, options: Mapping[str, Any]) ->
 
 def _gold(sample: Sample) -> tuple[list[str], str]:
     short = sample.get("short_answers") or ()
-    listed = [short] if isinstance(short, str) else [str(one) for one in short if one]
-    return listed, str(sample.get("long_answer") or sample.get("reference") or "")
+    answers = [short] if isinstance(short, str) else [*map(str, filter(None, short))]
+    return answers, str(sample.get("long_answer") or sample.get("reference") or "")
 
 
 def correctness_rows(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Iterable[Question]:
@@ -115,11 +117,10 @@ def _rows(sample: Sample, replies: Found, options: Mapping[str, Any]) -> list[di
     rows = []
     for index, citation in enumerate(answer.citations):
         verdict: Judgement | None = judged.get(str(index))
-        checked = (
-            verify(sample, citation, options)
-            if index < options["max_citations"]
-            else Finding("LIKELY_FABRICATED", "beyond max_citations")
-        )
+        checked = Finding("LIKELY_FABRICATED", "beyond max_citations")
+        if index < options["max_citations"]:
+            checked = verify(sample, citation, options)
+        # A citation that no judge saw supports nothing.
         support = verdict.value if verdict else 0.0
         rows.append(
             {
@@ -144,12 +145,16 @@ def interpretability(values: Sequence[float], n_uncited: int) -> float:
 
     Source: SPEC 4.
     """
-    return sum(values) / (len(values) + n_uncited) if values else 0.0
+    if not values:
+        return 0.0
+    return sum(values) / (len(values) + n_uncited)
 
 
-def _shown(passage: Mapping[str, str]) -> str:
+def _format_passage(passage: Mapping[str, str]) -> str:
     """Return a passage as shown to a judge: its title, if any, above its text."""
-    return f"{passage['title']}\n{passage['text']}" if passage["title"] else passage["text"]
+    if passage["title"]:
+        return f"{passage['title']}\n{passage['text']}"
+    return passage["text"]
 
 
 def _step(
@@ -161,16 +166,16 @@ def _step(
 
 def stand_in(sample: Sample) -> str:
     """Return a placeholder response for counting judge calls: the gold answer's sentences, each with a citation."""
-    told = str(sample.get("long_answer") or sample.get("answer") or "")
-    said = [part for part in told.split(". ") if part][:_SUPPOSED]
-    text = " ".join(f"{part.rstrip('.')} [{n}]." for n, part in enumerate(said, 1))
+    expected = str(sample.get("long_answer") or sample.get("answer") or "")
+    sentences = [*filter(None, expected.split(". "))][:_SUPPOSED]
+    text = " ".join(f"{sentence.rstrip('.')} [{n}]." for n, sentence in enumerate(sentences, 1))
     if sample.get("passages"):
         return text
-    sources = [f'[{n}] Source, https://source-{n}.org/page "{part}"' for n, part in enumerate(said, 1)]
+    sources = [f'[{n}] Source, https://source-{n}.org/page "{sentence}"' for n, sentence in enumerate(sentences, 1)]
     return "\n".join([text, "Sources:", *sources])
 
 
-def _each(column: str, missing: str = "") -> Callable[[Mapping[str, Any]], list[str]]:
+def _list_column(column: str, missing: str = "") -> Callable[[Mapping[str, Any]], list[str]]:
     return lambda details: [str(row.get(column) or missing) for row in details.get("citations") or ()]
 
 
@@ -185,10 +190,10 @@ class Options(Frozen):
     max_citations: int = Field(64, ge=1, description="of an answer; more are not judged")
 
     @model_validator(mode="after")
-    def _some(self) -> Self:
+    def _check_weights(self) -> Self:
         if not self.weight_interpretability and not self.weight_correctness:
-            said = "the weights weight_interpretability, weight_correctness are all 0"
-            raise ValueError(f"{said}; give one of them a weight")
+            problem = "the weights weight_interpretability, weight_correctness are all 0"
+            raise ValueError(f"{problem}; give one of them a weight")
         return self
 
 
@@ -220,8 +225,8 @@ class Options(Frozen):
     ),
     shown=read_shown(
         Path(__file__).with_name("citation.yaml"),
-        support=_each("support", "not judged"),
-        verification=_each("verification"),
+        support=_list_column("support", "not judged"),
+        verification=_list_column("verification"),
         correctness=lambda details: [details["correctness"]] if details.get("correctness") else (),
     ),
 )
@@ -235,11 +240,12 @@ def citation_score(sample: Sample, replies: Found, options: Mapping[str, Any]) -
     """
     answer = parse(sample)
     rows = _rows(sample, replies, options)
-    uncited = [one.text for one in answer.sentences if one.counted and not one.cited]
-    cited = sum(one.cited for one in answer.sentences)
+    uncited = [sentence.text for sentence in answer.sentences if sentence.counted and not sentence.cited]
+    cited = sum(sentence.cited for sentence in answer.sentences)
     parts: dict[str, float | None] = dict.fromkeys(PARTS)
     parts["interpretability"] = interpretability([row["value"] for row in rows], len(uncited))
-    parts["coverage"] = cited / (cited + len(uncited)) if cited or uncited else None
+    if cited or uncited:
+        parts["coverage"] = cited / (cited + len(uncited))
     if rows:
         parts["support"] = fmean(row["support_value"] for row in rows)
         parts["verification"] = fmean(VERIFICATION[row["verification"]] for row in rows)
@@ -257,11 +263,16 @@ def citation_score(sample: Sample, replies: Found, options: Mapping[str, Any]) -
         "correctness": judged.label if judged else None,
         "correctness_reason": judged.reason if judged else "",
     }
-    names = ("interpretability", "correctness")
-    held = [(parts[name], float(options[f"weight_{name}"])) for name in names]
-    weighed = [(value, weight) for value, weight in held if value is not None and weight]
-    if not weighed:
+    # A part that does not apply leaves its weight to the other.
+    total, weights = 0.0, 0.0
+    for name in ("interpretability", "correctness"):
+        value, weight = parts[name], float(options[f"weight_{name}"])
+        if value is not None and weight:
+            total += weight * value
+            weights += weight
+    if not weights:
         return Score(None, "not_applicable", "no gold answer", details, parts)
-    total = sum(weight * value for value, weight in weighed)
-    reason = "empty response" if not answer.text else "" if rows else "no citation"
-    return Score(total / sum(weight for _, weight in weighed), "scored", reason, details, parts)
+    reason = "" if rows else "no citation"
+    if not answer.text:
+        reason = "empty response"
+    return Score(total / weights, "scored", reason, details, parts)

@@ -39,27 +39,35 @@ _LOCATOR = (
     r"[ \t]{0,2}+[:：][ \t]{0,2}+[^\W\d_][^\]】］〕\n]{0,120}+"
 )
 _TITLE = r"[ \t]{0,2}+[,;:，；：(（–—«“\"「《-][ \t]{0,2}+[^\]】］〕\n]{0,160}+"
+# A marker in brackets: "[1, 2]", "【1:0†source】", "[1](https://…)"
 _MARKER = pattern(
     rf"[\[【［〔][ \t]{{0,3}}+(?:{_LEAD})?(?P<numbers>{_NUMBER}(?:{_JOIN}{_NEXT})*+)(?:篇|段|号)?"
     rf"(?::[0-9]{{1,4}}+(?=†))?(?:†[^\]】\n]{{0,80}}+|{_LOCATOR}|(?P<title>{_TITLE}))?+[ \t]{{0,3}}+[\]】］〕]"
     r"(?:\((?P<url>[a-z]{2,8}://[^\s()]*+(?:\([^\s()]*+\)[^\s()]*+)*+)\))?+",
     re.IGNORECASE,
 )
+# A number with a noun: "Passage 1"
 _NAMED = pattern(_ONLY_BRACKETED, re.IGNORECASE)
 _ONE = re.sub(r"\?P<[a-z]+>", "?:", _MARKER.pattern)
 _SEVERAL = rf"({_ONE}(?:(?:[ \t,;，、]|and|и|和){{0,5}}{_ONE})*+)"
 _NOTED = rf"[ \t]?(?:{_LEAD}){{0,2}}(?:{_NAMES}[ \t:：]{{0,2}}+)?"
+# A marker in further brackets or bold: "(see [1])", "**[1]**"
 _WRAPPED = pattern(
     rf"\({_NOTED}{_SEVERAL}\)|（{_NOTED}{_SEVERAL}）|\*\*{_SEVERAL}\*\*|<sup>{_SEVERAL}</sup>|\[{_SEVERAL}\]",
     re.IGNORECASE,
 )
+# Bold inside of brackets: "[**1**]"
 _BOLD = pattern(rf"([\[(（【])\*{{1,2}}({_NUMBER}(?:{_JOIN}{_NEXT})*+)\*{{1,2}}(?=[\])）】])", re.IGNORECASE)
+# An escaped marker, as Markdown may need it
 _ESCAPED = pattern(rf"\\\[({_NUMBER}(?:{_JOIN}{_NEXT})*+)\\?\]", re.IGNORECASE)
+# A range of two markers: "[1]–[3]"
 _SPREAD = pattern(r"\[([0-9]{1,9})\]([–—−-])\[([0-9]{1,9})\]")
+# A number, or a range: "1-3"
 _RANGE = pattern(r"([0-9０-９]++)(?:[ \t]*+[–—−-][ \t]*+\D{0,16}?([0-9０-９]++))?")
 
 _SMALL = r"[0-9０-９]{1,3}+(?![0-9０-９]|[.,][0-9]|%)"
 _COUNTED = rf"(?:第[ ]?)?{_NAMES}{_SIGN}{_SMALL}|第[ ]?{_SMALL}[ ]?(?:段落?|[个個篇份号號][ ]?{_ZH})"
+# A noun and numbers in round brackets: "(Document 1)"
 _ROUND = pattern(
     rf"[(（][ \t]?(?:{_LEAD}){{0,2}}(?P<numbers>(?:{_COUNTED})(?:{_JOIN}(?:{_COUNTED}|{_SMALL}))*+)"
     r"(?P<tail>[ \t]{0,2}+[,;:，；：–—-][^()（）\n]{0,120}+|[ \t]?[«“\"「《][^()（）\n]{0,120}+|"
@@ -68,30 +76,38 @@ _ROUND = pattern(
     re.IGNORECASE,
 )
 
+# A bare address, perhaps in brackets: "(source: https://…"
 _ADDRESS = pattern(
     r"(?:(?<!\])(?P<open>[(（<][ ]?(?:(?:source|see|via|from|источник|см\.|来源|见)[ ]?[:：]?[ ]?)?)"
     r"|(?<![\w/(\[\]=\"'（<]))"
     r"(?P<link>(?:https?://|www\.)[^\s<>\"“”«»「」，。；（）]++)",
     re.IGNORECASE,
 )
+# The end of such brackets: ")"
 _BRACKET = pattern(r"(?:[,;:][^()（）<>\n/]{0,80})?[ ]?[)）>]")
 
 _TO_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻˒⸴", "0123456789-,,")
 _UP = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+# A raised number: "¹", "<sup>1</sup>", "^1^"
 _SUPER = pattern(
     rf"(?P<up>[¹²³⁴⁵⁶⁷⁸⁹][{_UP}]{{0,2}}+(?:[ ]?[˒⸴,⁻–-]?[ ]?[¹²³⁴⁵⁶⁷⁸⁹][{_UP}]{{0,2}}+){{0,20}}+)(?![{_UP}⁺⁻ⁿ])"
     r"|<sup>(?P<tag>[1-9][0-9]{0,2}(?:[ ]?[,–-][ ]?[1-9][0-9]{0,2}){0,20}+)</sup>"
     r"|(?P<math>(?:\$\^(?:\{\[?[0-9]{1,3}(?:,[ ]?[0-9]{1,3}){0,20}+\]?\}|[1-9])\$){1,20}+)"
     r"|\^(?P<caret>[1-9][0-9]{0,2}(?:,[ ]?[1-9][0-9]{0,2}){0,20}+)\^"
 )
+# A number: "12"
 _MATH = pattern(r"[0-9]+")
 """The numbers of a superscript in LaTeX dollars."""
+# The word or year before a raised number: "ship", "1912"
 _RAISED_WORD = pattern(r"(?P<word>[^\W\d_]+)[\"'”’»*_)]{0,3}$|(?P<year>(?<![0-9])(?:1[0-9]|20)[0-9]{2})$")
+# The end of a formula: "= 2x"
 _FORMULA = pattern(
     r"(?:[=+×·]\s?[0-9]{0,9}[a-zA-Z\u0370-\u03ff]{1,2}|(?<![\u0370-\u03ff])[\u0370-\u03ff][a-zA-Z]?|[\u3400-\u9fff][a-z])$"
 )
 """A variable of a formula, whose superscript is a power: `E = mc²`, `πr²`, `面积为r²`."""
+# The end of a clause or quotation before a number: ".”"
 _STOPPED = pattern(r"[.,;:!?…。，；：！？、][\"'”’»)*_」』）]{0,3}$|[\"”»」』]$")
+# What goes on calculating: " = "
 _CALCULATED = pattern(r"[ ]?[=+*/×÷]|[^\W\d_]")
 _MEASURED = frozenset(
     """mm cm dm km nm ft in yd mi sq ha acre acres meter meters metre metres feet foot inch inches mile miles
@@ -100,19 +116,24 @@ _MEASURED = frozenset(
     мили миль километр километра километров sec кв куб""".split()  # noqa: SIM905 - words
 )
 _MEASURED_ZH = frozenset("米里寸尺码")
+# A source in words: "Document 10", "第3篇文档"
 _CORE = pattern(
     rf"(?<![^\W_\u3400-\u9fff])(?P<label>(?:sources?|источники?|来源|來源)[ ]?[:：][ *_]{{0,3}})?"
     rf"(?:第[ ]?)?{_NAMES}{_SIGN}[*_]{{0,2}}(?:[\[【]{_SMALL}[\]】]|{_SMALL})"
     rf"|第[ ]?{_SMALL}[ ]?[个個篇份号號][ ]?(?:{_ZH})",
     re.IGNORECASE,
 )
+# A further number of a list: ", 3", " and Document 5"
 _MORE = pattern(
     rf"(?P<join>[ \t]{{0,2}}(?:,[ ]?and|,|and|&|или|и|or|和|与|及|、)[ \t]{{0,2}})"
     rf"(?:(?P<named>{_NAMES}{_SIGN}[\[【]?|[\[【]){_SMALL}[\]】]?|(?P<bare>{_SMALL}))",
     re.IGNORECASE,
 )
+# A title after it: "(The Ship)"
 _TITLED = pattern(r"[ ]?[(（\[][^()（）\[\]\n]{1,120}[)）\]]|,? [\"“«][^\"”»\n]{1,120}[\"”»],?")
+# What makes it part of a name: " of the treaty"
 _OF = pattern(r"[ ](?:of|to)[ ](?:the|a|an|this|that|its|our|[A-Z])|[-.:][0-9]|[ ](?:к|от)[ ]")
+# What introduces it: "according to "
 _INTRODUCED = pattern(
     r"(?:\b(?:according to|(?:as )?(?:is |was |are |were )?(?:also )?(?:clearly |explicitly |directly )?"
     r"(?:stated|noted|mentioned|described|shown|reported|indicated|explained|detailed|discussed|written|seen|found|"
@@ -127,6 +148,7 @@ _INTRODUCED = pattern(
     r"|[ ][—–-][ ])[\"“«(*_]{0,2}$",
     re.IGNORECASE,
 )
+# What it does: " states"
 _STATED = pattern(
     r"['’]s[ ]|"
     r"[*_]{0,2},?[ ]?(?:,? (?:which|who|however|for example),? )?(?:(?:also|clearly|explicitly|specifically|"
@@ -144,6 +166,7 @@ _STATED = pattern(
     r"提及|描述|认为|認為|强调|给出|的内容|支持|列出|确认)|[ ]?[中里裡](?=[，,的]|$)",
     re.IGNORECASE,
 )
+# A preposition before a marker: "in "
 _PREPOSED = pattern(
     r"(?:\b(?:according to|based on|as per|per|see|from|in|by|citing|cites?|quoting|to|with|of|and|"
     r"согласно|в|из|по|на основании|см\.)|(?<![\u3400-\u9fff])(?:根据|根據|依据|据|按照|如|见|参见|在|从|由))[ ]?$",
@@ -151,6 +174,7 @@ _PREPOSED = pattern(
 )
 
 _BARE = rf"(?:{_ONE}|{_NAMES}{_SIGN}{_SMALL})"
+# A closing list of markers alone: "Sources: [1], [3]"
 _POINTED = pattern(
     rf"\s*^[ \t#>*_]{{0,8}}+(?:{HEADINGS})[ \t*_]{{0,6}}+[:：][ \t*_]{{0,6}}+"
     rf"(?P<marks>(?:\s{{0,3}}+(?:[-*•][ \t]{{1,3}}+)?{_BARE}(?!\(|[ \t]*:)[ \t,;.，；、。]{{0,3}}+)++)\s*\Z",
@@ -159,24 +183,34 @@ _POINTED = pattern(
 
 _SMALL_NUMBER = r"[0-9]{1,3}"
 _MAYBE_NAMED = rf"(?:{_NAMES}{_SIGN})?"
+# A footnote: "[^1^]"
 _CARETS = pattern(rf"\[\^({_SMALL_NUMBER}(?:, ?\^?{_SMALL_NUMBER}){{0,20}}+)\^\]")
+# A link within the page: "[1](#ref)"
 _ANCHORED = pattern(
     rf"(\[{_MAYBE_NAMED}{_SMALL_NUMBER}\]|\[\[{_SMALL_NUMBER}\]\])\(#[^()\s]{{0,60}}\)", re.IGNORECASE
 )
+# A tag: "<cite>1</cite>"
 _CITE = pattern(rf"<cite>[ ]?\[?({_SMALL_NUMBER})\]?[ ]?</cite>", re.IGNORECASE)
+# Braces at a clause's end: "{1}."
 _BRACES = pattern(
     rf"(?<![\\^_${{}}=a-z0-9])((?:\{{{_SMALL_NUMBER}\}} ?){{1,20}}+)(?=[.,;:!?。，；：！？]|\s*$)",
     re.IGNORECASE | re.MULTILINE,
 )
+# Braces after a stop: ". {1}"
 _BRACES_AFTER = pattern(rf"(?<=[.!?。！？])( ?)((?:\{{{_SMALL_NUMBER}\}} ?){{1,20}}+)")
+# A number in round brackets: "(1)"
 _ENCLOSED = pattern(rf"[(（]({_SMALL_NUMBER}(?:[,，、] ?{_SMALL_NUMBER}){{0,20}}+)[)）]")
+# What may follow it: "."
 _CLOSES = pattern(r"\s*(?:[(（][0-9]|[.,;:!?。，；：！？]|$)", re.MULTILINE)
+# A stop: "."
 _PERIOD = pattern(r"[.!?。！？][\"'”’»]?$")
 _QUOTE = r"(?:\"[^\"\n]{1,400}+\"|“[^”\n]{1,400}+”|«[^»\n]{1,400}+»|「[^」\n]{1,400}+」)"
 _LISTED_ONE = rf"{_MAYBE_NAMED}\[{_SMALL_NUMBER}\](?:[ ]?[:：,，—–-][ ]?{_QUOTE})?+"
+# Markers in a list: "(Document [1]; Document [2])"
 _LISTED = pattern(
     rf"[(（][ ]?{_LISTED_ONE}(?:[ ]?(?:[;；,，、]|and|и|和)[ ]?{_LISTED_ONE}){{0,20}}+[ ]?[)）]", re.IGNORECASE
 )
+# A quotation: "«so»"
 _QUOTATION = pattern(r"\"[^\"\n]*+\"|“[^”\n]*+”|«[^»\n]*+»|「[^」\n]*+」")
 _POINTING = frozenset(
     """this that it these those which is are was were be been being can could may also clearly explicitly directly
@@ -196,6 +230,7 @@ _POINTING_ZH = frozenset(
     "这此该一点信息内容事实见来自参见文档檔段落中里说明了支持确认证实提到指出出自源于据根據和与及以的也可在到被第片资料考献引用材件处查阅找"
 )
 _LONGEST_POINTER = 120
+# A word: "ship"
 _WORDS = pattern(r"[^\W\d_]+")
 
 WIDEST = 50
@@ -218,29 +253,31 @@ _OPENING = 24
 class Mark:
     """A marker: its position, its text, and what it cites.
 
-    `said`: it is part of its sentence's grammar. A link or a bare URL has no numbers, and a link a `name`.
+    `in_words`: it is part of its sentence's grammar. A link or a bare URL has no numbers, and a link a `name`.
     """
 
     start: int
     end: int
     label: str
     numbers: tuple[int, ...] = ()
-    said: bool = False
+    in_words: bool = False
     url: str = ""
     name: str = ""
 
     @property
     def link(self) -> str:
         """The URL of a mark without numbers."""
-        return "" if self.numbers else self.url
+        if self.numbers:
+            return ""
+        return self.url
 
 
 def _numbers(marker: str) -> tuple[int, ...]:
     """Return the numbers inside a marker, such as `1`, `1, 2`, `1-3`; a wide range gives its ends."""
     numbers: list[int] = []
-    for found in _RANGE.finditer(marker):
-        low = min(int(found[1][:10]), LARGEST)
-        high = min(int(found[2][:10]), LARGEST) if found[2] else low
+    for match in _RANGE.finditer(marker):
+        low = min(int(match[1][:10]), LARGEST)
+        high = min(int(match[2][:10]), LARGEST) if match[2] else low
         numbers += range(low, high + 1) if 0 <= high - low < WIDEST else (low, high)
     return tuple(numbers)
 
@@ -249,7 +286,7 @@ def _as_marker(text: str) -> str:
     return f"[{', '.join(_MATH.findall(text))}]"
 
 
-def common(body: str, n_passages: int = 0) -> str:
+def write_common(body: str, n_passages: int = 0) -> str:
     r"""Return a body with rarer forms of markers rewritten as `[1]`.
 
     Markdown's `\[1\]`, `[^1^]`, `[1](#1)`, `<cite>1</cite>`, `{1}` at the end of a sentence or clause, `(Document
@@ -257,33 +294,33 @@ def common(body: str, n_passages: int = 0) -> str:
     numbers, if the body has no markers for it to summarise.
     """
     body = _ESCAPED.sub(r"[\1]", body)
-    body = _CARETS.sub(lambda one: _as_marker(one[1]), body)
+    body = _CARETS.sub(lambda match: _as_marker(match[1]), body)
     body = _ANCHORED.sub(r"\1", body)
     body = _LISTED.sub(
-        lambda one: "".join(f"[{number}]" for number in _MATH.findall(_QUOTATION.sub("", one[0]))), body
+        lambda match: "".join(f"[{number}]" for number in _MATH.findall(_QUOTATION.sub("", match[0]))), body
     )
     body = _CITE.sub(r"[\1]", body)
     if n_passages:
-        body = _BRACES_AFTER.sub(lambda one: f"{one[1]}{_as_marker(one[2])} ", body)
-        body = _BRACES.sub(lambda one: _as_marker(one[1]), body)
+        body = _BRACES_AFTER.sub(lambda match: f"{match[1]}{_as_marker(match[2])} ", body)
+        body = _BRACES.sub(lambda match: _as_marker(match[1]), body)
     last = _POINTED.search(body, max(0, len(body) - _CLOSING))
     if last is None or "://" in last["marks"] or marks(unwrap(body[: last.start()])):
         return body
     return f"{body[: last.start()]} [{', '.join(map(str, _numbers(last['marks'])))}]"
 
 
-def rounded(body: str, n_passages: int) -> str:
+def mark_rounded(body: str, n_passages: int) -> str:
     """Return a body without other markers, with each number in round brackets that ends a clause as a marker.
 
     A number may also follow another marker; an enumeration (`(1) gold, (2) iron`) has none.
     """
-    for one in _ENCLOSED.finditer(body):
-        before = body[max(0, one.start() - 40) : one.start()].rstrip(" ")
+    for match in _ENCLOSED.finditer(body):
+        before = body[max(0, match.start() - 40) : match.start()].rstrip(" ")
         ends = _PERIOD.search(before) or before.endswith((")", "）"))
-        ends = ends or (_is_noted(before, power=one[1] in _POWERS) and _CLOSES.match(body, one.end()))
-        if not ends or not all(0 < int(number) <= n_passages for number in _MATH.findall(one[1])):
+        ends = ends or (_is_noted(before, power=match[1] in _POWERS) and _CLOSES.match(body, match.end()))
+        if not ends or not all(0 < int(number) <= n_passages for number in _MATH.findall(match[1])):
             return body
-    return _ENCLOSED.sub(lambda one: _as_marker(one[1]), body)
+    return _ENCLOSED.sub(lambda match: _as_marker(match[1]), body)
 
 
 def points(sentence: str) -> bool:
@@ -296,8 +333,8 @@ def points(sentence: str) -> bool:
 
 def unwrap(body: str) -> str:
     """Return a body with the wrapping of markers removed: brackets, bold, a range's second brackets."""
-    plain = _WRAPPED.sub(lambda found: found[found.lastindex or 0], _BOLD.sub(r"\1\2", body))
-    return _SPREAD.sub(r"[\1\2\3]", plain)
+    unwrapped = _WRAPPED.sub(lambda match: match[match.lastindex or 0], _BOLD.sub(r"\1\2", body))
+    return _SPREAD.sub(r"[\1\2\3]", unwrapped)
 
 
 def marks(body: str, n_passages: int = 0) -> list[Mark]:
@@ -306,59 +343,64 @@ def marks(body: str, n_passages: int = 0) -> list[Mark]:
     A number that is no citation stays text: an exponent (`m²`), a bare number in round brackets (`World War (2)`),
     part of another name (`Document 3 of the treaty`), a year. Linear in the body's length.
     """
-    found = [*_said(body, n_passages), *_bracketed(body), *_raised(body, n_passages), *_links(body)]
-    kept: list[Mark] = []
-    for one in sorted(found, key=lambda mark: (mark.start, -mark.end)):
-        if not kept or one.start >= kept[-1].end:
-            kept.append(one)
-    return kept
+    candidates = [
+        *_find_in_words(body, n_passages),
+        *_find_bracketed(body),
+        *_find_raised(body, n_passages),
+        *_find_links(body),
+    ]
+    chosen: list[Mark] = []
+    for mark in sorted(candidates, key=lambda mark: (mark.start, -mark.end)):
+        if not chosen or mark.start >= chosen[-1].end:
+            chosen.append(mark)
+    return chosen
 
 
-def _bracketed(body: str) -> Iterator[Mark]:
-    for found in _MARKER.finditer(body):
-        if found["title"] and not _NAMED.search(found["numbers"]):
+def _find_bracketed(body: str) -> Iterator[Mark]:
+    for match in _MARKER.finditer(body):
+        if match["title"] and not _NAMED.search(match["numbers"]):
             continue
-        start, end = found.span()
-        said = _PREPOSED.search(body, max(0, start - _BEFORE), start) is not None
+        start, end = match.span()
+        in_words = _PREPOSED.search(body, max(0, start - _BEFORE), start) is not None
         if body[max(0, start - 4) : start].strip(" *_")[-1:] in _OPENS:
-            said = said or _STATED.match(body, end) is not None
-        url = trim_url(found["url"]) if found["url"] else ""
-        yield Mark(start, end, found[0], _numbers(found["numbers"]), said, url)
-    for found in _ROUND.finditer(body):
-        yield Mark(*found.span(), found[0], _numbers(found["numbers"]))
+            in_words = in_words or _STATED.match(body, end) is not None
+        url = trim_url(match["url"]) if match["url"] else ""
+        yield Mark(start, end, match[0], _numbers(match["numbers"]), in_words, url)
+    for match in _ROUND.finditer(body):
+        yield Mark(*match.span(), match[0], _numbers(match["numbers"]))
 
 
 _OPENS = frozenset({"", ".", "!", "?", "。", "\n", ",", "，"})
 """Text before a marker that opens its sentence."""
 
 
-def _links(body: str) -> Iterator[Mark]:
-    """Find links and bare URLs, with enclosing brackets; `said` if the sentence continues after a URL."""
-    for found in LINK.finditer(body):
-        yield Mark(*found.span(), found[0], url=trim_url(found["link"]), name=found["label"])
-    for found in _ADDRESS.finditer(body) if "://" in body or "www." in body else ():
-        url = trim_url(found["link"])
-        start, end = found.start("link"), found.start("link") + len(url)
-        close = _BRACKET.match(body, end) if found["open"] else None
+def _find_links(body: str) -> Iterator[Mark]:
+    """Find links and bare URLs, with enclosing brackets; `in_words` if the sentence continues after a URL."""
+    for match in LINK.finditer(body):
+        yield Mark(*match.span(), match[0], url=trim_url(match["link"]), name=match["label"])
+    for match in _ADDRESS.finditer(body) if "://" in body or "www." in body else ():
+        url = trim_url(match["link"])
+        start, end = match.start("link"), match.start("link") + len(url)
+        close = _BRACKET.match(body, end) if match["open"] else None
         if close:
-            yield Mark(found.start(), close.end(), body[found.start() : close.end()], url=url)
+            yield Mark(match.start(), close.end(), body[match.start() : close.end()], url=url)
         else:
-            yield Mark(start, end, url, url=url, said=body[end : end + 2].lstrip(" ").islower())
+            yield Mark(start, end, url, url=url, in_words=body[end : end + 2].lstrip(" ").islower())
 
 
-def _raised(body: str, n_passages: int) -> Iterator[Mark]:
+def _find_raised(body: str, n_passages: int) -> Iterator[Mark]:
     """Find superscript notes, after a word, a year or a stop; not powers, units, isotopes."""
-    for found in _SUPER.finditer(body) if any(sign in body for sign in "¹²³⁴⁵⁶⁷⁸⁹^<") else ():
-        before = body[max(0, found.start() - 40) : found.start()].rstrip(" ")
-        if _CALCULATED.match(body, found.end()) and not _cjk(body[found.end() : found.end() + 1]):
+    for match in _SUPER.finditer(body) if any(sign in body for sign in "¹²³⁴⁵⁶⁷⁸⁹^<") else ():
+        before = body[max(0, match.start() - 40) : match.start()].rstrip(" ")
+        if _CALCULATED.match(body, match.end()) and not _cjk(body[match.end() : match.end() + 1]):
             continue
-        math = found["math"] and ",".join(_MATH.findall(found["math"]))
-        text = math or (found["up"] or found["tag"] or found["caret"]).translate(_TO_DIGITS).replace(" ", ",")
+        math = match["math"] and ",".join(_MATH.findall(match["math"]))
+        text = math or (match["up"] or match["tag"] or match["caret"]).translate(_TO_DIGITS).replace(" ", ",")
         if not (_STOPPED.search(before) or _is_noted(before, power=text.strip() in _POWERS)):
             continue
         run = text.isdigit() and n_passages and int(text) > n_passages
         apart = run and all(0 < int(digit) <= n_passages for digit in text)
-        yield Mark(*found.span(), found[0], _numbers(",".join(text) if apart else text))
+        yield Mark(*match.span(), match[0], _numbers(",".join(text) if apart else text))
 
 
 def _cjk(sign: str) -> bool:
@@ -370,62 +412,68 @@ def _is_noted(before: str, *, power: bool) -> bool:
 
     A unit can have notes too, unless they may be its `power`.
     """
-    found = _RAISED_WORD.search(before)
-    if found is None or _FORMULA.search(before):
+    match = _RAISED_WORD.search(before)
+    if match is None or _FORMULA.search(before):
         return False
-    if found["year"]:
+    if match["year"]:
         return True
-    word = found["word"]
+    word = match["word"]
     if _cjk(word[-1]):
         return not power or word[-1] not in _MEASURED_ZH
     return len(word) > 1 and word.lower() not in _MEASURED
 
 
-def _said(body: str, n_passages: int) -> Iterator[Mark]:
+def _find_in_words(body: str, n_passages: int) -> Iterator[Mark]:
     """Find citations in words: `According to Document 10`, `Document 3 states`."""
     end = 0
     for core in _CORE.finditer(body):
         start = core.start()
         if start < end:
             continue
-        numbers, end = _listed(body, core)
+        numbers, end = _read_list(body, core)
         if body[end : end + 2] in {": ", "： "} and body[start - 1 : start] in {"", "\n"}:
             yield Mark(start, end + 1, body[start:end], numbers)  # it opens its line, as `[3] …` does
             continue
         after = _TITLED.match(body, end)
         stated = _STATED.match(body, after.end() if after else end)
         introduced = stated or _INTRODUCED.search(body[max(0, start - _BEFORE) : start])
-        said = core["label"] is None and bool(introduced)
-        known = all(0 < number <= (n_passages or LARGEST) for number in numbers)
+        in_words = core["label"] is None and bool(introduced)
+        is_in_range = all(0 < number <= (n_passages or LARGEST) for number in numbers)
         bracketed = core["label"] is not None or core[0].endswith(("]", "】"))
-        if bracketed or (said and known and not _OF.match(body, end)):
-            yield Mark(start, end, body[start:end], numbers, said)
+        if bracketed or (in_words and is_in_range and not _OF.match(body, end)):
+            yield Mark(start, end, body[start:end], numbers, in_words)
 
 
-def _listed(body: str, core: re.Match[str]) -> tuple[tuple[int, ...], int]:
+def _read_list(body: str, core: re.Match[str]) -> tuple[tuple[int, ...], int]:
     """Return the numbers that a marker in words lists, and where it ends: `Documents 1, 3 and 5`."""
     numbers, end, at = _numbers(core[0]), core.end(), core.end()
     waiting: tuple[int, ...] = ()
     for _ in range(_LONGEST):
-        more = _MORE.match(body, at)
-        if more is None:
+        match = _MORE.match(body, at)
+        if match is None:
             break
-        at = more.end()
-        waiting += _numbers(more[0])
-        if more["named"] or more["join"].strip() not in {",", "、"}:
+        at = match.end()
+        waiting += _numbers(match[0])
+        if match["named"] or match["join"].strip() not in {",", "、"}:
             numbers, end, waiting = numbers + waiting, at, ()
-            if not more["named"]:
+            if not match["named"]:
                 break
-    return (numbers + waiting, at) if waiting and _STATED.match(body, at) else (numbers, end)
+    # After commas alone the last ones count only if a verb follows: "Documents 1, 3 state".
+    if waiting and _STATED.match(body, at):
+        return numbers + waiting, at
+    return numbers, end
 
 
-def split_said(text: str, span: tuple[int, int], said: Sequence[tuple[int, int]]) -> list[str]:
+def split_in_words(text: str, span: tuple[int, int], markers: Sequence[tuple[int, int]]) -> list[str]:
     """Return the claim of each marker in words in the sentence at `span`, the marker included.
 
     One marker: its whole sentence. Several: if the first opens the sentence, each with the text up to the next
     one's clause; else each with the text before it.
     """
-    cuts = [right for _, right in said[:-1]]
-    if said[0][0] - span[0] <= _OPENING:
-        cuts = [max(a, *(text.rfind(sign, a, b) + 1 for sign in ",;，；")) for (_, a), (b, _) in pairwise(said)]
-    return [text[a:b] for a, b in pairwise([span[0], *cuts, span[1]])]
+    cuts: list[int] = []
+    opens = markers[0][0] - span[0] <= _OPENING
+    for (_, end), (next_start, _) in pairwise(markers):
+        # The last comma or semicolon between two markers begins the next one's clause.
+        commas = (text.rfind(sign, end, next_start) + 1 for sign in ",;，；")
+        cuts.append(max(end, *commas) if opens else end)
+    return [text[start:end] for start, end in pairwise([span[0], *cuts, span[1]])]

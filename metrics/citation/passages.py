@@ -9,21 +9,23 @@ from basic_control.metrics.citation.urls import Finding
 
 def count(sample: Mapping[str, Any]) -> int:
     """Return the sample's number of passages."""
-    return len(_given(sample))
+    return len(_read_passages(sample))
 
 
-def listed(sample: Mapping[str, Any]) -> list[dict[str, str]]:
+def list_passages(sample: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return the sample's passages, each with `title` and `text`, in the order of their numbers from 1."""
     passages = []
-    for one in _given(sample):
-        fields = one if isinstance(one, Mapping) else {"text": one}
+    for passage in _read_passages(sample):
+        fields = passage if isinstance(passage, Mapping) else {"text": passage}
         passages.append({"title": str(fields.get("title") or ""), "text": str(fields.get("text") or "")})
     return passages
 
 
-def _given(sample: Mapping[str, Any]) -> Sequence[Any]:
-    found = sample.get("passages") or sample.get("contexts") or sample.get("retrieved_contexts") or ()
-    return [found] if isinstance(found, str) else found
+def _read_passages(sample: Mapping[str, Any]) -> Sequence[Any]:
+    passages = sample.get("passages") or sample.get("contexts") or sample.get("retrieved_contexts") or ()
+    if isinstance(passages, str):
+        return [passages]
+    return passages
 
 
 def verify(number: int, quote: str, passages: Sequence[Mapping[str, str]], at_least: float) -> Finding:
@@ -38,5 +40,5 @@ def verify(number: int, quote: str, passages: Sequence[Mapping[str, str]], at_le
         return Finding("VERIFIED", "passage in range")
     if len(quote) > LONGEST_QUOTE:
         return Finding("LIKELY_FABRICATED", "quote too long to be one")
-    found = find_quote(quote, f"{passage['title']}\n{passage['text']}", at_least)
-    return found or Finding("LIKELY_FABRICATED", "quote not in the passage")
+    finding = find_quote(quote, f"{passage['title']}\n{passage['text']}", at_least)
+    return finding or Finding("LIKELY_FABRICATED", "quote not in the passage")

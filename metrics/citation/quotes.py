@@ -5,7 +5,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 
 from rapidfuzz import fuzz
 
@@ -27,6 +27,7 @@ _WORK = 2**31
 _SEED, _PLACES, _INEXACT = 8, 3, 4
 """Seed length of a long piece; number of places compared for it; maximum number of inexact pieces of a quote."""
 
+# What stands for words left out: "[…]", "..."
 _ELLIPSIS = re.compile(r"[ \t]*+(?:\[[ \t]?(?:…|\.\.\.)[ \t]?\]|…|\.\.\.)[ \t]*+")
 _SIGNS = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "–": "-", "—": "-",
                         "−": "-", "‑": "-", "\u00a0": " "})  # fmt: skip
@@ -53,29 +54,33 @@ def find_quote(quote: str, text: str, at_least: float) -> Finding | None:
     """
     page = clean(text[:LONGEST_TEXT])
     folded = page.lower()
-    shown = page if len(folded) == len(page) else folded
+    # A span is shown as it is written, unless its letters change their number when they are folded.
+    readable = page if len(folded) == len(page) else folded
     worst, spans, inexact = 100.0, list[str](), 0
-    listed = pieces(quote) if len(quote) <= LONGEST_QUOTE else []
-    for piece in listed:
-        score, span = _find_piece(piece.lower(), shown, folded, at_least)
+    if len(quote) > LONGEST_QUOTE:
+        return None
+    parts = pieces(quote)
+    for piece in parts:
+        score, span = _find_piece(piece.lower(), readable, folded, at_least)
         inexact += score < 100  # noqa: PLR2004 - a whole match
         if score < at_least or inexact > _INEXACT:
             return None
         worst = min(worst, score)
         spans.append(span)
-    found = Finding("VERIFIED", "quote found", " … ".join(spans)[:LONGEST_SPAN], round(worst, 1))
-    return found if listed else None
+    finding = Finding("VERIFIED", "quote found", " … ".join(spans)[:LONGEST_SPAN], round(worst, 1))
+    return finding if parts else None
 
 
-def _find_piece(piece: str, shown: str, folded: str, at_least: float) -> tuple[float, str]:
-    if (at := folded.find(piece)) >= 0:
-        return 100.0, shown[at : at + len(piece)]
+def _find_piece(piece: str, readable: str, folded: str, at_least: float) -> tuple[float, str]:
+    at = folded.find(piece)
+    if at >= 0:
+        return 100.0, readable[at : at + len(piece)]
     if len(folded) * len(piece) ** 2 <= _WORK or len(folded) <= 2 * len(piece):
-        return _compare(piece, shown, at_least)
+        return _compare(piece, readable, at_least)
     slack = max(2 * _SEED, len(piece) // 8)
     best = (0.0, "")
-    for place in _places(piece, folded, slack):
-        window = shown[max(0, place - slack) : place + len(piece) + 2 * slack]
+    for position in _places(piece, folded, slack):
+        window = readable[max(0, position - slack) : position + len(piece) + 2 * slack]
         best = max(best, _compare(piece, window, at_least))
     return best
 
@@ -84,8 +89,10 @@ def _compare(piece: str, window: str, at_least: float) -> tuple[float, str]:
     folded = window.lower()
     if len(piece) > len(folded):
         return fuzz.ratio(piece, folded, score_cutoff=at_least), window
-    found = fuzz.partial_ratio_alignment(piece, folded, score_cutoff=at_least)
-    return (found.score, window[found.dest_start : found.dest_end]) if found else (0.0, "")
+    alignment = fuzz.partial_ratio_alignment(piece, folded, score_cutoff=at_least)
+    if not alignment:
+        return 0.0, ""
+    return alignment.score, window[alignment.dest_start : alignment.dest_end]
 
 
 def _places(piece: str, folded: str, slack: int) -> list[int]:
@@ -95,8 +102,9 @@ def _places(piece: str, folded: str, slack: int) -> list[int]:
         seeds.setdefault(piece[at : at + _SEED], at)
     hits: Counter[int] = Counter()
     for at in range(len(folded) - _SEED + 1):
-        if (inside := seeds.get(folded[at : at + _SEED])) is not None:
-            hits[(at - inside) // slack] += 1
+        offset = seeds.get(folded[at : at + _SEED])
+        if offset is not None:
+            hits[(at - offset) // slack] += 1
     return [max(0, bucket * slack) for bucket, _ in hits.most_common(_PLACES)]
 
 
@@ -104,7 +112,9 @@ WINDOW = 3
 """Maximum number of sentences in a claim's span."""
 
 _MOST_SENTENCES, _MOST_TOKENS, _STEM, _SHORTEST = 50_000, 64, 5, 3
+# A run of ideographs, a number, a word: "1,200", "ship"
 _TOKEN = pattern(r"[\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff]++|[0-9]++(?:[.,][0-9]++)*+|[^\W\d_]++")
+# An ideograph, or a Japanese syllable
 _CJK = pattern(r"[\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff]")
 _COMMON = frozenset(
     """the and was were are for with that this these from has have had its not but which who also into than been
@@ -114,8 +124,8 @@ _COMMON = frozenset(
 
 def tokens(text: str) -> Iterator[str]:
     """Yield the tokens of a text: words cut to their first five letters, numbers, pairs of ideographs."""
-    for found in _TOKEN.finditer(unicodedata.normalize("NFKC", text).lower()):
-        word = found[0]
+    for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text).lower()):
+        word = match[0]
         if _CJK.match(word):
             yield from (word[at : at + 2] for at in range(max(1, len(word) - 1)))
         elif word[0].isdigit():
@@ -132,31 +142,34 @@ def find_claims(claims: Sequence[str], text: str) -> list[tuple[float, str]]:
 
     Source: ours.
     """
-    wanted = [list(dict.fromkeys(tokens(claim)))[:_MOST_TOKENS] for claim in claims]
-    known = {token for one in wanted for token in one}
+    claims_tokens = [list(dict.fromkeys(tokens(claim)))[:_MOST_TOKENS] for claim in claims]
+    claim_words = {*chain.from_iterable(claims_tokens)}
     page = text[:LONGEST_TEXT]
     spans = list(islice(split_sentences(page), _MOST_SENTENCES))
-    said = [known.intersection(tokens(page[start:end])) for start, end in spans]
-    return [_find_claim(one, page, spans, said) for one in wanted]
+    sentence_words = [claim_words.intersection(tokens(page[start:end])) for start, end in spans]
+    return [_find_claim(claim_tokens, page, spans, sentence_words) for claim_tokens in claims_tokens]
 
 
 def _find_claim(
-    wanted: Sequence[str], page: str, spans: Sequence[tuple[int, int]], said: Sequence[set[str]]
+    claim_tokens: Sequence[str], page: str, spans: Sequence[tuple[int, int]], sentence_words: Sequence[set[str]]
 ) -> tuple[float, str]:
-    words, first, last = _best([one.intersection(wanted) for one in said])
-    if len(wanted) < _SHORTEST or not words:
+    words, first, last = _find_window([words.intersection(claim_tokens) for words in sentence_words])
+    if len(claim_tokens) < _SHORTEST or not words:
         return 0.0, ""
     span = " ".join(page[spans[first][0] : spans[last][1]].split())[:LONGEST_SPAN]
-    complete = all(token in words for token in wanted if token[0].isdigit())
-    return (100 * len(words) / len(wanted) if complete else 0.0), span
+    # A claim whose number is not there is not said, however many of its words are.
+    numbers = [claim_token for claim_token in claim_tokens if claim_token[0].isdigit()]
+    if not words.issuperset(numbers):
+        return 0.0, span
+    return 100 * len(words) / len(claim_tokens), span
 
 
-def _best(said: Sequence[set[str]]) -> tuple[set[str], int, int]:
+def _find_window(sentence_words: Sequence[set[str]]) -> tuple[set[str], int, int]:
     """Return the words in the best window of sentences, its first and its last; the shortest such window."""
     best = (set[str](), 0, 0)
     for width in range(WINDOW):
-        for first in range(len(said) - width):
-            words = set[str]().union(*said[first : first + width + 1])
+        for first in range(len(sentence_words) - width):
+            words = set[str]().union(*sentence_words[first : first + width + 1])
             if len(words) > len(best[0]):
                 best = (words, first, first + width)
     return best

@@ -35,7 +35,9 @@ def judge_outcome(reason: str) -> Finding:
 
     Source: SPEC 4; a private address is no public source (ours).
     """
-    return Finding("LIKELY_FABRICATED" if reason in MISSING else "UNCERTAIN", reason)
+    if reason in MISSING:
+        return Finding("LIKELY_FABRICATED", reason)
+    return Finding("UNCERTAIN", reason)
 
 
 def judge_status(status: int) -> Finding | None:
@@ -51,7 +53,9 @@ def judge_status(status: int) -> Finding | None:
         return judge_outcome("access refused")
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return judge_outcome("too many requests")
-    return judge_outcome("server error" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "unexpected status")
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return judge_outcome("server error")
+    return judge_outcome("unexpected status")
 
 
 def locate(source: ListedSource) -> Url | Finding:
@@ -61,16 +65,20 @@ def locate(source: ListedSource) -> Url | Finding:
     source is a book (a sound ISBN) or nothing that can be looked up. A URL with another port or with another
     page-serving scheme (ftp) is UNCERTAIN: it is never fetched.
     """
-    told = f"{source.url}\n{source.title}\n{source.text}"
-    named = list(identifiers(told))
-    if flaw := next((flaw for _, _, flaw in named if flaw), ""):
-        return Finding("LIKELY_FABRICATED", flaw)
-    pages = [PAGES[kind] + identifier for kind, identifier, _ in named if kind in PAGES]
+    pages: list[str] = []
+    has_identifier = False
+    for kind, identifier, flaw in identifiers(f"{source.url}\n{source.title}\n{source.text}"):
+        if flaw:
+            return Finding("LIKELY_FABRICATED", flaw)
+        has_identifier = True
+        if kind in PAGES:
+            pages.append(PAGES[kind] + identifier)
+    # A URL of one's own counts more than an identifier, unless it is one.
     if source.url and not (pages and source.url.lower().startswith(("doi:", "arxiv:"))):
         return read_url(source.url)
     if pages:
         return read_url(pages[0])
-    return Finding("UNCERTAIN", "an ISBN has no page" if named else "no URL")
+    return Finding("UNCERTAIN", "an ISBN has no page" if has_identifier else "no URL")
 
 
 def check_sources(sources: Mapping[int, ListedSource]) -> dict[int, tuple[Url | None, Finding]]:
@@ -80,20 +88,20 @@ def check_sources(sources: Mapping[int, ListedSource]) -> dict[int, tuple[Url | 
     verdict; the reason says so.
     """
     first: dict[str, int] = {}
-    found: dict[int, tuple[Url | None, Finding]] = {}
+    findings: dict[int, tuple[Url | None, Finding]] = {}
     for number, source in sources.items():
-        where = locate(source)
-        if isinstance(where, Url):
-            url, finding = where, UNCHECKED
-            key = f"{where.authority.removeprefix('www.')}{where.target.rstrip('/')}"
+        location = locate(source)
+        if isinstance(location, Url):
+            url, finding = location, UNCHECKED
+            key = f"{location.authority.removeprefix('www.')}{location.target.rstrip('/')}"
         else:
-            url, finding = None, where
+            url, finding = None, location
             key = (source.url or " ".join(source.title.lower().split())).strip()
-        same = first.setdefault(key, number) if key else number
-        if same != number:
-            finding = replace(finding, reason=f"{finding.reason} (the same source as [{same}])")
-        found[number] = url, finding
-    return found
+        first_number = first.setdefault(key, number) if key else number
+        if first_number != number:
+            finding = replace(finding, reason=f"{finding.reason} (the same source as [{first_number}])")
+        findings[number] = url, finding
+    return findings
 
 
 def judge_page(text: str, *, quote: str = "", claims: Sequence[str] = (), title: str = "") -> Finding:
@@ -105,16 +113,20 @@ def judge_page(text: str, *, quote: str = "", claims: Sequence[str] = (), title:
 
     Source: SPEC 4; the threshold of claims is ours.
     """
-    quote = "" if quote.strip().lower() == title.strip().lower() else quote.strip()
-    if quote:
-        if found := find_quote(quote, text, QUOTE_MATCH):
-            return found
+    quote = quote.strip()
+    if quote and quote.lower() != title.strip().lower():
+        finding = find_quote(quote, text, QUOTE_MATCH)
+        if finding:
+            return finding
         if len(text) < LEAST_TEXT:
             return Finding("UNCERTAIN", "the page shows hardly any text")
         return Finding("LIKELY_FABRICATED", "quote not on the page")
-    said = find_claims(claims, text)
-    spans = list(dict.fromkeys(span for _, span in said if span))
-    worst = min((score for score, _ in said), default=0.0)
+    scores, spans = [], dict[str, None]()
+    for score, span in find_claims(claims, text):
+        scores.append(score)
+        if span:
+            spans[span] = None
+    worst = min(scores, default=0.0)
     if worst >= CLAIM_MATCH:
         return Finding("VERIFIED", "the claim's words found", " … ".join(spans), round(worst, 1))
     return Finding("UNCERTAIN", "page found, nothing quoted", " … ".join(spans), round(worst, 1))

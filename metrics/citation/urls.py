@@ -5,6 +5,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from operator import lshift
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -31,6 +32,7 @@ _IPV6 = tuple(
     for block in ("2001::/23", "2001:db8::/32", "2002::/16", "3ffe::/16", "3fff::/20", "2620:4f:8000::/48")
 )
 _ISATAP = (0x00005EFE, 0x02005EFE)
+# A part of an address as the C library reads it: "0x7f", "127"
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{0,16}|[0-9]{1,24}")
 
 
@@ -38,10 +40,14 @@ LONGEST = 2000
 """Maximum length of a URL in characters."""
 
 PORTS = {"http": 80, "https": 443}
+# A URL in parts: "https://example.org/page?q=1#top"
 _SPLIT = pattern(r"([A-Za-z][A-Za-z0-9+.-]{0,30}):(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#.*)?")
+# A host with a port: "example.org:8080"
 _AUTHORITY = pattern(r"(\[[^\[\]]*\]|[^:\[\]]+)(?::([0-9]{0,5}))?")
+# An address without a scheme: "example.org/page"
 _NO_SCHEME = pattern(r"(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\.?(?::[0-9]{1,5})?(?:[/?#].*)?")
 _NOT_FETCHED = frozenset({"ftp", "ftps", "sftp", "ipfs", "urn"})
+# A label of a host: "example"
 _LABEL = pattern(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _RESERVED = frozenset(
     """test example invalid localhost local localdomain internal intranet private corp home lan onion alt
@@ -49,15 +55,18 @@ _RESERVED = frozenset(
 )
 _WHOSE = "your|my|our|some|any|fake|dummy|sample|example|test"
 _WHAT = "web-?site|site|domain|company|blog|page|url|link|source|server|host|org|organi[sz]ation"
+# A label that stands for any: "your-domain"
 _PLACEHOLDER = pattern(
     rf"(?:{_WHOSE})-?(?:{_WHAT})(?:-?(?:name|here|url|\d))?|(?:{_WHAT})-?(?:name|here|url)|"
     r"example\d?|placeholder|lorem-?ipsum|xxx+|insert-?(?:url|link)(?:-?here)?|yourname"
 )
+# A site that stands for any: "foo.com"
 _PLACEHOLDER_SITE = pattern(
     r"(?:domain|website|site|url|link|foo|bar|foobar|sample|test|dummy|hostname|source\d)\.(?:com|org|net|edu|io)"
 )
 """Words that are real names under other suffixes (test.de publishes tests)."""
 
+# A path that stands for any: "/path/to"
 _SAMPLE_PATH = pattern(
     r"(?:\.\.\.|…)(?=/|$)|[{}\[\]<>]|(?:^|/)(?:path/to|link[-_]here|url[-_]here|placeholder(?=[/.]|$)|"
     r"(?:your|insert)[-_](?:article|page|link|url|source|post|site|website|title|slug|text)(?![a-z])|"
@@ -95,8 +104,12 @@ class Url:
     @property
     def authority(self) -> str:
         """The host, in brackets for IPv6, with the port if it is not the scheme's default."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+        host = self.host
+        if ":" in host:
+            host = f"[{host}]"
+        if self.port == PORTS[self.scheme]:
+            return host
+        return f"{host}:{self.port}"
 
     @property
     def text(self) -> str:
@@ -109,6 +122,7 @@ class Url:
         return bool(_HOME.fullmatch(self.target))
 
 
+# The path of a home page: "/index.html"
 _HOME = pattern(
     r"/?(?:[a-z]{2}(?:[-_][a-z]{2,4})?/?)?(?:(?:index|home|default|main)(?:\.[a-z]{3,5})?/?)?(?:\?[^/]{0,200})?",
     re.IGNORECASE,
@@ -136,39 +150,50 @@ def read_url(text: str) -> Url | Finding:
 
 
 def _read(text: str) -> Url:
-    if not text:
-        raise _RefusedError("no URL", "UNCERTAIN")
-    if flaw := (
-        (len(text) > LONGEST and "longer than a URL")
-        or (
-            any(one.isspace() or unicodedata.category(one) in {"Cc", "Cs"} for one in text)
-            and "signs that no URL holds"
-        )
-        or ("\\" in text and "a backslash in the URL")
-    ):
-        raise _RefusedError(flaw)
-    parts = _SPLIT.fullmatch(f"http://{text}" if _NO_SCHEME.fullmatch(text) else text)
+    _check_signs(text)
+    # People leave out the scheme.
+    if _NO_SCHEME.fullmatch(text):
+        text = f"http://{text}"
+    parts = _SPLIT.fullmatch(text)
     if not parts:
         raise _RefusedError("not a URL")
     scheme, authority = parts[1].lower(), parts[2]
     if scheme in _NOT_FETCHED:
         raise _RefusedError("a scheme that is not fetched", "UNCERTAIN")
-    if scheme not in PORTS or not authority:
-        raise _RefusedError("not a web address" if scheme not in PORTS else "no host")
+    if scheme not in PORTS:
+        raise _RefusedError("not a web address")
+    if not authority:
+        raise _RefusedError("no host")
+    if "@" in authority:
+        raise _RefusedError("user-info in the URL")
     split = _AUTHORITY.fullmatch(authority)
-    if "@" in authority or not split:
-        raise _RefusedError("user-info in the URL" if "@" in authority else "not a host")
-    return _located(scheme, _read_host(split[1]), int(split[2] or PORTS[scheme]), parts[3], parts[4])
+    if not split:
+        raise _RefusedError("not a host")
+    return _build_url(scheme, _read_host(split[1]), int(split[2] or PORTS[scheme]), parts[3], parts[4])
 
 
-def _located(scheme: str, host: str, port: int, path: str, query: str | None) -> Url:
+def _check_signs(text: str) -> None:
+    """Refuse a text that no URL can be, before anything reads it."""
+    if not text:
+        raise _RefusedError("no URL", "UNCERTAIN")
+    if len(text) > LONGEST:
+        raise _RefusedError("longer than a URL")
+    if any(sign.isspace() or unicodedata.category(sign) in {"Cc", "Cs"} for sign in text):
+        raise _RefusedError("signs that no URL holds")
+    if "\\" in text:
+        raise _RefusedError("a backslash in the URL")
+
+
+def _build_url(scheme: str, host: str, port: int, path: str, query: str | None) -> Url:
     if not 0 < port < 65536:  # noqa: PLR2004 - ports
         raise _RefusedError("not a port")
     if _SAMPLE_PATH.search(path):
         raise _RefusedError("a placeholder in the path")
     if port not in PORTS.values():
         raise _RefusedError("a port that is not fetched", "UNCERTAIN")
-    target = quote(path or "/", safe=_SAFE) + (f"?{quote(query, safe=_SAFE + '?')}" if query is not None else "")
+    target = quote(path or "/", safe=_SAFE)
+    if query is not None:
+        target += f"?{quote(query, safe=_SAFE + '?')}"
     address = read_address(host)
     return Url(scheme, host, port, target, host if address else site_of(host), address)
 
@@ -176,25 +201,25 @@ def _located(scheme: str, host: str, port: int, path: str, query: str | None) ->
 def _read_host(text: str) -> str:
     """Parse a host: a public address in its plain form, or a name under a public suffix, as ASCII (IDNA)."""
     host = text[1:-1]
-    plain = read_address(host) if text.startswith("[") else None
-    if text.startswith("[") and not isinstance(plain, IPv6Address):
+    stated = read_address(host) if text.startswith("[") else None
+    if text.startswith("[") and not isinstance(stated, IPv6Address):
         raise _RefusedError("not a host")
     if "%" in text:
         raise _RefusedError("a percent sign in the host")
-    if plain is None:
+    if stated is None:
         host = _to_ascii(text)
         # Resolvers treat a host with a numeric last label as an IPv4 address (the WHATWG URL standard).
         if not _NUMBER.fullmatch(host.rpartition(".")[2]):
             return _judge_name(host, idn=not text.isascii() or "xn--" in host)
-        plain = read_address(text.removesuffix("."))
-    found = plain or read_disguised(host)
-    if found is None:
+        stated = read_address(text.removesuffix("."))
+    address = stated or read_disguised(host)
+    if address is None:
         raise _RefusedError("not a host")
-    if not is_public(found):
+    if not is_public(address):
         raise _RefusedError("not a public address")
-    if plain is None:
+    if stated is None:
         raise _RefusedError("an address in disguise")
-    return str(plain)
+    return str(stated)
 
 
 def _to_ascii(text: str) -> str:
@@ -259,15 +284,19 @@ def read_disguised(host: str) -> IPv4Address | None:
     if len(parts) > 4 or not all(_NUMBER.fullmatch(part) for part in parts):  # noqa: PLR2004 - bytes of an address
         return None
     try:
-        *bytes_, rest = [int(part[2:] or "0", 16) if part[1:2] in {"x", "X"} else _decimal(part) for part in parts]
+        *bytes_, last = map(_read_part, parts)
     except ValueError:
         return None
-    if max(bytes_, default=0) > 255 or rest >= 256 ** (4 - len(bytes_)):  # noqa: PLR2004 - a byte
+    if max(bytes_, default=0) > 255 or last >= 256 ** (4 - len(bytes_)):  # noqa: PLR2004 - a byte
         return None
-    return IPv4Address(rest + sum(one << (8 * (3 - place)) for place, one in enumerate(bytes_)))
+    # The last part fills the bytes that are left: 127.1 is 127.0.0.1.
+    shifts = map(lshift, bytes_, (24, 16, 8))
+    return IPv4Address(last + sum(shifts))
 
 
-def _decimal(text: str) -> int:
+def _read_part(text: str) -> int:
+    if text[1:2] in {"x", "X"}:
+        return int(text[2:] or "0", 16)
     return int(text, 8 if text.startswith("0") else 10)
 
 
@@ -283,5 +312,5 @@ def site_of(host: str) -> str:
 
     A suffix of two or more labels may itself be a site (gov.uk is).
     """
-    found = _suffixes().privatesuffix(host)
-    return str(found or (host if "." in host and _suffixes().publicsuffix(host) else ""))
+    site = _suffixes().privatesuffix(host)
+    return str(site or (host if "." in host and _suffixes().publicsuffix(host) else ""))

@@ -95,32 +95,32 @@ def equations(text: str) -> Iterator[Equation]:
     an unknown in letters or words (`2x + 8 = 22`, `21 - 3 = 2 * Sally's books`, `half of 10 + 3 = 8`), a time of
     day, a label (`Part 1 + Part 2`), a part of something (`1/2 dozen = 6`), a question.
     """
-    found = joined(tokens(text))
-    for at, sign in enumerate(found):
+    line_tokens = joined(tokens(text))
+    for at, sign in enumerate(line_tokens):
         if sign.kind != "equals":
             continue
         try:
-            equation = _equation(found, at, sign)
+            equation = _equation(line_tokens, at, sign)
         except _UndecidableError:
             continue
         if equation is not None:
             yield equation
 
 
-def _equation(found: Sequence[Token], at: int, sign: Token) -> Equation | None:
-    left = _leftwards(found, at)
+def _equation(line_tokens: Sequence[Token], at: int, sign: Token) -> Equation | None:
+    left = _leftwards(line_tokens, at)
     if left is None or not (operators(left.side) or left.others):
         return None
-    right, end, loose = _rightwards(found, at, frozenset(token.mark for token in left.side))
+    right, end, loose = _rightwards(line_tokens, at, frozenset(token.mark for token in left.side))
     if is_irrational(left.side) or is_irrational(right):
         return None
     equation = _recomputed(left, sign, right) if right else None
     if equation is None or equation.verdict.right:
         return equation
-    incomplete = left.loose or loose or _unsaid(equation) or _names_a_part(found, equation)
+    incomplete = left.loose or loose or _unsaid(equation) or _names_a_part(line_tokens, equation)
     if incomplete or _is_open(equation):
         return None
-    if _cut(found, equation, end):
+    if _cut(line_tokens, equation, end):
         return equation._replace(verdict=equation.verdict._replace(right=True))
     return None if _is_floor(equation) else equation
 
@@ -154,7 +154,7 @@ def _unsaid(equation: Equation) -> bool:
     return compound and not all(unit(token.mark) for token in equation.left if token.kind == "number")
 
 
-def _names_a_part(found: Sequence[Token], equation: Equation) -> bool:
+def _names_a_part(line_tokens: Sequence[Token], equation: Equation) -> bool:
     """Return whether a left side is one fraction of something: `1/2 dozen = 6`, `3/5 of the rest = (3/5) * 700`."""
     numeric = [token for token in equation.left if token.kind == "number"]
     if {"/"} != {token.text for token in equation.left if token.kind == "operator"} or len(numeric) != _PAIR:
@@ -162,9 +162,9 @@ def _names_a_part(found: Sequence[Token], equation: Equation) -> bool:
     over, under = numeric[0].value, numeric[1].value
     if over is None or under is None or over >= under:
         return False
-    at = next(k for k, token in enumerate(found) if token.start >= equation.sign.start)
-    begin = next(k for k, token in enumerate(found) if token.start >= equation.left[0].start)
-    return found[at - 1].kind == "word" or (begin > 0 and found[begin - 1].text.endswith("的"))
+    at = next(k for k, token in enumerate(line_tokens) if token.start >= equation.sign.start)
+    begin = next(k for k, token in enumerate(line_tokens) if token.start >= equation.left[0].start)
+    return line_tokens[at - 1].kind == "word" or (begin > 0 and line_tokens[begin - 1].text.endswith("的"))
 
 
 _PAIR = 2
@@ -180,7 +180,7 @@ def _is_floor(equation: Equation) -> bool:
     return len(equation.left) == len("a/b") and 0 < Fraction(expected) - given < 1
 
 
-def _cut(found: Sequence[Token], equation: Equation, end: int) -> bool:
+def _cut(line_tokens: Sequence[Token], equation: Equation, end: int) -> bool:
     """Return whether a result is rounded on purpose: `19 / 5 = 3 remainder 4`, `9 / 5 = 2 (rounded up)`.
 
     So is one whose digits end early: `20 / 3 = 6.66`.
@@ -196,7 +196,7 @@ def _cut(found: Sequence[Token], equation: Equation, end: int) -> bool:
     if abs(Fraction(expected) - given) >= 1:
         return False
     follows: list[str] = [
-        token.text.lower() for token in found[end - 2 : end + 12] if token.start >= equation.right[-1].end
+        token.text.lower() for token in line_tokens[end - 2 : end + 12] if token.start >= equation.right[-1].end
     ]
     left = follows[:2] == [".", "."] or " left over" in f" {' '.join(follows)}"  # 19÷5=3...4
     if left or not _REMAINDERS.isdisjoint(follows[:3]) or any(word.startswith(_LEFT_OVER) for word in follows):
@@ -207,21 +207,21 @@ def _cut(found: Sequence[Token], equation: Equation, end: int) -> bool:
 _VARIABLES = frozenset("ху")
 
 
-def _variable(found: Sequence[Token], at: int) -> bool:
+def _variable(line_tokens: Sequence[Token], at: int) -> bool:
     """Return whether a word is a variable: one letter next to a number, a bracket, or an operation."""
-    token = found[at]
+    token = line_tokens[at]
     letter = token.text
     if len(letter) != 1 or not (
         letter.isascii() or letter in _VARIABLES or (letter.isupper() and letter < "\u0530")
     ):
         return False
-    before = found[at - 1] if at else None
-    after = found[at + 1] if at + 1 < len(found) else None
+    before = line_tokens[at - 1] if at else None
+    after = line_tokens[at + 1] if at + 1 < len(line_tokens) else None
     if before is not None and before.text in {"'", "’"}:
         return False  # that's 6 * 16
     if before is not None and before.kind == "number" and token.text in LETTERS:
-        named = after is not None and after.kind == "word"  # 200g of flour
-        if before.end < token.start or named:
+        nouns = after is not None and after.kind == "word"  # 200g of flour
+        if before.end < token.start or nouns:
             return False
     return (
         before is not None and (before.end == token.start or before.kind in {"operator", "open", "equals"})
@@ -232,121 +232,121 @@ class _UndecidableError(Exception):
     """A side of an equation contains something other than a number: a variable, an unknown in words, a label."""
 
 
-def _leftwards(found: Sequence[Token], at: int) -> _Left | None:
+def _leftwards(line_tokens: Sequence[Token], at: int) -> _Left | None:
     """Return the expression that ends before the token at `at`, without units; None if there is none.
 
     A number that belongs to a name (`10 2-legged animals`) is replaced by the number before it.
     """
-    left, first = _backwards(found, at)
-    label = _label(found, first, at)
+    left, first = _backwards(line_tokens, at)
+    label = _label(line_tokens, first, at)
     if label == "-":
-        return _backwards([*found[:first], *found[first + 1 :]], at - 1)[0]
+        return _backwards([*line_tokens[:first], *line_tokens[first + 1 :]], at - 1)[0]
     if left is not None and label == "?":
-        other = _backwards([*found[:first], *found[first + 1 :]], at - 1)[0]
+        other = _backwards([*line_tokens[:first], *line_tokens[first + 1 :]], at - 1)[0]
         return left._replace(others=[*left.others, other.side]) if other and operators(other.side) else left
     return left
 
 
-def _label(found: Sequence[Token], first: int, at: int) -> str:
+def _label(line_tokens: Sequence[Token], first: int, at: int) -> str:
     """Return how the number at `first` labels what the number before it counts: `-`, perhaps `?`, or ''."""
-    if not 0 < first < at - 1 or found[first].kind != "number" or found[first + 1].kind != "word":
+    if not 0 < first < at - 1 or line_tokens[first].kind != "number" or line_tokens[first + 1].kind != "word":
         return ""
-    counted = [token.kind for token in found[max(0, first - 2) : first]]
+    counted = [token.kind for token in line_tokens[max(0, first - 2) : first]]
     if counted[-1] == "number":
-        return found[first + 1].mark or "?"
+        return line_tokens[first + 1].mark or "?"
     return "?" if counted == ["number", "word"] else ""
 
 
-def _backwards(found: Sequence[Token], at: int) -> tuple[_Left | None, int]:
+def _backwards(line_tokens: Sequence[Token], at: int) -> tuple[_Left | None, int]:
     """Parse an expression backwards from the token at `at`; return it with its start."""
     side: list[Token] = []
-    named: list[str] = []
+    nouns: list[str] = []
     unit = ""
     words = 0
-    place = start = at - 1
-    while place >= max(0, at - _REACH):
-        token = found[place]
+    index = start = at - 1
+    while index >= max(0, at - _REACH):
+        token = line_tokens[index]
         nearest = side[-1].kind if side else "equals"
         if token.kind == "word":
-            place = _before_word(found, place, side, words)
-            if place < 0:
+            index = _before_word(line_tokens, index, side, words)
+            if index < 0:
                 break
             words, unit = (0, "") if nearest == "number" else (words + 1, token.text)
             continue
-        if _ends(found, place, side, words):
+        if _ends(line_tokens, index, side, words):
             break
         if token.kind == "number":
-            token = _counted(found, place, token._replace(mark=unit), named)
+            token = _counted(line_tokens, index, token._replace(mark=unit), nouns)
         side.append(token)
-        words, unit, start = 0, "", place
-        place -= 1
+        words, unit, start = 0, "", index
+        index -= 1
     side.reverse()
-    return _opened(found, side, start - 1), start
+    return _opened(line_tokens, side, start - 1), start
 
 
-def _counted(found: Sequence[Token], at: int, token: Token, named: list[str]) -> Token:
-    """Return a number of an expression; `named` are the words before those after it.
+def _counted(line_tokens: Sequence[Token], at: int, token: Token, nouns: list[str]) -> Token:
+    """Return a number of an expression; `nouns` are the words before those after it.
 
     A time of day (`0730`) or a name (`Part 1 + Part 2`, `5 年级`) is no quantity.
     """
-    before = found[at - 1] if at else None
+    before = line_tokens[at - 1] if at else None
     if before is not None and before.kind == "word":
         word = before.text.lower()
-        if word in named:
+        if word in nouns:
             raise _UndecidableError
         if len(word) > 1 or word >= _HAN:
-            named.append(word)
+            nouns.append(word)
     if token.mark.startswith(_ORDERED) or (token.text[0] == "0" and token.text[1:].isdigit()):
         raise _UndecidableError
     return token
 
 
-def _before_word(found: Sequence[Token], at: int, side: Sequence[Token], words: int) -> int:
+def _before_word(line_tokens: Sequence[Token], at: int, side: Sequence[Token], words: int) -> int:
     """Return where an expression parsed backwards to `side` continues before a word; -1 if it does not."""
-    if _variable(found, at):
+    if _variable(line_tokens, at):
         raise _UndecidableError
     if side and side[-1].kind in {"number", "open"}:
-        if _operates(found, at):
+        if _operates(line_tokens, at):
             raise _UndecidableError
-        return _plus(found, at) if side[-1].kind == "number" else -1
-    begins = bool(side) and (side[-1].text == "√" or (side[-1].text == "-" and _splits(found[at].text)))
+        return _plus(line_tokens, at) if side[-1].kind == "number" else -1
+    begins = bool(side) and (side[-1].text == "√" or (side[-1].text == "-" and _splits(line_tokens[at].text)))
     if words == _UNIT_WORDS or begins:
         return -1
     return at - 1 if at else -1
 
 
-def _ends(found: Sequence[Token], at: int, side: Sequence[Token], words: int) -> bool:
+def _ends(line_tokens: Sequence[Token], at: int, side: Sequence[Token], words: int) -> bool:
     """Return whether an expression parsed backwards to `side` ends after the token at `at`."""
-    token = found[at]
+    token = line_tokens[at]
     nearest = side[-1].kind if side else "equals"
     if token.kind == "close" and nearest == "number":
-        if token.end < side[-1].start and _numbers_a_step(found, at):
+        if token.end < side[-1].start and _numbers_a_step(line_tokens, at):
             return True
         raise _UndecidableError
     return token.kind in {"break", "equals"} or _juxtaposed(token, nearest, words)
 
 
-def _numbers_a_step(found: Sequence[Token], at: int) -> bool:
+def _numbers_a_step(line_tokens: Sequence[Token], at: int) -> bool:
     """Return whether a closing bracket ends a step's number: `(1) 5 * 3`, `(a) 5 * 3`, `Step 1) 5 * 3`."""
     if at < 2:  # noqa: PLR2004 - the number, and what stands before it
         return False
-    label = found[at - 2]
+    label = line_tokens[at - 2]
     if label.kind == "open":
-        before = found[at - 3] if at > 2 else None  # noqa: PLR2004 - what stands before the bracket
+        before = line_tokens[at - 3] if at > 2 else None  # noqa: PLR2004 - what stands before the bracket
         return before is None or before.kind != "close"  # \\binom{6}{2} 7^2 numbers nothing
-    named = label.kind == "word" and label.text.lower().endswith(tuple(_LABELS))
-    return named and found[at - 1].kind == "number"
+    nouns = label.kind == "word" and label.text.lower().endswith(tuple(_LABELS))
+    return nouns and line_tokens[at - 1].kind == "number"
 
 
 _NAME_WORDS = 4
 
 
-def _plus(found: Sequence[Token], at: int) -> int:
+def _plus(line_tokens: Sequence[Token], at: int) -> int:
     """Return the index of a plus before words that name the next number (`7 + Cynthia's 8`); -1 if none."""
-    for place in range(at - 1, max(0, at - _NAME_WORDS) - 1, -1):
-        if found[place].text == "+":
-            return place
-        if found[place].kind != "word" and found[place].text not in {"'", "’"}:
+    for index in range(at - 1, max(0, at - _NAME_WORDS) - 1, -1):
+        if line_tokens[index].text == "+":
+            return index
+        if line_tokens[index].kind != "word" and line_tokens[index].text not in {"'", "’"}:
             return -1
     return -1
 
@@ -363,9 +363,9 @@ def _belongs(before: Token, first: Token) -> bool:
     return before.text == "…" or (before.text in _PREFIXES and before.end == first.start)
 
 
-def _opened(found: Sequence[Token], side: list[Token], place: int) -> _Left | None:
-    """Return how an expression begins after the token at `place`."""
-    before = found[place] if place >= 0 else None
+def _opened(line_tokens: Sequence[Token], side: list[Token], index: int) -> _Left | None:
+    """Return how an expression begins after the token at `index`."""
+    before = line_tokens[index] if index >= 0 else None
     if before is not None and side and _belongs(before, side[0]):
         raise _UndecidableError
     loose = False
@@ -426,57 +426,57 @@ def _readable(side: Sequence[Token]) -> bool:
     return ("operator", "operator") not in pairs and (not side or side[-1].kind != "operator")
 
 
-def _rightwards(found: Sequence[Token], at: int, units: frozenset[str]) -> tuple[list[Token], int, bool]:
+def _rightwards(line_tokens: Sequence[Token], at: int, units: frozenset[str]) -> tuple[list[Token], int, bool]:
     """Return the expression after the token at `at`, without units, its end, and whether more may belong to it.
 
     `units` are those of the left side.
     """
     side: list[Token] = []
-    place, depth = at + 1, 0
+    index, depth = at + 1, 0
     loose = False
-    while place < min(len(found), at + _REACH):
-        token = found[place]
+    while index < min(len(line_tokens), at + _REACH):
+        token = line_tokens[index]
         if token.kind == "word":
-            if not _passes(found, place, side, units):
+            if not _passes(line_tokens, index, side, units):
                 break
             if side and side[-1].kind == "number" and not side[-1].mark:
                 side[-1] = side[-1]._replace(mark=token.text)
-                loose |= _manifold(found, place)
-            place += 1
+                loose |= _manifold(line_tokens, index)
+            index += 1
             continue
         depth += (token.kind == "open") - (token.kind == "close")
         full = bool(side) and side[-1].kind in {"number", "close", "percent"}
         if token.kind in {"break", "equals"} or depth < 0 or (token.kind == "number" and full):
             break
         side.append(token)
-        place += 1
-    stop = found[place].text if place < len(found) else ""
+        index += 1
+    stop = line_tokens[index].text if index < len(line_tokens) else ""
     while side and side[-1].kind in {"operator", "open"}:
         if side[-1].text in {"*", "+", "^"}:
             raise _UndecidableError
         loose |= side[-1].kind == "operator"
         side.pop()
-    follows = found[place + 1].text if place + 1 < len(found) else ""
+    follows = line_tokens[index + 1].text if index + 1 < len(line_tokens) else ""
     continued = stop == "\\" and follows.isalpha() and follows not in _RELATIONS
-    return side, place, loose or continued or stop in _UNKNOWNS
+    return side, index, loose or continued or stop in _UNKNOWNS
 
 
-def _passes(found: Sequence[Token], at: int, side: Sequence[Token], units: frozenset[str]) -> bool:
+def _passes(line_tokens: Sequence[Token], at: int, side: Sequence[Token], units: frozenset[str]) -> bool:
     """Return whether a right side may continue after a word: it is a unit, or vague (`= about 5`)."""
-    word = found[at].text
+    word = line_tokens[at].text
     last = side[-1].kind if side else "equals"
-    if word not in units and _variable(found, at):
-        if found[at - 1].kind == "word" and last == "number":
+    if word not in units and _variable(line_tokens, at):
+        if line_tokens[at - 1].kind == "word" and last == "number":
             return False  # 9 bottles of vitamin D3
         raise _UndecidableError
     return last in {"number", "close", "percent"} or (last == "equals" and word.lower() in _VAGUE)
 
 
-def _manifold(found: Sequence[Token], at: int) -> bool:
+def _manifold(line_tokens: Sequence[Token], at: int) -> bool:
     """Return whether a number multiplies an unknown: `= 2 times the price`; not `a week`."""
-    follows = found[at + 1] if at + 1 < len(found) else None
-    named = follows is not None and follows.kind == "word" and (follows.text[0].isupper() or follows.text in _NAMED)
-    return named and found[at].text == "times"
+    follows = line_tokens[at + 1] if at + 1 < len(line_tokens) else None
+    nouns = follows is not None and follows.kind == "word" and (follows.text[0].isupper() or follows.text in _NAMED)
+    return nouns and line_tokens[at].text == "times"
 
 
 _NAMED = frozenset({"the", "his", "her", "their", "its", "what"})
@@ -497,19 +497,19 @@ def _splits(word: str) -> bool:
     return lowered in _SPLITTING or (word >= _HAN and word.endswith(_SPLITTING_HAN))
 
 
-def _operates(found: Sequence[Token], at: int) -> bool:
+def _operates(line_tokens: Sequence[Token], at: int) -> bool:
     """Return whether the word at `at` changes the value of the expression after it: `half of 10 + 3 = 8`.
 
     An operation word does if it has an operand: a number, a part (`half of`), an operation's verb (`multiply it
     by`), or the function whose bracket it touches. It does not in `a total of 65 * 170 = 10,550`.
     """
-    token = found[at]
+    token = line_tokens[at]
     if token.text >= _HAN:
-        return _operates_han(found, at)
-    if found[at + 1].kind == "open" and found[at + 1].start == token.end:
+        return _operates_han(line_tokens, at)
+    if line_tokens[at + 1].kind == "open" and line_tokens[at + 1].start == token.end:
         return True
-    words = _words_back(found, at)
-    before = found[at - len(words)] if at >= len(words) else None
+    words = _words_back(line_tokens, at)
+    before = line_tokens[at - len(words)] if at >= len(words) else None
     if words[0] in _MULTIPLES or _of_part(words, before):
         return True
     counted = before is not None and before.kind in {"number", "close", "percent"}
@@ -531,18 +531,18 @@ def _of_part(words: Sequence[str], before: Token | None) -> bool:
     return False
 
 
-def _words_back(found: Sequence[Token], at: int) -> list[str]:
+def _words_back(line_tokens: Sequence[Token], at: int) -> list[str]:
     """Return the word at `at` and those before it, in lower case, nearest first."""
     words: list[str] = []
-    while at >= 0 and found[at].kind == "word" and len(words) < _BACK:
-        words.append(found[at].text.lower())
+    while at >= 0 and line_tokens[at].kind == "word" and len(words) < _BACK:
+        words.append(line_tokens[at].text.lower())
         at -= 1
     return words
 
 
-def _operates_han(found: Sequence[Token], at: int) -> bool:
-    run = found[at].text
-    counted = at > 0 and found[at - 1].kind in {"number", "close", "percent"}
+def _operates_han(line_tokens: Sequence[Token], at: int) -> bool:
+    run = line_tokens[at].text
+    counted = at > 0 and line_tokens[at - 1].kind in {"number", "close", "percent"}
     if run.endswith(_HAN_PARTS) or (run.endswith("的") and (counted or run[:-1].endswith(_HAN_PARTS))):
         return True
     if run.endswith(_HAN_OPERATION_ENDS):
