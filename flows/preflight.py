@@ -21,7 +21,7 @@ from basic_control.tasks.models.rate_limits import find_endpoint
 from basic_control.tasks.models.readiness import SPARE, check_files, count_connections, find_obstacle
 from basic_control.tasks.plan import Plan, SuitePlan, check_expected, check_judges, resolve, targets_of
 from basic_control.tasks.report.language import say, speaking
-from basic_control.tasks.report.text import duration, grouped
+from basic_control.tasks.report.text import duration, format_number
 
 VAST = 250_000
 """Calls: a larger run needs an explicit confirmation."""
@@ -263,4 +263,4 @@ def too_many_items(settings: Settings, language: str) -> str:
     if calls <= VAST:
         return ""
     with speaking(language):
-        return say("estimate.vast", calls=grouped(calls), time=duration(seconds))
+        return say("estimate.vast", calls=format_number(calls), time=duration(seconds))

@@ -20,7 +20,7 @@ from basic_control.prompts.phrases import phrase
 from basic_control.tasks.plan import check_judges, resolve
 from basic_control.tasks.report.language import speaking
 from basic_control.tasks.report.tables import Table, column_maker
-from basic_control.tasks.report.text import duration, grouped, percent
+from basic_control.tasks.report.text import duration, format_number, percent
 from basic_control.tasks.report.words import money
 
 if TYPE_CHECKING:
@@ -179,8 +179,8 @@ def _tabulate(costs: "CostEstimate") -> Table:
         column("asked", write_name),
         figure("calls", lambda portion: write_about(portion, str(portion.calls))),
         figure("cached", lambda portion: str(portion.cached)),
-        figure("tokens_in", lambda portion: write_about(portion, grouped(portion.tokens_in))),
-        figure("tokens_out", lambda portion: write_about(portion, grouped(portion.tokens_out))),
+        figure("tokens_in", lambda portion: write_about(portion, format_number(portion.tokens_in))),
+        figure("tokens_out", lambda portion: write_about(portion, format_number(portion.tokens_out))),
         figure("cost", lambda portion: money(portion.cost, "")),
         figure("time", lambda portion: duration(portion.seconds)),
     )

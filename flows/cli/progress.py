@@ -341,7 +341,7 @@ def _title_of(suite: str, language: str) -> str:
 def _results(suite: str, models: Mapping[str, Mapping[str, Any]], language: str) -> Iterator[str]:
     from basic_control.tasks.report.language import speaking
     from basic_control.tasks.report.text import around
-    from basic_control.tasks.report.words import score_name, scored, why
+    from basic_control.tasks.report.words import explain_outcome, format_score, score_name
 
     each = [(model, one) for model, fields in models.items() for one in (fields, *fields.get("further", ()))]
     for model, fields in each:
@@ -352,8 +352,8 @@ def _results(suite: str, models: Mapping[str, Mapping[str, Any]], language: str)
             interval = f" ({around(measured.score.interval)})" if is_known else ""
             counts = _said("scored", language, k=measured.n_scored, n=measured.n_asked)
             name, said = score_name(headline), _said(outcome, language)
-            line = f"{name}, {model}: {scored(headline)}{interval}, {counts} – {said}"
-            reason = why(headline)
+            line = f"{name}, {model}: {format_score(headline)}{interval}, {counts} – {said}"
+            reason = explain_outcome(headline)
         yield f"{line}: {reason}" if reason else line
 
 

@@ -15,7 +15,7 @@ from basic_control.tasks.report.conclusion import conclusion
 from basic_control.tasks.report.language import say, speaking
 from basic_control.tasks.report.pages import still
 from basic_control.tasks.report.tables import Table
-from basic_control.tasks.report.text import plain
+from basic_control.tasks.report.text import escape_markdown
 from basic_control.tasks.store.runs import Run, load_results
 from basic_control.tasks.store.seals import AUDIT, STATEMENT, hash_documents
 from basic_control.tasks.store.tables import write_atomically, write_json
@@ -119,9 +119,9 @@ def compose_html(run: AuditedRun) -> str:
 def compose_markdown(run: AuditedRun) -> str:
     """Return the page as Markdown."""
     title, name, verdict = list_heads(run)
-    lines = [f"# {plain(title)}", "", plain(name), "", f"**{plain(verdict)}**", ""]
+    lines = [f"# {escape_markdown(title)}", "", escape_markdown(name), "", f"**{escape_markdown(verdict)}**", ""]
     for section in fit_sections(run):
-        lines += [f"## {plain(section.title)}", "", *_write_section(section)]
+        lines += [f"## {escape_markdown(section.title)}", "", *_write_section(section)]
     lines += [f"## {say('audit.signatures')}", ""]
     blanks = [(say(f"audit.{field}"), "") for field in ("name", "role", "date", "signature")]
     for _ in range(_SIGNERS):
@@ -133,13 +133,13 @@ def _write_section(section: Section) -> Iterator[str]:
     if section.table is not None:
         yield from (*section.table.markdown(), "")
         if section.table.caption:
-            yield from (plain(section.table.caption), "")
+            yield from (escape_markdown(section.table.caption), "")
     yield from _write_lines(section.lines)
 
 
 def _write_lines(lines: Sequence[tuple[str, str]]) -> Iterator[str]:
     for label, text in lines:
-        words = plain(text) or _BLANK
-        yield f"- **{plain(label)}:** {words}" if label else f"- {words}"
+        words = escape_markdown(text) or _BLANK
+        yield f"- **{escape_markdown(label)}:** {words}" if label else f"- {words}"
     if lines:
         yield ""

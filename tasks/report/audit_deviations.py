@@ -6,7 +6,7 @@ from typing import Any
 
 from basic_control.tasks.report.audit_run import NAME, AuditedRun, cut_name
 from basic_control.tasks.report.language import say, say_reason
-from basic_control.tasks.report.text import clipped
+from basic_control.tasks.report.text import clip_text
 from basic_control.tasks.report.words import headlines_of
 
 _REPEATED = ("rerun", "suite", "model", "failed", "truncated")
@@ -50,7 +50,7 @@ def _describe_repetition(again: Mapping[str, Any]) -> Iterator[str]:
         yield say("audit.rerun", run=again["of"], parts=repeated or "–")
     if again.get("resume"):
         yield say("audit.resumed")
-    overrides = [clipped(text, 2 * NAME) for text in again.get("sets") or ()]
+    overrides = [clip_text(text, 2 * NAME) for text in again.get("sets") or ()]
     if overrides:
         yield say("audit.overrides", sets="; ".join(overrides))
 

@@ -11,7 +11,7 @@ from basic_control.metrics.analysis.results import Results
 from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.tasks.report.language import say
 from basic_control.tasks.report.tables import Table
-from basic_control.tasks.report.text import clipped
+from basic_control.tasks.report.text import clip_text
 
 NAME = 40
 """Characters of a name on the page."""
@@ -70,7 +70,7 @@ class Detail:
 
     def cut(self, text: object) -> str:
         """Return a text on one line of at most so many characters."""
-        return clipped(" ".join(make_visible(text).split()), self.characters)
+        return clip_text(" ".join(make_visible(text).split()), self.characters)
 
     def choose(self, lines: Lines) -> Lines:
         """Return the first lines, and how many more there are."""
@@ -109,4 +109,4 @@ class Part:
 
 def cut_name(name: object) -> str:
     """Return a name on one line, short enough for a cell."""
-    return clipped(" ".join(make_visible(name).split()), NAME)
+    return clip_text(" ".join(make_visible(name).split()), NAME)

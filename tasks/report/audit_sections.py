@@ -15,9 +15,17 @@ from basic_control.tasks.report.conclusion import differences
 from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.passports import panel
 from basic_control.tasks.report.regressions import details, headline
-from basic_control.tasks.report.text import around, clipped, duration, estimated, listed, percent, written
+from basic_control.tasks.report.text import (
+    around,
+    clip_text,
+    duration,
+    format_estimate,
+    join_names,
+    localize_digits,
+    percent,
+)
 from basic_control.tasks.report.warnings import notes
-from basic_control.tasks.report.words import asked, cost_lines, headlines_of
+from basic_control.tasks.report.words import cost_lines, describe_calls, headlines_of
 
 ABOUT = ("purpose", "owner", "decision", "population")
 """What a configuration says of itself under `about`, in the order of the page; the licence is with the data."""
@@ -33,7 +41,9 @@ def list_answers(run: AuditedRun, _: Detail) -> Lines:
         # A regression may be of any of them: no model passes beside it.
         answer = "fail" if "regressed" in run.verdict.changes else model.verdict
         by_answer.setdefault(answer, []).append(cut_name(model.model))
-    return [(say(f"audit.may_{answer}"), listed(by_answer[answer])) for answer in _ANSWERS if answer in by_answer]
+    return [
+        (say(f"audit.may_{answer}"), join_names(by_answer[answer])) for answer in _ANSWERS if answer in by_answer
+    ]
 
 
 def list_targets(run: AuditedRun, detail: Detail) -> Lines:
@@ -50,7 +60,7 @@ def list_targets(run: AuditedRun, detail: Detail) -> Lines:
     start = datetime.fromisoformat(str(run.manifest["started"]))
     end = start + timedelta(seconds=float(run.manifest.get("wall_s") or 0.0))
     dates = say("audit.dates", start=format_time(start), end=format_time(end))
-    return [*detail.choose(lines), ("", f"{dates} {asked(run.facts('requests'))}")]
+    return [*detail.choose(lines), ("", f"{dates} {describe_calls(run.facts('requests'))}")]
 
 
 def _describe_model(run: AuditedRun, model: Mapping[str, Any]) -> str:
@@ -79,7 +89,7 @@ def list_populations(run: AuditedRun, _: Detail) -> Lines:
         is_drawn = is_generated(suite) or find_sample(suite).get("method") == "random"
         kind = "audit.like" if is_drawn else "audit.these"
         by_kind.setdefault(kind, []).append(cut_name(suite["name"]))
-    return [("", say(kind, suites=listed(names))) for kind, names in by_kind.items()]
+    return [("", say(kind, suites=join_names(names))) for kind, names in by_kind.items()]
 
 
 def list_criteria(run: AuditedRun, detail: Detail) -> Lines:
@@ -100,7 +110,7 @@ def list_criteria(run: AuditedRun, detail: Detail) -> Lines:
         return [*lines, ("", say("audit.first_look"))]
     names = [cut_name(name) for name in reversed(criteria["earlier"])]
     since = format_time(criteria["since"])
-    lines.append(("", say("audit.looks", n=criteria["n_earlier"], names=listed(names or ["–"]), since=since)))
+    lines.append(("", say("audit.looks", n=criteria["n_earlier"], names=join_names(names or ["–"]), since=since)))
     changes: Lines = []
     for change in reversed(criteria["changes"]):
         values = {key: cut_name(change[key]) for key in ("key", "before", "after", "run")}
@@ -112,7 +122,7 @@ def _describe_metric(name: str, options: Mapping[str, Any]) -> str:
     """Return a metric with its criterion in words, if it has one."""
     criterion = options.get("criteria")
     if criterion:
-        return f"{name} '{clipped(str(criterion), 2 * _DIGITS)}'"
+        return f"{name} '{clip_text(str(criterion), 2 * _DIGITS)}'"
     return name
 
 
@@ -133,7 +143,7 @@ def list_slices(run: AuditedRun, detail: Detail) -> Lines:
         label = (
             f"{cut_name(row.suite)}, {cut_name(row.model)}: {cut_name(row.column)} = {cut_name(row.text or '–')}"
         )
-        figures = {"score": estimated(row.score), "n": row.n, "others": percent(row.elsewhere)}
+        figures = {"score": format_estimate(row.score), "n": row.n, "others": percent(row.elsewhere)}
         lines.append((label, say("audit.slice", **figures)))
     return detail.choose(lines) or [("", say("audit.no_slices"))]
 
@@ -164,7 +174,7 @@ def list_judges(run: AuditedRun, detail: Detail) -> Lines:
     lines += _list_sentences(panel(headlines_of(run.verdict.models), judged), detail)
     for metric, agreement in judged.agreement.items():
         if agreement.alpha is not None:
-            lines.append((metric, say("audit.alpha", alpha=written(f"{agreement.alpha:.2f}"))))
+            lines.append((metric, say("audit.alpha", alpha=localize_digits(f"{agreement.alpha:.2f}"))))
     # One exam serves several suites and metrics.
     errors: dict[str, str] = {}
     for status in judged.statuses:
@@ -192,7 +202,7 @@ def list_repeats(run: AuditedRun, detail: Detail) -> Lines:
     """Return how far repeated answers agree."""
     lines: Lines = []
     for row in run.results.repeats:
-        figures = {"k": row.k, "n": row.n_items, "agreement": estimated(row.agreement)}
+        figures = {"k": row.k, "n": row.n_items, "agreement": format_estimate(row.agreement)}
         lines.append((f"{cut_name(row.suite)}, {cut_name(row.model)}", say("audit.repeated", **figures)))
     return detail.choose(lines) or [("", say("audit.not_repeated"))]
 
@@ -223,7 +233,7 @@ def list_makers(run: AuditedRun, _: Detail) -> Lines:
     }
     costs = [*cost_lines(run.results.spending)] or [say("audit.no_price")]
     time = say("screen.took", time=duration(run.manifest.get("wall_s")))
-    program = say("audit.versions", rules=clipped(rules or "–", _RULES), **figures)
+    program = say("audit.versions", rules=clip_text(rules or "–", _RULES), **figures)
     return [("", program), ("", f"{costs[0]} {time}")]
 
 

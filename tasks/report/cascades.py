@@ -8,7 +8,7 @@ from basic_control.metrics.analysis.cascades import CascadeFinding
 from basic_control.tasks.report.language import say
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.tables import Table, column_maker
-from basic_control.tasks.report.text import percent, written
+from basic_control.tasks.report.text import localize_digits, percent
 from basic_control.tasks.report.words import money, suite_title
 from basic_control.tasks.runtime.spending import sum_usage
 
@@ -76,7 +76,7 @@ def cascade_lines(cascades: Sequence[CascadeFinding]) -> Iterator[str]:
         if cascade.rule.bound is None:
             yield say("screen.cascade_none", judge=cascade.judge, n=n)
             continue
-        share, bound = written(f"{100 * cascade.n_alone / n:.0f}%"), percent(cascade.rule.bound)
+        share, bound = localize_digits(f"{100 * cascade.n_alone / n:.0f}%"), percent(cascade.rule.bound)
         yield say(
             "screen.cascade",
             judge=cascade.judge,

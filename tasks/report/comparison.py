@@ -20,8 +20,8 @@ from basic_control.tasks.report.pages import still
 from basic_control.tasks.report.regressions import size
 from basic_control.tasks.report.remarks import notes
 from basic_control.tasks.report.tables import Column, Table, column_maker
-from basic_control.tasks.report.text import fenced, grouped, p_value, percent, plain, points
-from basic_control.tasks.report.words import counted, suite_title
+from basic_control.tasks.report.text import escape_markdown, fence_code, format_number, p_value, percent, points
+from basic_control.tasks.report.words import describe_count, suite_title
 from basic_control.tasks.report.words import remarks as conditions
 
 LONGEST, SHORTEST = 20_000, 200
@@ -102,7 +102,7 @@ def _answer(pair: Comparison) -> str:
         by=size(pair),
         p=p_value(pair.test.p_adjusted),
         n=pair.n,
-        questions=counted(pair),
+        questions=describe_count(pair),
     )
     if outcome in {"same", "equal"} and pair.test.detectable is not None:
         more.append(say("compare.found_from", detectable=points(pair.test.detectable).lstrip("+")))
@@ -264,16 +264,21 @@ def markdown(found: RunComparison) -> str:
 
 def _markdown_lines(found: RunComparison) -> list[str]:
     longest = cut(found)
-    lines = ["# " + plain(title(found)), "", *(f"**{plain(line)}.**  " for line in answers(found)), ""]
+    lines = [
+        "# " + escape_markdown(title(found)),
+        "",
+        *(f"**{escape_markdown(line)}.**  " for line in answers(found)),
+        "",
+    ]
     looked = verified(found, LISTED)
-    lines += [f"* {plain(line)}" for line in (*asked(found), *looked, *notes(found), *bounds(found))]
+    lines += [f"* {escape_markdown(line)}" for line in (*asked(found), *looked, *notes(found), *bounds(found))]
     lines += ["", f"## {say('compare.differences')}", ""]
     lines += table(found).markdown()
-    lines += ["", *(f"* {plain(line)}" for line in (correction(found), *groups(found)))]
+    lines += ["", *(f"* {escape_markdown(line)}" for line in (correction(found), *groups(found)))]
     lines += ["", f"## {say('compare.changed_head')}"]
     for _, pair, height, rows in _sections(found):
         said = say("compare.changed", k=height, n=pair.n)
-        lines += ["", f"### {plain(heading(pair))}", "", said]
+        lines += ["", f"### {escape_markdown(heading(pair))}", "", said]
         for row in rows:
             lines += _markdown_change(row, pair, longest)
     differing = configurations(found)
@@ -290,14 +295,14 @@ def configurations(found: RunComparison) -> Table:
 
 
 def _markdown_change(row: Mapping[str, Any], pair: Comparison, longest: int) -> Iterator[str]:
-    yield from ("", f"#### {change_of(row)}: {plain(place_of(row))}")
+    yield from ("", f"#### {change_of(row)}: {escape_markdown(place_of(row))}")
     for head, name in (
         (say("compare.question"), "prompt"),
         (say("compare.expected"), "answer"),
-        (f"{plain(pair.model_b)} ({plain(outcome(row, 'before'))})", "before_text"),
-        (f"{plain(pair.model_a)} ({plain(outcome(row, 'after'))})", "after_text"),
+        (f"{escape_markdown(pair.model_b)} ({escape_markdown(outcome(row, 'before'))})", "before_text"),
+        (f"{escape_markdown(pair.model_a)} ({escape_markdown(outcome(row, 'after'))})", "after_text"),
     ):
-        yield from ("", f"{head}:", "", *fenced(clip(row[name], longest)))
+        yield from ("", f"{head}:", "", *fence_code(clip(row[name], longest)))
 
 
 def marked(before: str, after: str) -> tuple[Markup, Markup]:
@@ -350,7 +355,7 @@ def _page(found: RunComparison, lines: Sequence[str], tables: Sequence[Table]) -
         shown=partial(_shown, longest=longest),
         sections=_sections(found),
         first=next((number for number, _, height, _ in _sections(found) if height), 0),
-        longest=grouped(longest),
+        longest=format_number(longest),
     )
 
 

@@ -16,9 +16,9 @@ from basic_control.metrics.analysis.summary import round_half_up
 from basic_control.metrics.analysis.verdict import RunVerdict, describe_waiting
 from basic_control.metrics.stats.intervals import Interval
 from basic_control.tasks.report.language import say, say_reason
-from basic_control.tasks.report.regressions import regressed
-from basic_control.tasks.report.text import listed, percent, shortened, whole_percent, written
-from basic_control.tasks.report.words import headlines_of, measure, remarks, score_name, why
+from basic_control.tasks.report.regressions import explain_regression
+from basic_control.tasks.report.text import format_whole_percent, join_names, localize_digits, percent, shorten_name
+from basic_control.tasks.report.words import explain_outcome, headlines_of, measure, remarks, score_name
 
 Prompted = Mapping[str, tuple[str, str]]
 """The (model, prompt) of each target that is asked with one prompt of several."""
@@ -43,7 +43,7 @@ def conclusion(verdict: RunVerdict, baseline: BaselineComparison | None) -> Conc
     outcome, reason = _concluded(verdict, baseline)
     apart = dict.fromkeys(suite for model in verdict.models for suite in model.suites_apart)
     if apart:
-        reason = f"{reason}; {say('screen.apart', suites=listed([*apart]))}"
+        reason = f"{reason}; {say('screen.apart', suites=join_names([*apart]))}"
     if verdict.gate == "off" and verdict.exit_code != verdict.gated_exit_code:
         reason = f"{reason}; {say('screen.report_only', code=int(verdict.gated_exit_code))}"
     return Conclusion(outcome, say(f"common.{outcome}"), reason)
@@ -55,7 +55,7 @@ def _concluded(verdict: RunVerdict, baseline: BaselineComparison | None) -> tupl
     worse = {"regressed", "undecided"} if worst == "pass" else {"regressed"}
     is_decided_by_changes = worst == "none" or verdict.gate == "off" or worse & {*changes}
     if baseline and changes and is_decided_by_changes and worst != "error":
-        return regressed(baseline, changes)
+        return explain_regression(baseline, changes)
     if verdict.waiting and worst in {"none", "pass", "undecided"}:
         causes = [cause for headline in headlines_of(models) for cause in headline.missing.failures]
         return "undecided", say_reason(describe_waiting(causes, verdict.waiting))
@@ -68,7 +68,7 @@ def _sentence_of(models: Sequence[ModelResult], worst: str) -> str:
     """Return why the worst of the models have their verdict."""
     named = [model for model in models if model.verdict == worst]
     if len(models) == 1:
-        return listed(_reasons(named[0]))
+        return join_names(_reasons(named[0]))
     passing = [model.model for model in models if model.verdict == "pass"]
     if worst == "fail" and len(named) == 1:
         return _beside_passing(_furthest(named, models, "screen.fails_alone"), passing)
@@ -82,7 +82,7 @@ def _beside_passing(sentence: str, passing: Sequence[str]) -> str:
     """Return what decides with the models that pass all the same."""
     if not passing:
         return sentence
-    names = listed([shortened(name, among=passing) for name in passing])
+    names = join_names([shorten_name(name, among=passing) for name in passing])
     return say("screen.pass_beside" if len(passing) > 1 else "screen.passes_beside", cause=sentence, names=names)
 
 
@@ -92,7 +92,7 @@ def _furthest(failed: Sequence[ModelResult], models: Sequence[ModelResult], phra
     # Without a score the overall one fails too, where it would whatever the withheld suites scored.
     shares = [score for score in below if score.measured.score.mean is not None]
     furthest = max(shares, key=_distance, default=below[0])
-    model = shortened(furthest.model, among=[model.model for model in models])
+    model = shorten_name(furthest.model, among=[model.model for model in models])
     return say(phrase, model=model, cause=_cause(furthest))
 
 
@@ -103,7 +103,9 @@ def _distance(score: Headline) -> float:
 def _first_cause(named: Sequence[ModelResult], models: Sequence[ModelResult]) -> str:
     """Return the first cause why models have their verdict, and how many more there are."""
     names = [model.model for model in models]
-    causes = [f"{shortened(model.model, among=names)}: {reason}" for model in named for reason in _reasons(model)]
+    causes = [
+        f"{shorten_name(model.model, among=names)}: {reason}" for model in named for reason in _reasons(model)
+    ]
     others = f" ({say('screen.more', n=len(causes) - 1)})" if len(causes) > 1 else ""
     return f"{causes[0]}{others}"
 
@@ -125,10 +127,10 @@ def _reasons(model: ModelResult) -> list[str]:
 def _cause(score: Headline) -> str:
     decided = score.decided
     if decided.reason:
-        return f"{score_name(score)}: {why(score)}"
+        return f"{score_name(score)}: {explain_outcome(score)}"
     figures = {
         "name": " ".join(filter(None, (score_name(score), measure(score)))),
-        "score": whole_percent(score.measured.score.mean, decided.threshold),
+        "score": format_whole_percent(score.measured.score.mean, decided.threshold),
         "threshold": percent(decided.threshold).removesuffix("%"),
     }
     if decided.outcome in {"pass", "fail"}:
@@ -192,11 +194,11 @@ def _ranked(best: str, ranking: _Ranking) -> Iterator[str]:
     names = {name for pair in ranking.pairs for name in _both(pair)}
     if beaten:
         yield _beats(best, beaten, names)
-    alike = [[shortened(name, among=names) for name in group] for group in ranking.groups if len(group) > 1]
+    alike = [[shorten_name(name, among=names) for name in group] for group in ranking.groups if len(group) > 1]
     if len(alike) == 1 and len(ranking.pairs) == 1:
         yield _alike(ranking.pairs[0])
     elif alike:
-        yield "; ".join(say("screen.alike", names=listed(group)) for group in alike)
+        yield "; ".join(say("screen.alike", names=join_names(group)) for group in alike)
 
 
 def _by_prompt(pairs: Sequence[Comparison], prompted: Prompted) -> Iterator[str]:
@@ -257,18 +259,18 @@ def _beats(best: str, beaten: Mapping[str, Comparison], names: Collection[str]) 
     """Return by how much the best beats the nearest beaten model, and whom else it beats."""
     nearest, *others = sorted(beaten, key=lambda name: abs(beaten[name].difference or 0.0))
     pair = beaten[nearest]
-    both = {"better": shortened(best, among=names), "worse": shortened(nearest, among=names)}
+    both = {"better": shorten_name(best, among=names), "worse": shorten_name(nearest, among=names)}
     sentence = say("screen.beats", **both, **_by(pair, best))
     if others:
-        sentence += say("screen.beats_also", names=listed([shortened(name, among=names) for name in others]))
+        sentence += say("screen.beats_also", names=join_names([shorten_name(name, among=names) for name in others]))
     return sentence
 
 
 def _alike(pair: Comparison) -> str:
     """Return that two models cannot be told apart, the difference, and its conditions."""
     first, second = _both(pair) if (pair.difference or 0) >= 0 else (pair.model_b, pair.model_a)
-    better, worse = shortened(first, among=[second]), shortened(second, among=[first])
-    names = listed([better, worse])
+    better, worse = shorten_name(first, among=[second]), shorten_name(second, among=[first])
+    names = join_names([better, worse])
     if pair.difference is None:
         return say("screen.alike", names=names)
     low, high = pair.test.interval.low, pair.test.interval.high
@@ -296,4 +298,4 @@ def _by(pair: Comparison, better: str) -> dict[str, str]:
 
 
 def _number(points: float) -> str:
-    return written(f"{round_half_up(points, 1) + 0.0:g}".replace("-", "−"))
+    return localize_digits(f"{round_half_up(points, 1) + 0.0:g}".replace("-", "−"))

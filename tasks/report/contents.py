@@ -12,7 +12,7 @@ from basic_control.tasks.report.language import say, speaking
 from basic_control.tasks.report.passports import ReliabilityCurve, reliability_curves
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.tables import Table
-from basic_control.tasks.report.text import date_in_words, listed, shortened
+from basic_control.tasks.report.text import date_in_words, join_names, shorten_name
 from basic_control.tasks.report.warnings import Topic, group_notes, notes
 from basic_control.tasks.report.words import cost_lines
 
@@ -91,7 +91,7 @@ def _sections(data: ReportData) -> Contents:
         "facts": Facts(
             data.language,
             data.run,
-            data.started,
+            data.start_time,
             manifest={**dict.fromkeys(_MANIFEST), **data.manifest},
             rules=sections.rules(data.manifest),
             configuration=plan.configuration,
@@ -118,14 +118,14 @@ def _sections(data: ReportData) -> Contents:
 
 def _heading(data: ReportData, models: Sequence[str]) -> Heading:
     """Return the head of a run's page."""
-    tasks = listed([data.titles.suite(suite.name) for suite in data.plan.declared])
+    tasks = join_names([data.titles.suite(suite.name) for suite in data.plan.declared])
     name = data.plan.report.name
-    names = [shortened(model, among=models) for model in models]
+    names = [shorten_name(model, among=models) for model in models]
     n_models = say("page.models", n=len(names))
     return Heading(
         title=name or tasks,
         tasks=tasks if name else "",
-        date=date_in_words(data.started),
-        models=names[0] if len(names) == 1 else f"{n_models}: {listed(names)}",
+        date=date_in_words(data.start_time),
+        models=names[0] if len(names) == 1 else f"{n_models}: {join_names(names)}",
         n_rows=data.items.height,
     )

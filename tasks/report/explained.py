@@ -19,7 +19,7 @@ from basic_control.tasks.report.language import say
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.tables import Column, Table
 from basic_control.tasks.report.text import percent
-from basic_control.tasks.report.titles import metric_title, part_title, shown_text
+from basic_control.tasks.report.titles import get_display_text, metric_title, part_title
 
 Band = Literal["excellent", "good", "fair", "poor"]
 FLOORS: tuple[tuple[float, Band], ...] = ((0.9, "excellent"), (0.7, "good"), (0.5, "fair"), (0.0, "poor"))
@@ -56,7 +56,7 @@ def _metric(
     shown = {
         "name": unit.name,
         "title": metric_title(unit.name),
-        "note": shown_text(unit, "note", unit.shown.note),
+        "note": get_display_text(unit, "note", unit.shown.note),
         "parts": [(part, part_title(unit, part)) for part in parts],
         "cells": means,
         "crossings": [crossing for crossing in crossings if crossing["models"]],
@@ -106,15 +106,15 @@ def _distribution(unit: Metric, one: Distribution, details: Details, models: Seq
             n = found[model, label]
             return f"{n}\u00a0({percent(n / totals[model])})"
 
-        said = shown_text(unit, f"{one.name} {label}", one.labels.get(label, {}), label)
+        said = get_display_text(unit, f"{one.name} {label}", one.labels.get(label, {}), label)
         return Column(said, write, numeric=True)
 
     return Table.of(
         filter(totals.get, models),
         Column(say("common.model")),
         *map(counted, labels),
-        title=shown_text(unit, f"{one.name} title", one.title, one.name),
-        caption=shown_text(unit, f"{one.name} note", one.note),
+        title=get_display_text(unit, f"{one.name} title", one.title, one.name),
+        caption=get_display_text(unit, f"{one.name} note", one.note),
     )
 
 
@@ -123,11 +123,11 @@ def _crossing(unit: Metric, one: Crossing, details: Details, models: Sequence[st
     totals = Counter(model for model, _ in found.elements())
 
     def named(labels: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-        return {n: shown_text(unit, f"{one.name} {n}", text, n) for n, text in labels.items()}
+        return {n: get_display_text(unit, f"{one.name} {n}", text, n) for n, text in labels.items()}
 
     return {
-        "title": shown_text(unit, f"{one.name} title", one.title, one.name),
-        "note": shown_text(unit, f"{one.name} note", one.note),
+        "title": get_display_text(unit, f"{one.name} title", one.title, one.name),
+        "note": get_display_text(unit, f"{one.name} note", one.note),
         "rows": named(one.rows),
         "columns": named(one.columns),
         "models": {model: totals[model] for model in models if totals[model]},
@@ -153,7 +153,7 @@ def bands(unit: Metric, scores: pl.DataFrame) -> Table | None:
     counts = Counter((model, band(value)) for model, value in values)
 
     def meaning(row: tuple[float, Band]) -> str:
-        return shown_text(unit, f"band {row[1]}", unit.shown.meanings.get(row[1], {}))
+        return get_display_text(unit, f"band {row[1]}", unit.shown.meanings.get(row[1], {}))
 
     def counted(model: str) -> Column:
         return Column(model, lambda row: str(counts[model, row[1]]), numeric=True)

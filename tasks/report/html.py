@@ -16,7 +16,7 @@ from basic_control.prompts.phrases import section
 from basic_control.tasks.report import chunks, overview, pages
 from basic_control.tasks.report.contents import Contents
 from basic_control.tasks.report.language import say_on_page, say_reason, speaking
-from basic_control.tasks.report.words import asked, bounds, labelled, measure
+from basic_control.tasks.report.words import bounds, describe_calls, format_labelled_score, measure
 from basic_control.tasks.store.tables import open_atomically
 
 _SCRIPT = ("page.js", "chunks.js", "samples.js", "sample.js", "matrix.js", "sharing.js", "label.js")
@@ -60,8 +60,8 @@ def _pieces(contents: Contents, size: int) -> Iterator[str]:
             translated=say_reason,
             measure=measure,
             bounds=bounds,
-            labelled=labelled,
-            asked=asked,
+            labelled=format_labelled_score,
+            asked=describe_calls,
             most=overview.SERIES,
         )
     )

@@ -14,7 +14,7 @@ from basic_control.tasks.report.passports import warnings
 from basic_control.tasks.report.regressions import pair_name, regression
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.verdict_table import model_rows, model_values
-from basic_control.tasks.report.words import headlines_of, measure, score_id, why
+from basic_control.tasks.report.words import explain_outcome, headlines_of, measure, score_id
 from basic_control.tasks.store.tables import write_atomically
 
 _OVERALL = "overall"
@@ -97,7 +97,7 @@ def _summary(headline: Headline) -> str:
     if name := measure(headline):
         score = f"{name} {score}" + ("" if measured.mean.mean is None else f", mean {measured.mean.mean:.4f}")
     limit = "no threshold" if threshold is None else f"threshold {threshold:g}"
-    reason = why(headline)
+    reason = explain_outcome(headline)
     n_filtered = headline.missing.n_filtered
     stopped = f", {n_filtered} stopped by a content filter" if n_filtered else ""
     return f"{score}{bound}{stopped}, {limit}: {headline.decided.outcome}{f'; {reason}' if reason else ''}"
@@ -118,7 +118,7 @@ def document(name: str, cases: Sequence[ET.Element], started: datetime) -> ET.El
 def compose(data: ReportData) -> ET.Element:
     """Return the document of all gates."""
     with speaking(data.language):
-        return document(data.run, gates(data), data.started)
+        return document(data.run, gates(data), data.start_time)
 
 
 def text_of(cases: Sequence[ET.Element], name: str) -> str:

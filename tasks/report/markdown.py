@@ -22,11 +22,11 @@ from basic_control.tasks.report.language import say, say_reason, speaking
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.sections import markdown, sections, usage
 from basic_control.tasks.report.tables import Column, Table, column_maker, lines
-from basic_control.tasks.report.text import around, code, percent, plain, total_percent, written
-from basic_control.tasks.report.titles import SuiteTitles, family_title, part_title, shown_text
+from basic_control.tasks.report.text import around, code, escape_markdown, localize_digits, percent, total_percent
+from basic_control.tasks.report.titles import SuiteTitles, family_title, get_display_text, part_title
 from basic_control.tasks.report.verdict_table import verdict_table
 from basic_control.tasks.report.warnings import notes
-from basic_control.tasks.report.words import asked, cost_lines
+from basic_control.tasks.report.words import cost_lines, describe_calls
 from basic_control.tasks.store.tables import write_atomically
 
 SHOWN_ERRORS = 5
@@ -66,12 +66,12 @@ def summary_table(own: FamilyScores, models: Sequence[str]) -> list[str]:
     # Without their owners, if the names stay distinct.
     short = {model: model.rpartition("/")[2] for model in models}
     names = {model: name if name and [*short.values()].count(name) == 1 else model for model, name in short.items()}
-    header = [say("common.corner"), *(plain(family_title(family)) for family in own.families)]
+    header = [say("common.corner"), *(escape_markdown(family_title(family)) for family in own.families)]
     rows, notes = [], []
     for model, name in names.items():
         total = own.totals.get(model, Total(None))
         by_family = [_cell(own.cells.get((model, family))) for family in own.families]
-        rows.append([f"**{plain(name)}**", *by_family, f"**{total_percent(total.percent)}**"])
+        rows.append([f"**{escape_markdown(name)}**", *by_family, f"**{total_percent(total.percent)}**"])
         notes += _notes(own, model, total)
     marks = [":---", *([":---:"] * len(header))]
     return [*lines([*header, f"**{say('common.total')}**"], marks, rows), "", say("common.note"), *notes]
@@ -79,12 +79,12 @@ def summary_table(own: FamilyScores, models: Sequence[str]) -> list[str]:
 
 def _notes(own: FamilyScores, model: str, total: Total) -> Iterator[str]:
     for family in total.left_out:
-        reason = plain(", ".join(map(say_reason, own.reasons(model, family)["reason"].head(1))))
-        name = plain(family_title(family))
-        yield from ("", say("common.left_out", model=plain(model), families=name, reason=reason))
+        reason = escape_markdown(", ".join(map(say_reason, own.reasons(model, family)["reason"].head(1))))
+        name = escape_markdown(family_title(family))
+        yield from ("", say("common.left_out", model=escape_markdown(model), families=name, reason=reason))
     if total.missing:
-        names = ", ".join(plain(family_title(family)) for family in total.missing)
-        yield from ("", say("common.no_total", model=plain(model), families=names))
+        names = ", ".join(escape_markdown(family_title(family)) for family in total.missing)
+        yield from ("", say("common.no_total", model=escape_markdown(model), families=names))
 
 
 def analysis(own: FamilyScores, model: str) -> list[str]:
@@ -96,19 +96,20 @@ def analysis(own: FamilyScores, model: str) -> list[str]:
         ((share, family) for family, share in shares.items() if reaches(share, floor)),
         key=lambda one: (-one[0], one[1]),
     )
-    strengths = "; ".join(f"{plain(family_title(family))} ({percent(share)})" for share, family in strong)
+    strengths = "; ".join(f"{escape_markdown(family_title(family))} ({percent(share)})" for share, family in strong)
     if not strengths:
         name = "no_strengths" if by_family else "nothing_scored"
-        strengths = say(f"common.{name}", floor=written(f"{100 * floor:g}"))
+        strengths = say(f"common.{name}", floor=localize_digits(f"{100 * floor:g}"))
     errors = []
     for family, cell in by_family.items():
         for reason, applied, n in own.reasons(model, family).head(SHOWN_ERRORS).iter_rows():
             if applied:
                 share = say("common.of", k=n, n=cell.counts.n_asked)
-                errors.append(f"    *   {plain(family_title(family))}: {plain(say_reason(reason))} ({share})")
-    head = f"*   **{say('common.errors', model=plain(model))}:**"
+                title, cause = escape_markdown(family_title(family)), escape_markdown(say_reason(reason))
+                errors.append(f"    *   {title}: {cause} ({share})")
+    head = f"*   **{say('common.errors', model=escape_markdown(model))}:**"
     return [
-        f"*   **{say('common.strengths', model=plain(model))}:** {strengths}",
+        f"*   **{say('common.strengths', model=escape_markdown(model))}:** {strengths}",
         *([head, *errors] if errors else [f"{head} {say('common.no_errors')}"]),
         "",
     ]
@@ -157,7 +158,7 @@ def _beside_table(unit: Metric, summary: pl.DataFrame, title: str) -> Table:
         columns.append(column(part_title(unit, part), name, _cell))
         columns.append(column(say("common.interval"), name, _interval))
     models = [model for model, name in by_metric if name == unit.name]
-    return Table.of(models, *columns, title=title, caption=shown_text(unit, "note", unit.shown.note))
+    return Table.of(models, *columns, title=title, caption=get_display_text(unit, "note", unit.shown.note))
 
 
 def compose(data: ReportData) -> str:
@@ -171,13 +172,13 @@ def _lines(data: ReportData) -> Iterator[str]:
     responders = (suite.responses_of for suite in data.plan.suites if suite.responses_of)
     tested = dict.fromkeys([*data.plan.configured, *responders])
     used = sorted({name for suite in data.plan.declared for name in suite.metric_names})
-    verdict = [f"**{plain(concluded)}**", ""]
+    verdict = [f"**{escape_markdown(concluded)}**", ""]
     if concluded.outcome == "error":  # else the seed's own head comes first
         yield from verdict
     yield from (f"# {say('common.title')}", "")
-    yield f"**{say('common.date')}:** {data.started:%Y-%m-%d %H:%M:%S}  "
+    yield f"**{say('common.date')}:** {data.start_time:%Y-%m-%d %H:%M:%S}  "
     yield f"**{say('common.models')}:** {', '.join(map(code, tested))}  "
-    yield f"**{say('common.run')}:** {code(data.run)}. {asked(data.manifest.get('requests', {}))}"
+    yield f"**{say('common.run')}:** {code(data.run)}. {describe_calls(data.manifest.get('requests', {}))}"
     yield ""
     if concluded.outcome != "error":
         yield from verdict
@@ -192,20 +193,20 @@ def _lines(data: ReportData) -> Iterator[str]:
     models, spending = data.verdict.models, data.results.spending
     yield from markdown([verdict_table(models, spending, title=say("common.verdict"))])
     for note in notes(data.results, data.verdict, data.plan, data):
-        yield from (f"**{say('common.warning')}:** {plain(note.text.removesuffix('.'))}.", "")
+        yield from (f"**{say('common.warning')}:** {escape_markdown(note.text.removesuffix('.'))}.", "")
     yield from markdown(sections(data))
     yield from markdown(
         table for table in beside_tables(data.plan.declared, data.summary, data.titles) if table.rows
     )
     yield from markdown([counts_table(data.summary, data.titles)])
     yield from markdown(filter(None, (bands(metric(name), data.scores) for name in used)))
-    costs = [plain(line) for line in cost_lines(spending)]
+    costs = [escape_markdown(line) for line in cost_lines(spending)]
     if costs:
         yield from (*markdown([usage(data)]), *costs, "")
     if version := data.manifest.get(METHODOLOGY):
         yield from (f"**{say('page.methodology')}:** {version}", "")
     if sandbox := data.manifest.get("sandbox"):
-        layers = "; ".join(f"{plain(name)} {code(say_reason(how))}" for name, how in sandbox.items())
+        layers = "; ".join(f"{escape_markdown(name)} {code(say_reason(how))}" for name, how in sandbox.items())
         yield from (f"**{say('common.sandbox')}:** {layers}", "")
 
 

@@ -5,11 +5,16 @@ from pathlib import Path
 
 from basic_control.metrics.analysis.baseline import BaselineComparison, ChangedItem, HeadlineChange
 from basic_control.tasks.report.language import say, speaking
-from basic_control.tasks.report.regressions import apart, moved_lines, outcome_with_conditions, pair_name
+from basic_control.tasks.report.regressions import (
+    describe_question_changes,
+    list_differences,
+    outcome_with_conditions,
+    pair_name,
+)
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.screen import screen
 from basic_control.tasks.report.tables import Table, column_maker
-from basic_control.tasks.report.text import clipped, code, percent, plain, points, written
+from basic_control.tasks.report.text import clip_text, code, escape_markdown, localize_digits, percent, points
 from basic_control.tasks.store.tables import write_atomically
 
 LONGEST = 120
@@ -32,11 +37,11 @@ def summary(data: ReportData) -> str:
 
 
 def _against(comparison: BaselineComparison) -> Iterator[str]:
-    yield f"### {plain(say('regression.head', name=comparison.name, run=comparison.run))}"
+    yield f"### {escape_markdown(say('regression.head', name=comparison.name, run=comparison.run))}"
     yield ""
-    yield from (f"- {plain(line)}" for line in apart(comparison))
-    moved = (line for change in comparison.headlines for line in moved_lines(change.moved))
-    yield from dict.fromkeys(f"- {plain(line)}" for line in moved)
+    yield from (f"- {escape_markdown(line)}" for line in list_differences(comparison))
+    moved = (line for change in comparison.headlines for line in describe_question_changes(change.moved))
+    yield from dict.fromkeys(f"- {escape_markdown(line)}" for line in moved)
     yield ""
     of_all, column = column_maker("common"), column_maker("regression")
 
@@ -45,7 +50,7 @@ def _against(comparison: BaselineComparison) -> Iterator[str]:
         return f"{points(ends.low)} … {points(ends.high)}"
 
     def now(item: ChangedItem) -> str:
-        return written(f"{item.after:g}") + ("" if item.status == "scored" else f" ({item.status})")
+        return localize_digits(f"{item.after:g}") + ("" if item.status == "scored" else f" ({item.status})")
 
     yield from Table.of(
         comparison.headlines,
@@ -70,9 +75,9 @@ def _against(comparison: BaselineComparison) -> Iterator[str]:
                 "item",
                 lambda item: " ".join(filter(None, (item.suite, item.metric if several else "", item.item_id))),
             ),
-            column("baseline", lambda item: written(f"{item.before:g}"), numeric=True),
+            column("baseline", lambda item: localize_digits(f"{item.before:g}"), numeric=True),
             column("now", now, numeric=True),
-            column("prompt", lambda item: clipped(" ".join((item.prompt or "").split()), LONGEST)),
+            column("prompt", lambda item: clip_text(" ".join((item.prompt or "").split()), LONGEST)),
         ).markdown()
         yield ""
 

@@ -23,10 +23,17 @@ from basic_control.tasks.plan import Plan
 from basic_control.tasks.report.conclusion import conclusion
 from basic_control.tasks.report.language import say
 from basic_control.tasks.report.samples import primary
-from basic_control.tasks.report.text import percent, shortened
+from basic_control.tasks.report.text import percent, shorten_name
 from basic_control.tasks.report.titles import SuiteTitles, family_title, metric_title
 from basic_control.tasks.report.verdict_table import model_rows, model_values, verdict_table
-from basic_control.tasks.report.words import best_first, headlines_of, measure, metric_name, remarks, why
+from basic_control.tasks.report.words import (
+    explain_outcome,
+    headlines_of,
+    measure,
+    metric_name,
+    remarks,
+    sort_by_score,
+)
 
 HEAT = 10
 BELOW = 5
@@ -69,7 +76,7 @@ def heat(mean: float | None, threshold: float | None) -> str:
 
 def models_of(verdict: RunVerdict, scores: pl.DataFrame) -> list[str]:
     """Return the models of a run, best overall score first, then those that only have scores."""
-    ranked = [model.model for model in best_first(verdict.models)]
+    ranked = [model.model for model in sort_by_score(verdict.models)]
     return list(dict.fromkeys([*ranked, *scores["model"].unique(maintain_order=True)]))
 
 
@@ -93,7 +100,7 @@ def targets(plan: Plan, verdict: RunVerdict, models: Sequence[str]) -> list[dict
 
 def verdict_of_run(verdict: RunVerdict, results: Results, titles: SuiteTitles) -> dict[str, Any]:
     """Return the run's verdict in a sentence, its models with their scores, and what is below a threshold."""
-    models = best_first(verdict.models)
+    models = sort_by_score(verdict.models)
     headlines = headlines_of(models)
     return {
         "concluded": conclusion(verdict, results.baseline),
@@ -120,7 +127,7 @@ def _reasons(model: ModelResult, titles: SuiteTitles) -> Iterator[str]:
     """Yield why a model does not pass, suites first, unless the table's scores and thresholds show it."""
     for score in model.scores:
         name = titles.headline(score) if score.suite else say("page.overall")
-        reason = why(score)
+        reason = explain_outcome(score)
         if score.decided.outcome != "pass" and reason:
             yield f"{name}: {reason}"
 
@@ -210,7 +217,7 @@ def profile(found: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any] |
         own = [(n, cells_of[model][at]) for n, model in enumerate(first, 1)
                if (model, column.suite, column.metric) not in found["unmeasured"]]  # fmt: skip
         if marks := [(n, cell) for n, cell in own if cell is not None and cell.value.mean is not None]:
-            categories.append({"title": shortened(column.title), "threshold": column.threshold, "marks": marks})
+            categories.append({"title": shorten_name(column.title), "threshold": column.threshold, "marks": marks})
     left = 16 + _LETTER * max((cell_len(one["title"]) for one in categories), default=0)
     return {"models": first, "categories": categories, "left": left} if categories else None
 
@@ -246,7 +253,7 @@ def comparisons(compared: ModelComparisons, titles: SuiteTitles) -> dict[str, An
     order = [*(suite.name for suite in titles.suites), ""]  # the overall score comes last
 
     def counts(row: Comparison | Grouping) -> bool:
-        return row.scope in {"suite", "overall"} or row.metric in list_metrics(titles.declared(row.suite))
+        return row.scope in {"suite", "overall"} or row.metric in list_metrics(titles.find_suite(row.suite))
 
     pairs = sorted(filter(counts, compared.pairs), key=lambda pair: order.index(pair.suite))
     groups = sorted(filter(counts, compared.groups), key=lambda group: order.index(group.suite))

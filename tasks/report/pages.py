@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 
 from basic_control.data.characters import make_visible
 from basic_control.tasks.report.language import current, say
-from basic_control.tasks.report.text import grouped, p_value, percent, points, total_percent
+from basic_control.tasks.report.text import format_number, p_value, percent, points, total_percent
 
 HERE = Path(__file__).parent
 STYLES = "page.css"
@@ -57,7 +57,7 @@ def environment() -> Environment:
     )
     made.finalize = _finished
     written = {"percent": percent, "p_value": p_value, "points": points, "total_percent": total_percent}
-    made.filters |= {**written, "coded": _coded, "number": grouped}
+    made.filters |= {**written, "coded": _coded, "number": format_number}
     return made
 
 

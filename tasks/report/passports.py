@@ -16,8 +16,16 @@ from basic_control.metrics.stats.intervals import Interval
 from basic_control.metrics.stats.reliability import ReliabilityBin
 from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.tables import Column, Table, column_maker
-from basic_control.tasks.report.text import around, estimated, listed, percent, share, shortened, written
-from basic_control.tasks.report.words import labelled, score_name, suite_title
+from basic_control.tasks.report.text import (
+    around,
+    format_estimate,
+    join_names,
+    localize_digits,
+    percent,
+    share,
+    shorten_name,
+)
+from basic_control.tasks.report.words import format_labelled_score, score_name, suite_title
 
 _EACH = 2
 """Maximum number of judges that get a line each."""
@@ -29,7 +37,7 @@ def _measured(name: str, passport: Passport) -> str:
     if measured is None:
         return "–"
     interval: Interval = getattr(measured, f"{name}_interval")
-    return written(f"{getattr(measured, name):.2f} [{interval.low or 0.0:.2f}, {interval.high or 0.0:.2f}]")
+    return localize_digits(f"{getattr(measured, name):.2f} [{interval.low or 0.0:.2f}, {interval.high or 0.0:.2f}]")
 
 
 def _columns(*, is_labelled: bool, has_probabilities: bool) -> list[Column]:
@@ -38,7 +46,7 @@ def _columns(*, is_labelled: bool, has_probabilities: bool) -> list[Column]:
 
     def kappa(passport: Passport) -> str:
         low, high = passport.kappa_interval.low or 0.0, passport.kappa_interval.high or 0.0
-        return "–" if passport.kappa is None else written(f"{passport.kappa:.2f} [{low:.2f}, {high:.2f}]")
+        return "–" if passport.kappa is None else localize_digits(f"{passport.kappa:.2f} [{low:.2f}, {high:.2f}]")
 
     own = [
         column("step", attrgetter("exam")),
@@ -125,7 +133,7 @@ def corrected_table(means: Sequence[CorrectedMean]) -> Table:
         column("metric", attrgetter("metric")),
         column("judge", lambda mean: f"{mean.judge} ({mean.language})"),
         column("interval", interval),
-        column("as_judged", lambda mean: estimated(mean.raw), numeric=True),
+        column("as_judged", lambda mean: format_estimate(mean.raw), numeric=True),
         column("corrected", lambda mean: percent(mean.value.mean) if is_corrected(mean) else "–", numeric=True),
         column("verdicts", lambda mean: str(mean.n_verdicts or mean.n_samples), numeric=True),
         column("exam_questions", lambda mean: str(mean.n_exam or "–"), numeric=True),
@@ -203,11 +211,11 @@ def panel(headlines: Sequence[Headline], judged: JudgeFindings, run: str = "") -
         parts += [say("screen.no_passport", command=_exam_command(run))] if judge in unmeasured else []
         models = [model for own in judged.self_judged.values() for model in own.get(judge, ())]
         if models:
-            parts.append(say("screen.self_judged", models=listed([*dict.fromkeys(models)])))
-        yield say("screen.judge", judge=shortened(judge), told="; ".join([*parts, *_readable(rated, [judge])]))
+            parts.append(say("screen.self_judged", models=join_names([*dict.fromkeys(models)])))
+        yield say("screen.judge", judge=shorten_name(judge), told="; ".join([*parts, *_readable(rated, [judge])]))
     for headline in headlines:
         if headline.measured.as_judged is not None:
-            yield f"{score_name(headline)}, {shortened(headline.model)}: {labelled(headline)}"
+            yield f"{score_name(headline)}, {shorten_name(headline.model)}: {format_labelled_score(headline)}"
 
 
 def _left_out(reasons: Sequence[str]) -> str:

@@ -46,7 +46,7 @@ def slugs(models: Sequence[str]) -> list[str]:
 
 def entries(data: ReportData, model: str) -> list[dict[str, Any]]:
     """Return the objects of one model's file: the seed's keys first, our additions after them."""
-    start = int(data.started.timestamp())
+    start = int(data.start_time.timestamp())
     known = families() if data.verdicts.height else {}
     numbers: Counter[str] = Counter()
     verdicts = data.verdicts.filter(model=model)

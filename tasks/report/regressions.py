@@ -7,8 +7,8 @@ from basic_control.metrics.analysis.pairs import Comparison
 from basic_control.metrics.analysis.questions import MovedQuestion, QuestionChanges
 from basic_control.metrics.stats.regression import Change, Regression
 from basic_control.tasks.report.language import say
-from basic_control.tasks.report.text import clipped, percent, points, written
-from basic_control.tasks.report.words import lacking, suite_title
+from basic_control.tasks.report.text import clip_text, localize_digits, percent, points
+from basic_control.tasks.report.words import describe_missing, suite_title
 
 NAMED = 3
 """Questions of a kind named in a line."""
@@ -28,7 +28,7 @@ def size(pair: Comparison) -> str:
     return say("compare.by_around", points=points(pair.difference), level=level, **ends)
 
 
-def _bounded(by: str, decision: Regression) -> str:
+def _format_bound(by: str, decision: Regression) -> str:
     """Return a difference with the one-sided bound that decides at the margin."""
     if decision.outcome == "undecided":
         return by
@@ -51,7 +51,7 @@ def regression(change: HeadlineChange) -> str:
     else:
         phrase = "regression.n_independent" if pair.n_units < pair.n else "regression.n_pairs"
         questions = say(phrase, n=pair.n, units=pair.n_units)
-        by, tolerated = _bounded(size(pair), decision), written(f"{100 * decision.max_drop:g}")
+        by, tolerated = _format_bound(size(pair), decision), localize_digits(f"{100 * decision.max_drop:g}")
         sentence = say("regression.line", outcome=outcome, by=by, tolerated=tolerated, pairs=questions)
     return "; ".join([sentence, *conditions])
 
@@ -81,7 +81,7 @@ def _conditions(change: HeadlineChange) -> Iterator[str]:
     if missing.n_alike:
         yield say("compare.alike", n=missing.n_alike)
     if decision.hangs:
-        what = lacking(missing.n_lost, missing.n_cut)
+        what = describe_missing(missing.n_lost, missing.n_cut)
         yield say("regression.hangs", what=what, low=points(missing.low), high=points(missing.high))
     elif decision.outcome == "undecided" and decision.test != "sequence":
         yield _describe_outlook(pair, decision)
@@ -96,7 +96,7 @@ def _describe_outlook(pair: Comparison, decision: Regression) -> str:
     drop = points(decision.detectable).lstrip("+")
     parts = [say(shown, pairs=say(unit, n=pair.n_units), drop=drop)]
     if decision.n_needed is not None:
-        tolerated = written(f"{100 * decision.max_drop:g}")
+        tolerated = localize_digits(f"{100 * decision.max_drop:g}")
         parts.append(say("regression.needed", pairs=say(unit, n=decision.n_needed), tolerated=tolerated))
     return "; ".join(parts)
 
@@ -110,13 +110,13 @@ def lines(comparison: BaselineComparison | None) -> Iterator[str]:
 
 def details(comparison: BaselineComparison) -> Iterator[str]:
     """Yield what differs from a baseline, and each headline's outcome with what changed in its questions."""
-    yield from (f"  {line}" for line in apart(comparison))
+    yield from (f"  {line}" for line in list_differences(comparison))
     for change in comparison.headlines:
-        yield f"  {named(change.pair, comparison)}: {regression(change)}"
-        yield from (f"    {line}" for line in moved_lines(change.moved))
+        yield f"  {name_headline(change.pair, comparison)}: {regression(change)}"
+        yield from (f"    {line}" for line in describe_question_changes(change.moved))
 
 
-def named(pair: Comparison, comparison: BaselineComparison) -> str:
+def name_headline(pair: Comparison, comparison: BaselineComparison) -> str:
     """Return a headline's suite and model, with the metric if it is one of several."""
     return f"{pair_name(pair, comparison)} {pair.model_a}"
 
@@ -129,7 +129,7 @@ def pair_name(pair: Comparison, comparison: BaselineComparison) -> str:
     return f"{title}, {pair.metric or say('compare.score')}" if len(metrics) > 1 else title
 
 
-def apart(comparison: BaselineComparison) -> Iterator[str]:
+def list_differences(comparison: BaselineComparison) -> Iterator[str]:
     """Yield what is missing from the baseline, and other changes."""
     for what in comparison.missing:
         yield say(f"regression.{'missing_allowed' if comparison.allowed else 'missing'}", what=what)
@@ -144,31 +144,31 @@ def headline(comparison: BaselineComparison | None) -> Iterator[str]:
     if not comparison:
         return
     told = say("regression.head", name=comparison.name, run=comparison.run)
-    worst, *others = _worst_first(comparison) or [None]
+    worst, *others = _sort_by_outcome(comparison) or [None]
     if worst:
-        told += f": {named(worst.pair, comparison)}: {regression(worst)}"
+        told += f": {name_headline(worst.pair, comparison)}: {regression(worst)}"
     outcomes = [change.decision.outcome for change in others if change]
     counts = [f"{say(f'regression.{one}')} {outcomes.count(one)}" for one in _ORDER if one in outcomes]
     yield f"{told}; {say('regression.others', counts=', '.join(counts))}" if counts else told
 
 
-def regressed(comparison: BaselineComparison, changes: Sequence[Change]) -> tuple[str, str]:
+def explain_regression(comparison: BaselineComparison, changes: Sequence[Change]) -> tuple[str, str]:
     """Return the run's outcome against its baseline and the cause: the worst headline, or what is missing."""
     worst = min(changes, key=_ORDER.index)
     outcome = say(f"regression.{worst}")
     told = say("regression.verdict", outcome=outcome, name=comparison.name)
     gone = () if comparison.allowed else comparison.missing
     causes = [say("regression.missing", what=what) for what in gone]
-    pairs = [change.pair for change in _worst_first(comparison)]
-    causes += [f"{named(pair, comparison)} {points(pair.difference)}" for pair in pairs]
+    pairs = [change.pair for change in _sort_by_outcome(comparison)]
+    causes += [f"{name_headline(pair, comparison)} {points(pair.difference)}" for pair in pairs]
     return _GATES[worst], told if worst == "held" or not causes else f"{told} ({causes[0]})"
 
 
-def _worst_first(comparison: BaselineComparison) -> list[HeadlineChange]:
+def _sort_by_outcome(comparison: BaselineComparison) -> list[HeadlineChange]:
     return sorted(comparison.headlines, key=lambda change: _ORDER.index(change.decision.outcome))
 
 
-def moved_lines(moved: QuestionChanges) -> Iterator[str]:
+def describe_question_changes(moved: QuestionChanges) -> Iterator[str]:
     """Yield what changed in a suite's questions."""
     kinds = {
         "relabelled": (moved.relabelled, moved.n_common),
@@ -201,4 +201,4 @@ def _answer(text: str | None) -> str:
 
 
 def _shorten(text: str) -> str:
-    return clipped(" ".join(text.split()), _LONGEST)
+    return clip_text(" ".join(text.split()), _LONGEST)

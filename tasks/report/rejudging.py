@@ -10,7 +10,7 @@ from basic_control.tasks.compare.judges import RejudgedComparison
 from basic_control.tasks.report import comparison
 from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.tables import Column, Table, column_maker
-from basic_control.tasks.report.text import p_value, share, written
+from basic_control.tasks.report.text import localize_digits, p_value, share
 from basic_control.tasks.report.titles import metric_title
 
 
@@ -44,7 +44,7 @@ def tables(rejudged: RejudgedComparison) -> Iterator[Table]:
         if judges.kappa is None:
             return "–"
         low, high = judges.kappa_interval.low or 0.0, judges.kappa_interval.high or 0.0
-        return written(f"{judges.kappa:.2f} [{low:.2f}, {high:.2f}]")
+        return localize_digits(f"{judges.kappa:.2f} [{low:.2f}, {high:.2f}]")
 
     def write_wrong(rate: Share) -> str:
         return share(rate) if rate.n else "–"
@@ -73,9 +73,9 @@ def _cross(judges: JudgesCompared, old: str, new: str) -> Table:
 
     return Table.of(
         [*zip(judges.values, judges.table, strict=True)],
-        Column(old, lambda row: written(f"{row[0]:g}")),
+        Column(old, lambda row: localize_digits(f"{row[0]:g}")),
         *(
-            Column(f"{new}: {written(f'{value:g}')}", cell(position), numeric=True)
+            Column(f"{new}: {localize_digits(f'{value:g}')}", cell(position), numeric=True)
             for position, value in enumerate(judges.values)
         ),
         title=say("rejudge.table", suite=judges.suite, metric=metric_title(judges.metric)),

@@ -10,13 +10,13 @@ from basic_control.tasks.compare.runs import RunComparison
 from basic_control.tasks.compare.sides import metrics_of, select_deciding_scores
 from basic_control.tasks.exchange.tables import Side
 from basic_control.tasks.report.language import say
-from basic_control.tasks.report.regressions import moved_lines
+from basic_control.tasks.report.regressions import describe_question_changes
 
 
 def notes(comparison: RunComparison) -> list[str]:
     """Return remarks on what was compared: what may explain a difference, and what changed in the questions."""
     sides = comparison.runs
-    lines = [*_changed_code(comparison)]
+    lines = [*_list_changed_code(comparison)]
     if comparison.alone:
         lines.append(say("compare.alone", names=", ".join(comparison.alone)))
     lines += remarks(sides)
@@ -25,11 +25,11 @@ def notes(comparison: RunComparison) -> list[str]:
         lines.append(say("compare.doubled", suite=suite.suite, **counts))
     # Each run's questions are compared with those of the first that has the suite.
     for run, changes in comparison.moved.items():
-        lines += [f"{run}: {line}" for moved in changes for line in moved_lines(moved)]
+        lines += [f"{run}: {line}" for moved in changes for line in describe_question_changes(moved)]
     return lines
 
 
-def _changed_code(comparison: RunComparison) -> Iterator[str]:
+def _list_changed_code(comparison: RunComparison) -> Iterator[str]:
     """Yield which scoring code changed between runs: the replies scored again, and those that could not be."""
     rescored = comparison.rescored
     for name, units in rescored.items():
@@ -56,13 +56,13 @@ def remarks(sides: Sequence[Side]) -> Iterator[str]:
         if silent := [fact for fact in stated if fact not in side.provenance.tested]:
             yield say("compare.silent", name=side.name, keys=", ".join(silent))
     if files:
-        yield from _lacking(sides)
+        yield from _list_lacking_metrics(sides)
     if files and len(sides) > 1:
         by_id = all((side.items["question_id"] != side.items["text_digest"]).any() for side in sides)
         yield say(f"compare.paired_by_{'id' if by_id else 'text'}")
 
 
-def _lacking(sides: Sequence[Side]) -> Iterator[str]:
+def _list_lacking_metrics(sides: Sequence[Side]) -> Iterator[str]:
     """Yield for each side the metrics of others that it lacks; for runs alone their suites show it."""
     metrics = {metric for side in sides for metric in metrics_of(side)}
     for side in sides:

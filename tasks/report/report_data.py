@@ -55,14 +55,14 @@ class ReportData:
         return str(self.manifest["run"])
 
     @property
-    def started(self) -> datetime:
+    def start_time(self) -> datetime:
         """The run's start."""
         return datetime.fromisoformat(str(self.manifest["started"]))
 
     @property
     def stamp(self) -> str:
         """The run's start as in file names."""
-        return self.started.strftime("%Y%m%d_%H%M%S")
+        return self.start_time.strftime("%Y%m%d_%H%M%S")
 
 
 def gather(

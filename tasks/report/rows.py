@@ -8,7 +8,7 @@ from basic_control.tasks.report.language import say, say_reason
 
 def line_of(row: ShownRow, width: int) -> str:
     """Return a row as one line of at most `width` characters: `question → reply (expected …)`."""
-    question, reply, expected = (_joined(text) for text in (row.question, ending_of(row.reply), row.expected))
+    question, reply, expected = (_join_lines(text) for text in (row.question, find_ending(row.reply), row.expected))
     ending = ""
     if expected:
         ending = f" ({say('screen.expected', answer=cut(expected, width // 4))})"
@@ -20,11 +20,11 @@ def line_of(row: ShownRow, width: int) -> str:
     return f"{cut(question, max(room - len(shown_reply), room // 3))} → {shown_reply}{ending}"
 
 
-def _joined(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split())
 
 
-def ending_of(reply: str) -> str:
+def find_ending(reply: str) -> str:
     """Return the last line of a reply of several, where its answer stands, unless that line has no word."""
     *before, last = [line.strip() for line in reply.strip().splitlines() if line.strip()] or [""]
     return f"… {last}" if before and any(character.isalnum() for character in last) else reply

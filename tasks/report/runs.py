@@ -12,7 +12,7 @@ from basic_control.metrics.stats.intervals import Interval
 from basic_control.prompts.phrases import section
 from basic_control.tasks.report.language import current, say
 from basic_control.tasks.report.pages import still
-from basic_control.tasks.report.text import around, date_in_words, listed, percent
+from basic_control.tasks.report.text import around, date_in_words, join_names, percent
 from basic_control.tasks.report.words import money, suite_title
 from basic_control.tasks.store.history import HistoryEntry
 
@@ -152,7 +152,7 @@ class RunCard:
 
 
 def _card(run: HistoryEntry, address: str, path: str) -> RunCard:
-    tasks = listed([suite_title(suite) for suite in run.suites]) if run.suites else ""
+    tasks = join_names([suite_title(suite) for suite in run.suites]) if run.suites else ""
     about = [_date_of(run.started), tasks if run.title else "", money(*run.cost) if run.cost else ""]
     return RunCard(
         name=run.name,

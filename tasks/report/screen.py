@@ -32,26 +32,26 @@ from basic_control.tasks.report.tables import Column, Table
 from basic_control.tasks.report.text import (
     NAME,
     duration,
-    estimated,
-    listed,
+    escape_markdown,
+    format_estimate,
+    format_whole_percent,
+    join_names,
     percent,
-    plain,
-    shortened,
+    shorten_name,
     total_percent,
-    whole_percent,
 )
 from basic_control.tasks.report.titles import family_title, metric_title
 from basic_control.tasks.report.verdict_table import model_rows, model_values
 from basic_control.tasks.report.warnings import notes
 from basic_control.tasks.report.words import (
-    asked,
-    best_first,
     cost_lines,
+    describe_calls,
     headlines_of,
     is_named,
     measure,
     metric_name,
     score_name,
+    sort_by_score,
     suite_title,
 )
 
@@ -117,10 +117,10 @@ class Screen:
     def _table(self, names: int, heads: int, shown: int, *, around: bool) -> Table:
         there = [*self.columns[:shown], *(["…"] if shown < len(self.columns) else [])]
         head = [Column(say("common.model"), unbroken=True)]
-        head += [Column(shortened(name, heads), numeric=True, unbroken=True) for name in there]
+        head += [Column(shorten_name(name, heads), numeric=True, unbroken=True) for name in there]
         more, models = [""] * (len(there) - shown), [name for name, _ in self.rows]
         rows = [
-            [shortened(name, names, models), *(cell.text(around=around) for cell in cells[:shown]), *more]
+            [shorten_name(name, names, models), *(cell.text(around=around) for cell in cells[:shown]), *more]
             for name, cells in self.rows
         ]
         if self.folded:
@@ -174,11 +174,11 @@ class Screen:
         """Return the lines in Markdown, without links: a merge request is read elsewhere."""
         lines = (*self.differences, *self.notes, *self._warned(), self.calls)
         return [
-            f"**{plain(self.verdict)}**",
+            f"**{escape_markdown(self.verdict)}**",
             "",
             *self.table().markdown(),
             "",
-            *(f"- {plain(one)}" for one in lines),
+            *(f"- {escape_markdown(one)}" for one in lines),
         ]
 
 
@@ -207,7 +207,7 @@ def screen(
 
     It is in the current language, in which it is also to be rendered.
     """
-    models = best_first(verdict.models)
+    models = sort_by_score(verdict.models)
     headlines = headlines_of(models)
     only = plan.suites[0].suite
     is_total = only.strata and not only.of_k and len(columns_of(only)) == 1  # a TOTAL is of means
@@ -257,7 +257,7 @@ _Cells = dict[tuple[str, str], ShareCell]
 def _families(results: Results, models: Iterable[ModelResult], suite: Suite) -> tuple[list[str], _Cells]:
     """Return the seed's table: a share for each family, and TOTAL."""
     found = {
-        (cell.model, family_title(cell.family)): ShareCell(whole_percent(cell.value.mean))
+        (cell.model, family_title(cell.family)): ShareCell(format_whole_percent(cell.value.mean))
         for cell in results.cells
         if (cell.suite, cell.metric, cell.level, cell.language) == (suite.name, suite.score_metrics[0], "", "")
         and cell.family
@@ -293,9 +293,12 @@ def _cell(headline: Headline) -> ShareCell:
     score = headline.measured.score
     around = ""
     if score.interval.low is not None:
-        low, high = whole_percent(score.interval.low, threshold), whole_percent(score.interval.high, threshold)
+        low, high = (
+            format_whole_percent(score.interval.low, threshold),
+            format_whole_percent(score.interval.high, threshold),
+        )
         around = f"{low}–{high}"
-    return ShareCell(whole_percent(score.mean, threshold), around, mark)
+    return ShareCell(format_whole_percent(score.mean, threshold), around, mark)
 
 
 def _stopped(headlines: Iterable[Headline], names: Sequence[str]) -> Iterator[str]:
@@ -304,9 +307,9 @@ def _stopped(headlines: Iterable[Headline], names: Sequence[str]) -> Iterator[st
     for headline in headlines:
         if sequence := headline.measured.stopping:
             counts = say("common.of", k=sequence.asked, n=sequence.most)
-            stopped.setdefault(headline.suite, []).append(f"{shortened(headline.model, among=names)} {counts}")
+            stopped.setdefault(headline.suite, []).append(f"{shorten_name(headline.model, among=names)} {counts}")
     for suite, counts_of_models in stopped.items():  # a model's headlines are asked together
-        yield say("screen.stopping", suite=suite_title(suite), each=listed([*dict.fromkeys(counts_of_models)]))
+        yield say("screen.stopping", suite=suite_title(suite), each=join_names([*dict.fromkeys(counts_of_models)]))
 
 
 def _slices(slices: Sequence[Slice], names: Sequence[str]) -> Iterator[str]:
@@ -320,10 +323,10 @@ def _slices(slices: Sequence[Slice], names: Sequence[str]) -> Iterator[str]:
         yield say(
             "screen.slice",
             suite=suite_title(row.suite),
-            model=shortened(row.model, among=names),
+            model=shorten_name(row.model, among=names),
             column=row.column,
-            text=plain(row.text or "–"),
-            score=estimated(row.score),
+            text=escape_markdown(row.text or "–"),
+            score=format_estimate(row.score),
             others=percent(row.elsewhere),
             note=say("screen.slice_significant") if row.significant else "",
         )
@@ -333,17 +336,17 @@ def _beside(headlines: Sequence[Headline], names: Sequence[str]) -> Iterator[str
     """Yield the headline values beside the scores; their meaning is documented elsewhere."""
     means: dict[tuple[str, str], list[str]] = {}
     for headline in headlines:
-        name = "" if len(names) == 1 else f"{shortened(headline.model, among=names)} "
+        name = "" if len(names) == 1 else f"{shorten_name(headline.model, among=names)} "
         for beside, mean in headline.measured.beside.items():
             if mean is not None:
-                means.setdefault((headline.suite, beside), []).append(f"{name}{whole_percent(mean)}")
+                means.setdefault((headline.suite, beside), []).append(f"{name}{format_whole_percent(mean)}")
     for (_, beside), means_of_models in means.items():
-        yield say("screen.beside", name=metric_title(beside), each=listed([*dict.fromkeys(means_of_models)]))
+        yield say("screen.beside", name=metric_title(beside), each=join_names([*dict.fromkeys(means_of_models)]))
 
 
 def calls(spending: Spending | None, requests: Mapping[str, int], wall_s: float | None) -> str:
     """Return a line with the requests, their cost, and the duration."""
-    parts = [asked(requests), *islice(cost_lines(spending), 1)]
+    parts = [describe_calls(requests), *islice(cost_lines(spending), 1)]
     if wall_s is not None:
         parts.append(say("screen.took", time=duration(wall_s)))
     return " ".join(parts)

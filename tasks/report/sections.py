@@ -19,7 +19,14 @@ from basic_control.tasks.report.cascades import cascade_table
 from basic_control.tasks.report.language import say
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.tables import Column, Table, column_maker
-from basic_control.tasks.report.text import estimated, grouped, percent, plain, points, written
+from basic_control.tasks.report.text import (
+    escape_markdown,
+    format_estimate,
+    format_number,
+    localize_digits,
+    percent,
+    points,
+)
 from basic_control.tasks.report.titles import SuiteTitles, metric_title
 from basic_control.tasks.report.words import headlines_of, money
 from basic_control.tasks.runtime.spending import sum_usage
@@ -39,15 +46,15 @@ def sections(data: ReportData) -> list[Table]:
         *passports.passport_tables(results.judged.passports),
         *twins.tables(results.twins),
         twins.changed(data.plan.declared, (data.replies, data.scores), (data.twins, data.twin_scores)),
-        _stopping([*filter(None, followed), *results.compared.races]),
-        *_stated(results.stated, dict(data.items.select("item_id", "prompt").iter_rows())),
-        _repeats(results.repeats, data.titles),
-        _slices(results.compared.slices, data.titles),
+        _build_stopping_table([*filter(None, followed), *results.compared.races]),
+        *_build_stated_tables(results.stated, dict(data.items.select("item_id", "prompt").iter_rows())),
+        _build_repeats_table(results.repeats, data.titles),
+        _build_slices_table(results.compared.slices, data.titles),
     ]
     return [table for table in listed if table is not None and table.rows]
 
 
-def _repeats(repeats: Sequence[Repeats], titles: SuiteTitles) -> Table:
+def _build_repeats_table(repeats: Sequence[Repeats], titles: SuiteTitles) -> Table:
     column, own = column_maker("common"), column_maker("page")
     return Table.of(
         repeats,
@@ -55,23 +62,23 @@ def _repeats(repeats: Sequence[Repeats], titles: SuiteTitles) -> Table:
         column("category", lambda row: titles.score(row.suite, row.metric)),
         Column("n", lambda row: str(row.n_items), numeric=True),
         Column("k", lambda row: str(row.k), numeric=True),
-        Column("pass@k", lambda row: estimated(row.pass_at), numeric=True),
-        Column("pass^k", lambda row: estimated(row.pass_all), numeric=True),
-        own("agreement", lambda row: estimated(row.agreement), numeric=True),
+        Column("pass@k", lambda row: format_estimate(row.pass_at), numeric=True),
+        Column("pass^k", lambda row: format_estimate(row.pass_all), numeric=True),
+        own("agreement", lambda row: format_estimate(row.agreement), numeric=True),
         title=say("page.repeats"),
         name="repeats",
     )
 
 
-def _slices(slices: Sequence[Slice], titles: SuiteTitles) -> Table:
+def _build_slices_table(slices: Sequence[Slice], titles: SuiteTitles) -> Table:
     column, of_page = column_maker("common"), column_maker("page")
     return Table.of(
         slices,
         column("model", attrgetter("model")),
         column("category", lambda row: titles.score(row.suite, row.metric)),
-        of_page("slice_value", lambda row: plain(f"{row.column} = {row.text or '–'}")),
+        of_page("slice_value", lambda row: escape_markdown(f"{row.column} = {row.text or '–'}")),
         Column("n", lambda row: str(row.n), numeric=True),
-        column("score", lambda row: estimated(row.score), numeric=True),
+        column("score", lambda row: format_estimate(row.score), numeric=True),
         of_page("others", lambda row: percent(row.elsewhere), numeric=True),
         Column("p", lambda row: "–" if row.p is None else f"{row.p:.3f}", numeric=True),
         of_page("differs", lambda row: "✓" if row.significant else ""),
@@ -80,7 +87,7 @@ def _slices(slices: Sequence[Slice], titles: SuiteTitles) -> Table:
     )
 
 
-def _stopping(sequences: Sequence[ConfidenceSequence]) -> Table:
+def _build_stopping_table(sequences: Sequence[ConfidenceSequence]) -> Table:
     """Return how long each model was asked until its verdict was reached; no row without early stopping."""
     column = column_maker("common")
 
@@ -102,7 +109,7 @@ def _stopping(sequences: Sequence[ConfidenceSequence]) -> Table:
     )
 
 
-def _stated(stated: Sequence[StatedScore], prompts: Mapping[str, str]) -> tuple[Table, Table]:
+def _build_stated_tables(stated: Sequence[StatedScore], prompts: Mapping[str, str]) -> tuple[Table, Table]:
     """Return two means of the same replies for each model and suite, and the items where they differ."""
     hidden = sum(max(0, len(score.differing) - SHOWN) for score in stated)
     column = column_maker("common")
@@ -126,8 +133,8 @@ def _stated(stated: Sequence[StatedScore], prompts: Mapping[str, str]) -> tuple[
         [(score.model, item) for score in stated for item in score.differing[:SHOWN]],
         column("model", itemgetter(0)),
         column("question", question),
-        column("stated_score", lambda row: written(f"{row[1].stated:g}"), numeric=True),
-        column("our_score", lambda row: written(f"{row[1].ours:g}"), numeric=True),
+        column("stated_score", lambda row: localize_digits(f"{row[1].stated:g}"), numeric=True),
+        column("our_score", lambda row: localize_digits(f"{row[1].ours:g}"), numeric=True),
         title=say("common.differing"),
         caption=say("common.more_rows", n=hidden) if hidden else "",
         name="differing",
@@ -139,12 +146,12 @@ def replies(data: ReportData) -> list[dict[str, Any]]:
     """Return a row for each model and judge: replies, errors, latency, tokens and, if priced, cost."""
     # With several prompts, replies name the model with its prompt.
     models = {target.name: target.model.name for suite in data.plan.suites for target in suite.targets}
-    rows = [_used("model", model, data.replies, models) for model in data.plan.models]
-    rows += [_used("judge", judge, data.judged, models) for judge in data.plan.judges]
+    rows = [_sum_up_usage("model", model, data.replies, models) for model in data.plan.models]
+    rows += [_sum_up_usage("judge", judge, data.judged, models) for judge in data.plan.judges]
     return [row for row in rows if row]
 
 
-def _used(role: str, model: Model, replies: pl.DataFrame, models: Mapping[str, str]) -> dict[str, Any]:
+def _sum_up_usage(role: str, model: Model, replies: pl.DataFrame, models: Mapping[str, str]) -> dict[str, Any]:
     """Sum up a model's distinct requests; a cached reply keeps the latency and tokens of its original call."""
     own = replies.filter(pl.col("model").replace(models) == model.name).unique("request_id", maintain_order=True)
     if own.is_empty():
@@ -184,7 +191,7 @@ def usage(data: ReportData) -> Table:
     latency, currency = say("page.latency"), data.plan.currency
 
     def number(head: str, name: str, places: int = 0) -> Column:
-        return Column(head, lambda row: grouped(row[name], places), numeric=True)
+        return Column(head, lambda row: format_number(row[name], places), numeric=True)
 
     def cost(head: str, name: str) -> Column:
         return Column(head, lambda row: _cost(row, name, currency), numeric=True)
@@ -219,6 +226,6 @@ def rules(manifest: Mapping[str, Any]) -> dict[str, str]:
 def markdown(tables: Iterable[Table]) -> Iterator[str]:
     """Yield the lines of tables with their headings and notes, which are ours and may be Markdown."""
     for table in tables:
-        yield from (f"## {plain(table.title)}", "", *table.markdown(), "")
+        yield from (f"## {escape_markdown(table.title)}", "", *table.markdown(), "")
         if table.caption:
             yield from (table.caption, "")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from basic_control.data.characters import make_visible
 from basic_control.tasks.report.language import say
-from basic_control.tasks.report.text import plain
+from basic_control.tasks.report.text import escape_markdown
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -95,8 +95,8 @@ class Table:
         """Return the table's lines in Markdown."""
         marks = ["---:" if one.numeric else ":---" for one in self.columns]
         bold = ["**" if one.strong else "" for one in self.columns]
-        rows = [[f"{b}{plain(cell)}{b}" for b, cell in zip(bold, row, strict=True)] for row in self.rows]
-        return lines([plain(one.name) for one in self.columns], marks, rows)
+        rows = [[f"{b}{escape_markdown(cell)}{b}" for b, cell in zip(bold, row, strict=True)] for row in self.rows]
+        return lines([escape_markdown(one.name) for one in self.columns], marks, rows)
 
     def records(self) -> list[dict[str, str]]:
         """Return the rows by column, as Prefect shows them."""

@@ -21,7 +21,7 @@ NAME = 26
 """Characters of a name on a screen."""
 
 
-def plain(text: object) -> str:
+def escape_markdown(text: object) -> str:
     """Return text escaped for Markdown, on one line: it may come from a model."""
     line = " ".join(str(text).split())
     line = "".join(c for c in line if c.isprintable()).replace("&", "&amp;")  # an entity would be its character
@@ -35,34 +35,34 @@ def code(text: str) -> str:
     return "`" + make_visible(" ".join(text.replace("`", "'").split())) + "`"
 
 
-def fenced(text: str) -> list[str]:
+def fence_code(text: str) -> list[str]:
     """Return text as a Markdown code block, whose fence is longer than any in the text."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return [fence, *make_visible(text).split("\n"), fence]
 
 
-def written(digits: str) -> str:
+def localize_digits(digits: str) -> str:
     """Return a number's digits with the decimal point of the current language."""
     return digits.replace(".", decimal_point())
 
 
 def percent(share: float | None, threshold: float | None = None) -> str:
     """Format a share of 1 as a percentage, without decimals if it is whole; more if `threshold` needs them."""
-    return "–" if share is None else written(summary.percent(share, threshold))
+    return "–" if share is None else localize_digits(summary.percent(share, threshold))
 
 
-def whole_percent(share: float | None, threshold: float | None = None) -> str:
+def format_whole_percent(share: float | None, threshold: float | None = None) -> str:
     """Format a share of 1 in whole percents, without a sign; with decimals if rounding crosses the threshold."""
-    return "–" if share is None else written(summary.digits(share, threshold, 0))
+    return "–" if share is None else localize_digits(summary.digits(share, threshold, 0))
 
 
 def total_percent(percentage: float | None) -> str:
     """Format a TOTAL, which is in percent: always with one decimal, as in the seed."""
-    return "–" if percentage is None else written(f"{round_half_up(percentage, 1):.1f}%")
+    return "–" if percentage is None else localize_digits(f"{round_half_up(percentage, 1):.1f}%")
 
 
-def estimated(estimate: "MeanEstimate", threshold: float | None = None) -> str:
+def format_estimate(estimate: "MeanEstimate", threshold: float | None = None) -> str:
     """Format a share in [0, 1] with its interval, if it has one."""
     interval = "" if estimate.interval.low is None else f" ({around(estimate.interval, threshold)})"
     return f"{percent(estimate.mean, threshold)}{interval}"
@@ -85,7 +85,7 @@ def points(share: float | None) -> str:
     if share is None:
         return "–"
     value = round_half_up(100 * share, 1) + 0.0  # no minus before 0
-    return written(f"{value:+.1f}".replace("-", "−")) if value else "0"
+    return localize_digits(f"{value:+.1f}".replace("-", "−")) if value else "0"
 
 
 def p_value(value: float | None) -> str:
@@ -93,12 +93,12 @@ def p_value(value: float | None) -> str:
     if value is None:
         return "–"
     places = next((n for n in range(3, 8) if (round(value, n) < ALPHA) == (value < ALPHA)), 8)
-    return written("< 0.001" if value < _SMALLEST_P else f"{value:.{places}f}")
+    return localize_digits("< 0.001" if value < _SMALLEST_P else f"{value:.{places}f}")
 
 
-def grouped(number: float | None, places: int = 0) -> str:
+def format_number(number: float | None, places: int = 0) -> str:
     """Format a number in groups of three digits, separated by a non-breaking space; – for None."""
-    return "–" if number is None else written(f"{number:,.{places}f}".replace(",", "\u202f"))
+    return "–" if number is None else localize_digits(f"{number:,.{places}f}".replace(",", "\u202f"))
 
 
 def duration(seconds: float | None) -> str:
@@ -109,7 +109,7 @@ def duration(seconds: float | None) -> str:
         return say("common.seconds", n=f"{max(seconds, 1) if seconds else 0:.0f}")
     if seconds < _HOUR:
         return say("common.minutes", n=f"{seconds / _MINUTE:.0f}")
-    return say("common.hours", n=written(f"{seconds / _HOUR:.1f}"))
+    return say("common.hours", n=localize_digits(f"{seconds / _HOUR:.1f}"))
 
 
 def date_in_words(moment: datetime) -> str:
@@ -118,7 +118,7 @@ def date_in_words(moment: datetime) -> str:
     return say("common.date_in_words", day=moment.day, month=month, year=moment.year, time=f"{moment:%H:%M}")
 
 
-def shortened(name: str, most: int = NAME, among: Iterable[str] = ()) -> str:
+def shorten_name(name: str, most: int = NAME, among: Iterable[str] = ()) -> str:
     """Return a name of at most `most` characters, cut near the middle, and where it differs from those `among`."""
     name = make_visible(" ".join(name.split()))
     if len(name) <= most:
@@ -133,12 +133,12 @@ def shortened(name: str, most: int = NAME, among: Iterable[str] = ()) -> str:
     return cut(name, next(apart, middle))
 
 
-def clipped(text: str, most: int) -> str:
+def clip_text(text: str, most: int) -> str:
     """Return a text of at most `most` characters."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Join names in words, `a, b and c`; for many the first ones and the number of others."""
     if len(names) > _NAMED:
         names = [*names[: _NAMED - 1], say("common.others", n=len(names) - _NAMED + 1)]

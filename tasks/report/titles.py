@@ -33,10 +33,10 @@ def metric_title(name: str) -> str:
 
 def part_title(unit: Metric, part: str) -> str:
     """Return the title of a metric's part."""
-    return shown_text(unit, part, unit.shown.titles.get(part, {}), part)
+    return get_display_text(unit, part, unit.shown.titles.get(part, {}), part)
 
 
-def shown_text(unit: Metric, key: str, text: Text, default: str = "") -> str:
+def get_display_text(unit: Metric, key: str, text: Text, default: str = "") -> str:
     """Return a display text of a metric; `key` is its name in a catalogue, after the metric's."""
     return say_declared(text, f"{unit.name}.{key}", default)
 
@@ -52,13 +52,13 @@ class SuiteTitles:
         """Return the titles of some suites."""
         return cls(tuple(suites))
 
-    def declared(self, name: str) -> Suite:
+    def find_suite(self, name: str) -> Suite:
         """Return a suite by its name."""
         return next(suite for suite in self.suites if suite.name == name)
 
     def suite(self, name: str) -> str:
         """Return a suite's title."""
-        return say_declared(self.declared(name).title, name, name)
+        return say_declared(self.find_suite(name).title, name, name)
 
     def headline(self, headline: Headline) -> str:
         """Return the title of a headline: its suite's, with its metric's name if it is one of several."""
@@ -69,13 +69,13 @@ class SuiteTitles:
 
     def category(self, name: str, family: str) -> str:
         """Return a sample's category: its generated family, or its suite (whose family is a data set's name)."""
-        return family_title(family) if self.declared(name).strata and family else self.suite(name)
+        return family_title(family) if self.find_suite(name).strata and family else self.suite(name)
 
     def score(self, name: str, metric_name: str, scope: str = "metric") -> str:
         """Return what is compared: a suite's metric (the suite alone if its score has no other), or a score."""
         if scope == "overall":
             return say("common.overall")
-        title, scores = self.suite(name), headlines(self.declared(name))
+        title, scores = self.suite(name), headlines(self.find_suite(name))
         if scope == "total":
             return f"{title}: TOTAL"
         if scope == "suite":

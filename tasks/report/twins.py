@@ -15,7 +15,14 @@ from basic_control.metrics.analysis.twins import TwinDifference, TwinResult, rig
 from basic_control.metrics.stats.intervals import Interval, MeanEstimate
 from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.tables import Column, Table
-from basic_control.tasks.report.text import clipped, estimated, grouped, percent, points, written
+from basic_control.tasks.report.text import (
+    clip_text,
+    format_estimate,
+    format_number,
+    localize_digits,
+    percent,
+    points,
+)
 from basic_control.tasks.report.titles import metric_title
 
 _COLUMNS = {
@@ -46,12 +53,12 @@ def sentence(difference: TwinDifference) -> str:
     low, high = sorted(_POINT * abs(end or 0.0) for end in ends)
     return say(
         f"twins.{name}",
-        n=grouped(difference.n),
-        needed=grouped(difference.needed) if difference.needed else "",
+        n=format_number(difference.n),
+        needed=format_number(difference.needed) if difference.needed else "",
         kind=difference.kind,
-        points=written(f"{_POINT * abs(difference.difference or 0.0):.1f}"),
-        low=written(f"{low:.1f}"),
-        high=written(f"{high:.1f}"),
+        points=localize_digits(f"{_POINT * abs(difference.difference or 0.0):.1f}"),
+        low=localize_digits(f"{low:.1f}"),
+        high=localize_digits(f"{high:.1f}"),
     )
 
 
@@ -112,7 +119,7 @@ def _ends(interval: Interval) -> str:
 
 
 def _robust(result: TwinResult) -> str:
-    return estimated(MeanEstimate(result.robust, result.robust_interval))
+    return format_estimate(MeanEstimate(result.robust, result.robust_interval))
 
 
 def changed(
@@ -140,7 +147,7 @@ def changed(
         {**pair, "twins": pair["kind"], **_side(pair, "original", _BEFORE), **_side(pair, "twin", "")}
         for pair in pairs.head(PAIRS).iter_rows(named=True)
     ]
-    return _table("changed_", rows, n=grouped(pairs.height), shown=grouped(len(rows)))
+    return _table("changed_", rows, n=format_number(pairs.height), shown=format_number(len(rows)))
 
 
 def _side(pair: Mapping[str, Any], name: str, side: str) -> dict[str, str]:
@@ -149,7 +156,7 @@ def _side(pair: Mapping[str, Any], name: str, side: str) -> dict[str, str]:
     question = facts.get("question") or format_question(pair[f"prompt{side}"], facts)
     reply = text if len(text) <= _LONGEST else f"…{text[-_LONGEST:]}"  # the answer is at the end
     mark = "✓" if pair[f"value{side}"] == 1 else "✗"
-    return {name: f"{clipped(question, _LONGEST)} → {pair[f'answer{side}']}", f"{name}_reply": f"{mark} {reply}"}
+    return {name: f"{clip_text(question, _LONGEST)} → {pair[f'answer{side}']}", f"{name}_reply": f"{mark} {reply}"}
 
 
 def lines(results: Sequence[TwinResult]) -> Iterator[str]:

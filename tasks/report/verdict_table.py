@@ -12,8 +12,8 @@ from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from basic_control.metrics.analysis.spending import Spending, Spent
 from basic_control.tasks.report.language import say
 from basic_control.tasks.report.tables import Column, Table, column_maker
-from basic_control.tasks.report.text import around, percent, written
-from basic_control.tasks.report.words import score_id, score_name, scored, why
+from basic_control.tasks.report.text import around, localize_digits, percent
+from basic_control.tasks.report.words import explain_outcome, format_score, score_id, score_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +47,16 @@ def suite_columns(*, by_id: bool = False) -> list[Column]:
 
     def weight(row: VerdictRow) -> str:
         is_joined = row.score.suite and (row.score.weight or row.score.is_only)
-        return written(f"{row.score.weight:g}") if is_joined else "–"
+        return localize_digits(f"{row.score.weight:g}") if is_joined else "–"
 
     return [
         column("suite", lambda row: name(row.score)),
-        column("score", lambda row: scored(row.score), numeric=True),
+        column("score", lambda row: format_score(row.score), numeric=True),
         column("interval", interval, numeric=True),
         column("threshold_head", lambda row: percent(row.score.decided.threshold), numeric=True),
         column("weight", weight, numeric=True),
         column("outcome", lambda row: say(f"common.{row.score.decided.outcome}"), strong=True),
-        column("why", lambda row: why(row.score)),
+        column("why", lambda row: explain_outcome(row.score)),
     ]
 
 
@@ -76,10 +76,10 @@ def verdict_table(
 
 def model_rows(models: Sequence[ModelResult], spending: Spending | None) -> list[VerdictRow]:
     """Return for each model the row of its score: the overall one, or that of its only suite with a weight."""
-    return [VerdictRow(model, model.score, _spent(model.model, spending)) for model in models]
+    return [VerdictRow(model, model.score, _find_spending(model.model, spending)) for model in models]
 
 
-def _spent(target: str, spending: Spending | None) -> Spent | None:
+def _find_spending(target: str, spending: Spending | None) -> Spent | None:
     """Return the usage of a target's model; a target of several prompts is named `model [prompt]`."""
     models = [one for one in spending.models if one.role == "model"] if spending else []
     own = [one for one in models if f"{target} [".startswith(f"{one.model} [")]

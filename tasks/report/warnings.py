@@ -28,7 +28,7 @@ from basic_control.tasks.plan import Plan, apart_lines, expected_lines
 from basic_control.tasks.report import passports
 from basic_control.tasks.report.cascades import cascade_warnings
 from basic_control.tasks.report.language import say, say_reason
-from basic_control.tasks.report.regressions import apart, moved_lines
+from basic_control.tasks.report.regressions import describe_question_changes, list_differences
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.titles import metric_title
 from basic_control.tasks.report.words import headlines_of, money, suite_title
@@ -106,9 +106,9 @@ def _of_rows(results: Results, plan: Plan) -> Iterator[Note]:
 def _against(baseline: BaselineComparison | None) -> Iterator[Note]:
     """Yield changes from the baseline."""
     if baseline:
-        yield from (Note(line, topic="baseline") for line in apart(baseline))
+        yield from (Note(line, topic="baseline") for line in list_differences(baseline))
         for change in baseline.headlines:
-            yield from (Note(line, topic="moved") for line in moved_lines(change.moved))
+            yield from (Note(line, topic="moved") for line in describe_question_changes(change.moved))
 
 
 def _of_run(results: Results, verdict: RunVerdict) -> Iterator[Note]:

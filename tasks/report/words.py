@@ -9,14 +9,14 @@ from basic_control.data.suites import ALL
 from basic_control.metrics.analysis.failures import lost
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from basic_control.tasks.report.language import say, say_declared, say_reason
-from basic_control.tasks.report.text import grouped, listed, percent
+from basic_control.tasks.report.text import format_number, join_names, percent
 
 if TYPE_CHECKING:
     from basic_control.metrics.analysis.pairs import Comparison
     from basic_control.metrics.analysis.spending import Spending
 
 
-def best_first(models: Iterable[ModelResult]) -> list[ModelResult]:
+def sort_by_score(models: Iterable[ModelResult]) -> list[ModelResult]:
     """Return models, the best score first; those without a score last."""
     return sorted(models, key=_rank)
 
@@ -76,7 +76,7 @@ def bounds(headline: Headline) -> str:
     return say(name, upper=percent(upper, threshold))
 
 
-def asked(requests: Mapping[str, int]) -> str:
+def describe_calls(requests: Mapping[str, int]) -> str:
     """Return the outcomes of a run's requests, and how many replies were given without a call."""
     n, given = requests["asked"], requests.get("given", 0)
     parts = [say("common.given" if n else "common.only_given", n=given)] if given else []
@@ -93,7 +93,7 @@ def measure(headline: Headline) -> str:
     return f"pass{sign}{headline.measured.k}" if sign else ""
 
 
-def scored(headline: Headline) -> str:
+def format_score(headline: Headline) -> str:
     """Format a score, with its measure if it is not a mean, and its bounds.
 
     If none of its judges counts, it says so.
@@ -101,21 +101,21 @@ def scored(headline: Headline) -> str:
     if not headline.missing.is_measured:
         return say("common.unmeasured")
     if headline.measured.as_judged is not None:
-        return labelled(headline)
+        return format_labelled_score(headline)
     name = measure(headline)
     mean = say("common.mean_beside", mean=percent(headline.measured.mean.mean)) if name else ""
     score = percent(headline.measured.score.mean, headline.decided.threshold)
     return " ".join(filter(None, (name, score, mean, bounds(headline))))
 
 
-def labelled(headline: Headline) -> str:
+def format_labelled_score(headline: Headline) -> str:
     """Format a score that human labels correct, beside that of the judges."""
     measured = headline.measured
     score = percent(measured.score.mean, headline.decided.threshold)
     return say("common.labelled", score=score, n=measured.n_labels, judged=percent(measured.as_judged))
 
 
-def why(headline: Headline) -> str:
+def explain_outcome(headline: Headline) -> str:
     """Return why a headline has its outcome: the reason, or how many answers would decide it.
 
     Failures are given with their commonest cause, whatever the outcome.
@@ -132,17 +132,17 @@ def why(headline: Headline) -> str:
     return reason if failed in decided.reason else "; ".join(filter(None, (reason, say_reason(failed))))
 
 
-def lacking(n_lost: int, n_cut: int) -> str:
+def describe_missing(n_lost: int, n_cut: int) -> str:
     """Return what a result depends on: the numbers of replies without a score, and of truncated ones."""
     counts = {"common.lost": n_lost, "common.cut": n_cut}
-    return listed([say(name, n=n) for name, n in counts.items() if n])
+    return join_names([say(name, n=n) for name, n in counts.items() if n])
 
 
 def remarks(pair: "Comparison") -> list[str]:
     """Return the qualifications of a comparison: its conditions, and what so few questions cannot show."""
     found = []
     if pair.missing.hangs:
-        found.append(say("compare.hangs", what=lacking(pair.missing.n_lost, pair.missing.n_cut)))
+        found.append(say("compare.hangs", what=describe_missing(pair.missing.n_lost, pair.missing.n_cut)))
     elif not pair.test.reachable:
         found.append(say("compare.too_few"))
     if pair.test.interval.fixed_templates:
@@ -152,7 +152,7 @@ def remarks(pair: "Comparison") -> list[str]:
     return found
 
 
-def counted(pair: "Comparison") -> str:
+def describe_count(pair: "Comparison") -> str:
     """Return how many questions were compared, and how many independent ones these are."""
     is_clustered = pair.n_units < pair.n
     return say("compare.n_independent" if is_clustered else "compare.n_questions", n=pair.n, units=pair.n_units)
@@ -163,7 +163,7 @@ def money(value: float | None, currency: str) -> str:
     if value is None:
         return say("common.no_price")
     exponent = math.floor(math.log10(value)) if value > 0 else 0
-    amount = grouped(value, 2 if exponent >= 0 else max(4, 1 - exponent))  # a small cost must not look free
+    amount = format_number(value, 2 if exponent >= 0 else max(4, 1 - exponent))  # a small cost must not look free
     return f"{amount} {currency}" if currency else amount
 
 

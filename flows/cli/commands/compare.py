@@ -139,10 +139,10 @@ def _change(pair: "Comparison", row: Mapping[str, Any], width: int) -> str:
     """Return a changed row as one line: how it changed, what was asked, both replies, what was expected."""
     from basic_control.tasks.report.comparison import change_of, headline, place_of
     from basic_control.tasks.report.language import say
-    from basic_control.tasks.report.rows import cut, ending_of
+    from basic_control.tasks.report.rows import cut, find_ending
 
     question = " ".join(row["question"].split()) or place_of(row)
-    before, after = (" ".join(ending_of(str(row[f"{side}_text"] or "")).split()) for side in ("before", "after"))
+    before, after = (" ".join(find_ending(str(row[f"{side}_text"] or "")).split()) for side in ("before", "after"))
     longest = width // 4
     texts = [cut(text, longest) or f"({say('screen.empty_reply')})" for text in (before, after)]
     expected = (
@@ -230,15 +230,15 @@ def decide(
 
 def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
     """Yield for each model and suite: their names, the outcome, and its explanation."""
-    from basic_control.tasks.report.text import estimated, percent
-    from basic_control.tasks.report.words import bounds, headlines_of, score_name, why
+    from basic_control.tasks.report.text import format_estimate, percent
+    from basic_control.tasks.report.words import bounds, explain_outcome, headlines_of, score_name
 
     for headline in headlines_of(verdict.models):
         outcome, threshold = headline.decided.outcome, headline.decided.threshold
         if outcome != "none":
-            score = " ".join(filter(None, (estimated(headline.measured.score, threshold), bounds(headline))))
+            score = " ".join(filter(None, (format_estimate(headline.measured.score, threshold), bounds(headline))))
             limit = "" if threshold is None else f", threshold {percent(threshold)}"
-            reason = why(headline)
+            reason = explain_outcome(headline)
             sentence = f"{score}{limit}: {outcome}{f'; {reason}' if reason else ''}"
             yield headline.model, f"{score_name(headline)} {headline.model}", outcome, sentence
 

@@ -96,16 +96,16 @@ def table_of(joined: "list[Labelled]") -> "Table":
     """
     from basic_control.metrics.stats.intervals import MeanEstimate
     from basic_control.tasks.report.tables import Column, Table
-    from basic_control.tasks.report.text import estimated
+    from basic_control.tasks.report.text import format_estimate
 
     def format_labelled(row: "Labelled") -> str:
         # Too few labels for an interval: no estimate from them alone.
         if row.found.reason:
             return "–"
-        return estimated(row.found.labelled)
+        return format_estimate(row.found.labelled)
 
-    def format_estimate(row: "Labelled") -> str:
-        return row.found.reason or estimated(MeanEstimate(row.found.value, row.found.interval))
+    def format_corrected(row: "Labelled") -> str:
+        return row.found.reason or format_estimate(MeanEstimate(row.found.value, row.found.interval))
 
     def format_weight(row: "Labelled") -> str:
         if row.found.reason:
@@ -121,9 +121,9 @@ def table_of(joined: "list[Labelled]") -> "Table":
         Column("model", lambda row: row.model),
         Column("metric", lambda row: row.metric),
         Column("labels", lambda row: f"{row.found.n_labels} of {row.found.n_samples}"),
-        Column("judge", lambda row: estimated(row.found.judged)),
+        Column("judge", lambda row: format_estimate(row.found.judged)),
         Column("labels alone", format_labelled),
-        Column("estimate", format_estimate),
+        Column("estimate", format_corrected),
         Column("λ, how far the judge is relied on", format_weight),
         Column("to halve it", format_halving),
     )

@@ -9,7 +9,7 @@ import pytest
 from basic_control.tasks.report import markdown
 from basic_control.tasks.report.explained import band
 from basic_control.tasks.report.report_data import ReportData
-from basic_control.tasks.report.text import percent, plain
+from basic_control.tasks.report.text import escape_markdown, percent
 from basic_control.tasks.report.titles import family_title
 from tests.tasks.report.runs import in_language, page_of
 
@@ -98,7 +98,9 @@ def test_a_reason_is_counted_once_whether_replies_were_cut_or_not(data: ReportDa
     scores = data.scores.with_columns(status=pl.when(cut).then(pl.lit("truncated")).otherwise("status"))
     suite = data.plan.suite("basic_control").suite
     said = markdown.analysis(markdown.FamilyScores(suite, data.summary, data.items, scores), model)
-    assert sum(f"{plain(family_title(family))}: {plain(reason)} (" in line for line in said) == 1
+    assert (
+        sum(f"{escape_markdown(family_title(family))}: {escape_markdown(reason)} (" in line for line in said) == 1
+    )
 
 
 @pytest.mark.parametrize(

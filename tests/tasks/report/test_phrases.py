@@ -11,7 +11,7 @@ from basic_control.metrics.stats.intervals import Interval
 from basic_control.prompts.phrases import translate_reason
 from basic_control.tasks.findings import UNSETTLED
 from basic_control.tasks.report.language import speaking
-from basic_control.tasks.report.words import money, why
+from basic_control.tasks.report.words import explain_outcome, money
 from tests.helpers.suites import declared, headline
 from tests.helpers.tables import four
 from tests.helpers.verdicts import finalise
@@ -100,9 +100,9 @@ def test_every_reason_has_its_russian() -> None:
 def test_what_is_undecided_says_how_many_answers_would_decide(language: str, said: str) -> None:
     around = Interval(0.5, 0.9)
     with speaking(language):
-        assert said in why(headline("s", 0.7, around, outcome="undecided", n_deciding=40))
-        assert why(headline("s", 0.7, around, outcome="pass", n_deciding=40)) == ""
-        assert why(headline("s", 0.7, outcome="undecided")) == ""
+        assert said in explain_outcome(headline("s", 0.7, around, outcome="undecided", n_deciding=40))
+        assert explain_outcome(headline("s", 0.7, around, outcome="pass", n_deciding=40)) == ""
+        assert explain_outcome(headline("s", 0.7, outcome="undecided")) == ""
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_what_is_undecided_says_how_many_answers_would_decide(language: str, sai
 )
 def test_what_ten_times_as_many_answers_would_not_decide_is_too_close(language: str, said: str) -> None:
     with speaking(language):
-        assert why(headline("s", 0.7, Interval(0.5, 0.9), outcome="undecided")) == said
+        assert explain_outcome(headline("s", 0.7, Interval(0.5, 0.9), outcome="undecided")) == said
 
 
 def test_a_small_sum_is_not_written_as_nothing() -> None:

@@ -24,7 +24,7 @@ from basic_control.tasks.report.language import speaking
 from basic_control.tasks.report.merge_request import summary
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.screen import Screen, screen
-from basic_control.tasks.report.text import p_value, shortened, whole_percent
+from basic_control.tasks.report.text import format_whole_percent, p_value, shorten_name
 from basic_control.tasks.report.verdict_table import verdict_table
 from tests.conftest import TOP
 from tests.helpers.suites import headline, model_of
@@ -150,7 +150,7 @@ def test_what_is_cut_at_a_terminal_stands_whole_in_a_file() -> None:
 def test_percents_are_whole_unless_rounding_would_cross_the_threshold(
     share: float | None, threshold: float | None, said: str
 ) -> None:
-    assert whole_percent(share, threshold) == said
+    assert format_whole_percent(share, threshold) == said
 
 
 @pytest.mark.parametrize(
@@ -189,9 +189,9 @@ def test_a_suite_gated_on_several_answers_shows_what_decides_it_and_no_total_of_
 
 def test_a_name_is_cut_in_the_middle() -> None:
     name = "an-owner/a-model-of-a-long-name:70b-instruct"
-    assert shortened(name, 26) == "an-owner/a-mo…70b-instruct"
-    assert len(shortened(name, 26)) == 26
-    assert shortened("short", 26) == "short"
+    assert shorten_name(name, 26) == "an-owner/a-mo…70b-instruct"
+    assert len(shorten_name(name, 26)) == 26
+    assert shorten_name("short", 26) == "short"
 
 
 def test_the_summary_for_a_merge_request_begins_with_the_same_text(data: ReportData) -> None:

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from basic_control.tasks.report.pages import environment
 from basic_control.tasks.report.tables import Column, Table
-from basic_control.tasks.report.text import plain
+from basic_control.tasks.report.text import escape_markdown
 
 HOSTILE = "<b>\x1b[31m|x|\nname[/]"
 
@@ -23,7 +23,7 @@ def at_a_terminal(table: Table, most: int = 60) -> str:
 
 def test_an_entity_in_a_text_is_shown_in_markdown_as_it_stands() -> None:
     """`&rlm;` would turn the direction of what follows."""
-    shown = MarkdownIt("commonmark").render(plain("AT&amp;T &rlm;gnp"))
+    shown = MarkdownIt("commonmark").render(escape_markdown("AT&amp;T &rlm;gnp"))
     assert unescape(re.sub("<[^>]+>", "", shown)).strip() == "AT&amp;T &rlm;gnp"
 
 

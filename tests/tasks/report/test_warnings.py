@@ -24,7 +24,7 @@ from basic_control.tasks.report.language import say_on_page, speaking
 from basic_control.tasks.report.merge_request import summary
 from basic_control.tasks.report.regressions import regression
 from basic_control.tasks.report.report_data import ReportData
-from basic_control.tasks.report.text import plain
+from basic_control.tasks.report.text import escape_markdown
 from basic_control.tasks.report.warnings import notes
 from basic_control.tasks.report.words import remarks
 from tests.helpers.baselines import against, change
@@ -162,7 +162,7 @@ def test_every_report_says_the_verdict_in_the_same_sentence(name: str, data: Rep
         assert (found.outcome, said) == ("fail", "Fail: regressed against the baseline main (RAG m −10.0)")
     assert made(run).verdict == said
     head = markdown.compose(run).partition("\n## ")[0]
-    assert f"\n**{plain(said)}**\n" in f"\n{head}"
+    assert f"\n**{escape_markdown(said)}**\n" in f"\n{head}"
     assert head.startswith("**" if found.outcome == "error" else "# "), "the seed's own head, unless nothing counts"
     page = page_of(run)
     banner = page.partition('<div class="banner ')[2].partition("</div>\n</div>")[0]
@@ -212,7 +212,7 @@ def test_warnings_are_one_list_in_one_order(data: ReportData) -> None:
     in_sight = listed.partition("</ul>\n")[0]
     assert in_sight.count('<li class="note') <= 3, "further ones are folded"
     text = markdown.compose(run)
-    assert re.findall(r"\*\*Warning:\*\* (.*)\.", text) == [plain(one.removesuffix(".")) for one in every]
+    assert re.findall(r"\*\*Warning:\*\* (.*)\.", text) == [escape_markdown(one.removesuffix(".")) for one in every]
 
 
 @pytest.mark.parametrize(
