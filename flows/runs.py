@@ -260,7 +260,7 @@ def open_run(
         ledger.budget = RunBudget(plan.budget, plan.currency)
     ledger.earlier = cache(partial(manifests.read_earlier_units, Path(plan.store.runs)))
     if again.replies:
-        ledger.held = HeldReplies(plan.store, settings_of(plan.store.runs, again.replies)[1])
+        ledger.earlier_replies = HeldReplies(plan.store, settings_of(plan.store.runs, again.replies)[1])
     if again.truncated:  # the requests whose replies were not cut; all replies of that run are cached
         before = settings_of(plan.store.runs, again.of)[1]
         restore(plan.store, before)

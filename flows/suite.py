@@ -26,7 +26,7 @@ from basic_control.tasks.arrange import Numbered, arrange, rounds_of
 from basic_control.tasks.decide import open_targets
 from basic_control.tasks.examine import SuiteJudges, judges_of
 from basic_control.tasks.findings import event_fields, find_suite
-from basic_control.tasks.generate import ItemSource, generate, given
+from basic_control.tasks.generate import ItemSource, generate, record_given
 from basic_control.tasks.judge import Deciders, judge
 from basic_control.tasks.judges.labels import has_labels
 from basic_control.tasks.models.protocol import find_server_digest
@@ -43,7 +43,7 @@ from basic_control.tasks.verify_sources import verify_sources
 
 def items_of(plan: SuitePlan) -> list[Ref]:
     """Draw or load the suite's items, in batches."""
-    recorded = current_ledger().held
+    recorded = current_ledger().earlier_replies
     if recorded:
         return recorded.items(plan.name)
     suite = plan.suite
@@ -71,7 +71,7 @@ def ask(
 ) -> Iterator[tuple[Batch, QueryResult]]:
     """Send every batch to the named targets concurrently; yield each in order."""
     store = plan.store
-    recorded = current_ledger().held
+    recorded = current_ledger().earlier_replies
     if recorded:
         yield from recorded.batches(plan.name, items, names)
         return
@@ -79,7 +79,7 @@ def ask(
     if author:
         for number, batch in items.items():
             cell = Cell(plan.name, author, number)
-            replies = given(cell, store, batch, model=author)
+            replies = record_given(cell, store, batch, model=author)
             yield Batch(cell, batch, replies.requests, replies.responses), replies
         return
     # All batches are begun before the first is waited for, so that no server is idle while replies are scored.
@@ -200,7 +200,7 @@ def evaluate(
     parts = parts_of_all(plan.suite)
     for batch, query_result in replies:
         cell = batch.cell
-        if citing and not current_ledger().held:
+        if citing and not current_ledger().earlier_replies:
             evidence = verify_sources(cell, plan.store, batch, network=bool(citing.options.get("network")))
             batch = replace(batch, evidence=evidence)  # noqa: PLW2901 - the same batch, with its evidence
         tables = tables.join(Tables(queries=[query_result], evidence=[batch.evidence] if batch.evidence else []))
@@ -308,7 +308,7 @@ def run_suites(plan: Plan, identities: Identities) -> FinishedSuites:
             part = run_part(partial(run_suite, suite, identities), suite.name, runner=runner)
             waiting = sum(query_result.submitted for query_result in (*part.queries, *part.judged))
             tables = tables.join(part)
-            changed = ledger.changed(suite.name)
+            changed = ledger.list_changed(suite.name)
             if changed:
                 event("scored_again", run=ledger.run, suite=suite.name, changed=changed)
             finding = find_suite(plan, suite, part, identities, waiting)

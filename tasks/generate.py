@@ -33,9 +33,9 @@ def row(item: Item, read: Collection[str] = (), column: str = "") -> dict[str, A
 
     `read` are the columns that the suite's prompts read, `column` is that of its conversation, if it is a prompt.
     """
-    told = {name: getattr(item, name) for name in ITEM_COLUMNS}
+    columns = {name: getattr(item, name) for name in ITEM_COLUMNS}
     identity = identify_asked(item, read, column)
-    return {**told, "facts": format_canonical(dict(item.facts)), **identity._asdict()}
+    return {**columns, "facts": format_canonical(dict(item.facts)), **identity._asdict()}
 
 
 def rows(
@@ -60,24 +60,28 @@ def rows(
     source = name_of(str(options.get("data", unit_name)))
     prompt, read = prompts[0], read_by(prompts).union(*map(reads_of_system, systems))
     column = next(filter(None, map(column_of_messages, prompts)), "")
-    seen: Counter[str] = Counter()
+    if tools:
+        read |= {TOOLS}
+    occurrences: Counter[str] = Counter()
     for position, item in enumerate(loader(unit_name).load(options, required)):
         if position in left_out:
             continue
         if tools:
             item = with_tools(item, tools)  # noqa: PLW2901 - the item as it is asked
-        found = row(item, {*read, TOOLS} if tools else read, column)
-        found["suite"] = suite
+        item_row = row(item, read, column)
+        item_row["suite"] = suite
+        # A family's items have their prompts; a row of a data set is filled into the suite's.
         if not item.prompt:
-            answered = RESPONSE in item.facts and not prompt  # then no call is needed
-            found["prompt"] = "" if answered else fill(prompt, item.language, item.facts)
-            found["family"] = found["family"] or source
-        content = (item.item_id,) if item.item_id else (found["prompt"], item.answer, found["facts"])
+            is_answered = RESPONSE in item.facts and not prompt  # then no call is needed
+            item_row["prompt"] = "" if is_answered else fill(prompt, item.language, item.facts)
+            item_row["family"] = item_row["family"] or source
+        content = (item.item_id,) if item.item_id else (item_row["prompt"], item.answer, item_row["facts"])
         item_id = content_id(suite, item.language, *content)
-        seen[item_id] += 1
-        again = seen[item_id]
-        found["item_id"] = item_id if again == 1 else content_id(item_id, "occurrence", again)
-        yield found
+        occurrences[item_id] += 1
+        if occurrences[item_id] > 1:
+            item_id = content_id(item_id, "occurrence", occurrences[item_id])
+        item_row["item_id"] = item_id
+        yield item_row
 
 
 def items_of(
@@ -136,38 +140,50 @@ def generate(store: StoreSettings, source: ItemSource) -> list[Ref]:
     return [opened.write(ITEMS, frame.slice(start, size)) for start in range(0, max(1, frame.height), size)]
 
 
-def _responded(facts: Mapping[str, Any]) -> dict[str, Any]:
-    reason, counts = facts.get("finish_reason"), {name: facts.get(name) for name in ("tokens_in", "tokens_out")}
-    response = facts[RESPONSE]
+def _build_response(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the response that a row brings, as columns of the responses table."""
+    text, reason = facts[RESPONSE], facts.get("finish_reason")
+    response: dict[str, Any] = {"finish_reason": reason if isinstance(reason, str) else ""}
     calls = read_calls(facts[TOOL_CALLS]) if facts.get(TOOL_CALLS) else None
-    text, stop_tokens = split(response, str(facts.get("question") or "")) if response else (response, "")
-    missing = {"error": "the data have no response (null)", "error_kind": "missing"}
-    return {
-        **(missing if response is None and not calls else {}),
-        "text": text,
-        "stop_tokens": stop_tokens or None,
-        "extra": format_canonical({TOOL_CALLS: write_calls(calls)}) if calls else None,
-        "finish_reason": reason if isinstance(reason, str) else "",
-        **{name: n for name, n in counts.items() if isinstance(n, int) and not isinstance(n, bool) and n >= 0},
-    }
+    if calls:
+        response["extra"] = format_canonical({TOOL_CALLS: write_calls(calls)})
+    elif text is None:
+        response |= {"error": "the data have no response (null)", "error_kind": "missing"}
+    stop_tokens = ""
+    if text:
+        text, stop_tokens = split(text, str(facts.get("question") or ""))
+    response |= {"text": text, "stop_tokens": stop_tokens or None}
+    # People's counts: what is no number of tokens is left out.
+    for name in ("tokens_in", "tokens_out"):
+        count = facts.get(name)
+        if isinstance(count, int) and not isinstance(count, bool) and count >= 0:
+            response[name] = count
+    return response
 
 
-@stage(version=4, part="query", takes="generate")
-def given(store: StoreSettings, items: Ref, *, model: str) -> QueryResult:
+@stage(version=4, part="query", takes="generate", name="given")
+def record_given(store: StoreSettings, items: Ref, *, model: str) -> QueryResult:
     """Return the responses in a data set as if `model` had been asked: no call is made or counted.
 
     A row may also have its response's `finish_reason`, length (`tokens_in`, `tokens_out`), and the calls of tools
     that it made (`tool_calls`).
     """
     opened = open_store(store)
-    there = [
-        (content_id("given", model, item_id), item_id, json.loads(facts))
-        for item_id, facts in opened.read(items).select("item_id", "facts").iter_rows()
-    ]
-    same = {"model": model, "step": "given", "key": "", "repeat": 0, "payload": "{}"}
-    requests = REQUESTS.frame({"request_id": one, "item_id": item_id, **same} for one, item_id, _ in there)
-    responses = RESPONSES.frame({"request_id": one, **_responded(facts), "cached": True} for one, _, facts in there)
-    refs = opened.write(REQUESTS, requests), opened.write(RESPONSES, responses)
+    shared = {"model": model, "step": "given", "key": "", "repeat": 0, "payload": "{}"}
+    requests, responses = list[dict[str, Any]](), list[dict[str, Any]]()
+    for item_id, facts in opened.read(items).select("item_id", "facts").iter_rows():
+        request_id = content_id("given", model, item_id)
+        requests.append({"request_id": request_id, "item_id": item_id, **shared})
+        responses.append({"request_id": request_id, **_build_response(json.loads(facts)), "cached": True})
     return QueryResult(
-        *refs, total=0, cached=0, answered=0, failed=0, tokens_in=0, tokens_out=0, span_s=0.0, supplied=len(there)
+        requests=opened.write(REQUESTS, REQUESTS.frame(requests)),
+        responses=opened.write(RESPONSES, RESPONSES.frame(responses)),
+        total=0,
+        cached=0,
+        answered=0,
+        failed=0,
+        tokens_in=0,
+        tokens_out=0,
+        span_s=0.0,
+        supplied=len(responses),
     )

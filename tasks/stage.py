@@ -49,7 +49,9 @@ FETCHING = ("tasks/web", "metrics/citation")
 @cache
 def _fields(kind: type) -> tuple[str, ...]:
     """Return the names of a dataclass's fields; of another type, none."""
-    return tuple(one.name for one in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else ()
+    if not dataclasses.is_dataclass(kind):
+        return ()
+    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 def encode(value: Any) -> Any:
@@ -74,28 +76,28 @@ def encode(value: Any) -> Any:
 _PLAIN = (str, int, float, type(None))
 
 
-def found_in(value: Any, kind: type[T]) -> Iterator[T]:
+def find_values(value: Any, kind: type[T]) -> Iterator[T]:
     """Yield every value of a kind in a stage's result or inputs: table references, units."""
     parts: Iterable[Any] = ()
     if isinstance(value, kind):
         yield value
     elif isinstance(value, _PLAIN):
         return
-    elif names := _fields(type(value)):
-        parts = (getattr(value, name) for name in names)
     elif isinstance(value, list | tuple):
         parts = value
     elif isinstance(value, Mapping):
         parts = value.values()
+    else:
+        parts = (getattr(value, name) for name in _fields(type(value)))
     for part in parts:
-        yield from found_in(part, kind)
+        yield from find_values(part, kind)
 
 
-def key_of(stage: str, inputs: Mapping[str, Any], **more: Any) -> str:
+def key_of(stage: str, inputs: Mapping[str, Any], **facts: Any) -> str:
     """Hash a stage's inputs, ignoring the store's location and cells' names."""
-    aside = (StoreSettings, Cell)
-    named = {name: encode(one) for name, one in inputs.items() if not isinstance(one, aside)}
-    return hashlib.sha256(format_canonical({"stage": stage, **more, "inputs": named}).encode()).hexdigest()
+    ignored = (StoreSettings, Cell)
+    encoded = {name: encode(value) for name, value in inputs.items() if not isinstance(value, ignored)}
+    return hashlib.sha256(format_canonical({"stage": stage, **facts, "inputs": encoded}).encode()).hexdigest()
 
 
 class ContentAddress(CachePolicy):
@@ -127,7 +129,7 @@ class Ledger:
     `failed`: judges' unreadable replies are requested again, as failed calls always are. `attempt` identifies
     this start of the run: what failed in an earlier one is asked again. `budget` is what it may spend
     (`tasks.models.budget`; None: whatever it takes). `earlier()` are the units of earlier runs' executions, by
-    subject. `held` are an earlier run's replies, judged in place of new ones. `memory` is the peak memory of the
+    subject. `earlier_replies` are an earlier run's, judged in place of new ones. `memory` is the peak memory of the
     run's processes at stage ends, in bytes.
     """
 
@@ -141,38 +143,42 @@ class Ledger:
     attempt: str = field(default_factory=lambda: uuid.uuid4().hex)
     earlier: Callable[[], Mapping[str, Mapping[str, str]]] = dict
     budget: Any = None
-    held: HeldReplies | None = None
+    earlier_replies: HeldReplies | None = None
     memory: int = 0
     weighed: float = -math.inf
 
     def weigh(self) -> None:
         """Measure the run's memory, at most once a second: a measurement takes milliseconds."""
-        if (now := time.monotonic()) > self.weighed + 1.0:
+        now = time.monotonic()
+        if now > self.weighed + 1.0:
             self.weighed = now
             self.memory = max(self.memory, machine.measure_memory() or 0)
 
-    def changed(self, suite: str) -> dict[str, list[str]]:
+    def list_changed(self, suite: str) -> dict[str, list[str]]:
         """Return the units of a suite's stages that changed since an earlier run with the same inputs, by stage."""
-        found: dict[str, dict[str, None]] = {}
-        for one in self.executions:
-            if one.changed and one.cell.suite == suite:
-                found.setdefault(one.stage, {}).update(dict.fromkeys(one.changed))
-        return {stage: [*names] for stage, names in found.items()}
+        units: dict[str, dict[str, None]] = {}
+        for execution in self.executions:
+            if execution.changed and execution.cell.suite == suite:
+                units.setdefault(execution.stage, {}).update(dict.fromkeys(execution.changed))
+        return {stage: [*names] for stage, names in units.items()}
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the executions as JSON."""
-        return [
-            {
-                "stage": e.stage,
-                "label": str(e.cell),
-                **dataclasses.asdict(e.cell),
-                "cached": e.cached,
-                "wall_s": round(e.seconds, 4),
-                "note": e.note,
-                **({"subject": e.subject, "units": dict(e.units)} if e.units else {}),
+        rows = []
+        for execution in self.executions:
+            row = {
+                "stage": execution.stage,
+                "label": str(execution.cell),
+                **dataclasses.asdict(execution.cell),
+                "cached": execution.cached,
+                "wall_s": round(execution.seconds, 4),
+                "note": execution.note,
             }
-            for e in self.executions
-        ]
+            # Of executions with units, a later run says which of them changed since.
+            if execution.units:
+                row |= {"subject": execution.subject, "units": dict(execution.units)}
+            rows.append(row)
+        return rows
 
 
 _ledger: ContextVar[Ledger] = ContextVar("ledger")
@@ -196,27 +202,27 @@ def recording(ledger: Ledger) -> Iterator[Ledger]:
         _ledger.reset(token)
 
 
-def _bare(value: Any) -> Any:
+def _reduce_units(value: Any) -> Any:
     """Return a stage's input with its units reduced to their names."""
     if isinstance(value, tuple):
-        return tuple(_bare(one) for one in value)
+        return tuple(map(_reduce_units, value))
     return value.name if isinstance(value, UnitIdentity) else value
 
 
-Given = tuple[tuple[Any, ...], Mapping[str, Any]]
+Arguments = tuple[tuple[Any, ...], Mapping[str, Any]]
 """The arguments of a stage."""
 
 
-def _unsearched(value: Any) -> Any:
+def _wrap_input(value: Any) -> Any:
     """Wrap a stage's input so that Prefect does not search configuration for the results of other stages.
 
     If Prefect shows dependencies between stages in its UI, it still searches the rest.
     """
-    return value if has_pages() and next(found_in(value, BaseModel), None) is None else quote(value)
+    return value if has_pages() and next(find_values(value, BaseModel), None) is None else quote(value)
 
 
-def _store_in(given: Given) -> StoreSettings | None:
-    args, kwargs = given
+def _find_store(arguments: Arguments) -> StoreSettings | None:
+    args, kwargs = arguments
     return next((value for value in (*args, *kwargs.values()) if isinstance(value, StoreSettings)), None)
 
 
@@ -232,9 +238,10 @@ class Stage(Generic[P, R]):
         takes: str = "",
         cached: bool = True,
         rules: tuple[str, ...] = DECIDING,
+        name: str = "",
     ) -> None:
         self.function = function
-        self.name = function.__name__
+        self.name = name or function.__name__
         self.part = part
         self.takes = takes
         self.rules = rules
@@ -258,7 +265,7 @@ class Stage(Generic[P, R]):
     def start(self, cell: Cell, /, *args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
         """Run the stage on the flow's task runner, in parallel; return a function that waits for its result."""
         started = self._begin(cell)
-        future = self._named(cell, (args, kwargs)).submit(*args, **kwargs)
+        future = self._prepare_task(cell, (args, kwargs)).submit(*args, **kwargs)
 
         def finish() -> R:
             future.wait()
@@ -266,10 +273,13 @@ class Stage(Generic[P, R]):
 
         return finish
 
-    def _run(self, cell: Cell, given: Given, *, refresh: bool = False) -> Any:
+    def _run(self, cell: Cell, arguments: Arguments, *, refresh: bool = False) -> Any:
         """Run the task here and return its state."""
-        args, kwargs = map(_unsearched, given[0]), {name: _unsearched(one) for name, one in given[1].items()}
-        return self._named(cell, given, refresh=refresh)(*args, **kwargs, return_state=True)
+        args, kwargs = (
+            map(_wrap_input, arguments[0]),
+            {name: _wrap_input(value) for name, value in arguments[1].items()},
+        )
+        return self._prepare_task(cell, arguments, refresh=refresh)(*args, **kwargs, return_state=True)
 
     def _begin(self, cell: Cell) -> float:
         """Log the stage's start and return the time."""
@@ -277,17 +287,21 @@ class Stage(Generic[P, R]):
         event("stage_started", run=run, stage=self.name, label=str(cell), suite=suite, metric=metric)
         return time.monotonic()
 
-    def _named(self, cell: Cell, given: Given, *, refresh: bool = False) -> Any:
+    def _prepare_task(self, cell: Cell, arguments: Arguments, *, refresh: bool = False) -> Any:
         name = f"{self.name} {cell}".replace("{", "(").replace("}", ")")
         refresh = refresh or current_ledger().refresh(self.name, cell)
-        options: dict[str, Any] = {"refresh_cache": True} if refresh else {}
-        if self.cached and (store := _store_in(given)):
+        options: dict[str, Any] = {}
+        if refresh:
+            options["refresh_cache"] = True
+        store = _find_store(arguments)
+        if self.cached and store:
             options["result_storage"] = open_results(store, clustered=current_ledger().distributed)
-        named = copy(self.task)  # `with_options` would read the function's source again, which takes milliseconds
-        vars(named).update(task_run_name=name, **options)
-        return named
+        # `with_options` would read the function's source again, which takes milliseconds.
+        task = copy(self.task)
+        vars(task).update(task_run_name=name, **options)
+        return task
 
-    def _settle(self, cell: Cell, state: Any, started: float, given: Given) -> R:
+    def _settle(self, cell: Cell, state: Any, started: float, arguments: Arguments) -> R:
         """Return a state's result, rerunning the stage if tables are damaged, and record it in the ledger."""
         note = "asked to run again" if current_ledger().refresh(self.name, cell) else ""
         try:
@@ -297,43 +311,45 @@ class Stage(Generic[P, R]):
                 raise
             # Prefect writes its records in place: another run of this store was just rewriting it.
             note = "the record of its result could not be read"
-            state = self._run(cell, given, refresh=True)
+            state = self._run(cell, arguments, refresh=True)
             result = state.result()
         cached = state.name == "Cached"
         if cached:
-            store = _store_in(given)
-            if store and not all(open_store(store).is_intact(ref) for ref in found_in(result, Ref)):
+            store = _find_store(arguments)
+            if store and not all(open_store(store).is_intact(ref) for ref in find_values(result, Ref)):
                 note = "a table of its result was missing or damaged"
-                state = self._run(cell, given, refresh=True)
+                state = self._run(cell, arguments, refresh=True)
                 result, cached = state.result(), False
         seconds = time.monotonic() - started
         ledger = current_ledger()
         ledger.weigh()
-        subject, units = self._subject(given)
+        subject, units = self._subject(arguments)
         before = ledger.earlier().get(subject, {}) if units and not cached else {}
         changed = tuple(name for name, unit in units.items() if before.get(name, unit) != unit)
         note = note or (f"changed since: {', '.join(changed)}" if changed else "")
-        asked = tuple(found_in(result, QueryResult))
+        queries = tuple(find_values(result, QueryResult))
         ledger.executions.append(
-            Execution(self.name, cell, cached, seconds, note, time.time(), asked, subject, units, changed)
+            Execution(self.name, cell, cached, seconds, note, time.time(), queries, subject, units, changed)
         )
         rows: Counter[str] = Counter()
-        for ref in found_in(result, Ref):
+        for ref in find_values(result, Ref):
             rows[ref.table] += ref.rows
-        said: dict[str, Any] = {"cached": cached, "seconds": round(seconds, 4), "rows": rows}
-        said |= {"note": note} if note else {}
-        event("stage", run=ledger.run, stage=self.name, label=str(cell), **said)
+        facts: dict[str, Any] = {"cached": cached, "seconds": round(seconds, 4), "rows": rows}
+        if note:
+            facts["note"] = note
+        event("stage", run=ledger.run, stage=self.name, label=str(cell), **facts)
         return result
 
-    def _subject(self, given: Given) -> tuple[str, dict[str, str]]:
+    def _subject(self, arguments: Arguments) -> tuple[str, dict[str, str]]:
         """Return the stage's units if they read replies, and a hash of these and all other inputs but findings."""
-        args, kwargs = given
+        args, kwargs = arguments
         inputs = inspect.signature(self.function).bind(*args, **kwargs).arguments
-        units = {one.name: f"{one.version} {one.source}" for one in found_in(given, UnitIdentity)}
-        if not (units and self.cached and any(isinstance(one, Batch) for one in inputs.values())):
+        units = {unit.name: f"{unit.version} {unit.source}" for unit in find_values(arguments, UnitIdentity)}
+        if not (units and self.cached and any(isinstance(value, Batch) for value in inputs.values())):
             return "", {}
-        told = {name: _bare(value) for name, value in inputs.items() if not isinstance(value, Ref)}
-        return key_of(self.name, told), units
+        # Tables are findings on the way; a batch's own are its items and replies.
+        facts = {name: _reduce_units(value) for name, value in inputs.items() if not isinstance(value, Ref)}
+        return key_of(self.name, facts), units
 
 
 STAGES: dict[str, Stage[..., Any]] = {}
@@ -341,7 +357,13 @@ STAGES: dict[str, Stage[..., Any]] = {}
 
 
 def stage(
-    *, version: int, part: str, takes: str = "", cached: bool = True, rules: tuple[str, ...] = DECIDING
+    *,
+    version: int,
+    part: str,
+    takes: str = "",
+    cached: bool = True,
+    rules: tuple[str, ...] = DECIDING,
+    name: str = "",
 ) -> Callable[[Callable[P, R]], Stage[P, R]]:
     """Make a function a stage: of the `part` that a user names to rerun it, made from what a part `takes`.
 
@@ -351,6 +373,6 @@ def stage(
     """
 
     def make(function: Callable[P, R]) -> Stage[P, R]:
-        return Stage(function, version=version, part=part, takes=takes, cached=cached, rules=rules)
+        return Stage(function, version=version, part=part, takes=takes, cached=cached, rules=rules, name=name)
 
     return make

@@ -12,7 +12,7 @@ from basic_control.data.records import Metric
 from basic_control.data.tables import ITEMS
 from basic_control.data.units import identity_of
 from basic_control.flows.runs import provenance
-from basic_control.tasks.generate import given, items_of
+from basic_control.tasks.generate import items_of, record_given
 from basic_control.tasks.plan import Identities, resolve
 from basic_control.tasks.score import measure
 from basic_control.tasks.store import manifest as manifests
@@ -44,7 +44,7 @@ def recorded_run(folder: Path, name: str, suites: Iterable[Mapping[str, Any]], *
     tables: dict[str, list[Ref]] = {one: [] for one in ("items", "requests", "responses", "scores")}
     for one in settings.suites:
         items = store.write(ITEMS, ITEMS.frame(items_of(one)))
-        asked = given.function(settings.store, items, model=responses_of(one))
+        asked = record_given.function(settings.store, items, model=responses_of(one))
         batch = Batch(Cell(one.name), items, asked.requests, asked.responses)
         scores = [
             measure.function(settings.store, batch, metric=identity_of(Metric, metric), options=one.options(metric))

@@ -28,7 +28,7 @@ from basic_control.tasks.stage import (
     Stage,
     current_ledger,
     encode,
-    found_in,
+    find_values,
     recording,
     stage,
 )
@@ -132,8 +132,8 @@ def test_every_reference_in_a_result_is_found() -> None:
         named: dict[str, Any]
 
     found = Result([ONE], {"b": (OTHER, "text"), "c": {"d": SAME}})
-    assert list(found_in(found, Ref)) == [ONE, OTHER, SAME]
-    assert list(found_in("text", Ref)) == []
+    assert list(find_values(found, Ref)) == [ONE, OTHER, SAME]
+    assert list(find_values("text", Ref)) == []
 
 
 @pytest.fixture
