@@ -50,7 +50,7 @@ def written(folder: Path) -> Path:
     plugins = folder / "plugins"
     plugins.mkdir()
     for name in ("brief", "vowels"):
-        text = block("docs/tutorial.md", "python", f'name="{name}"')
+        text = block("docs/tutorial.md", "python", f"def {name}(")
         (plugins / f"{name}.py").write_text(text, encoding="utf-8")
     (plugins / "parrot.py").write_text(PROVIDER, encoding="utf-8")
     (folder / "tickets.jsonl").write_text("".join(json.dumps(row) + "\n" for row in TICKETS), encoding="utf-8")
