@@ -370,9 +370,9 @@ def _reply_means(model: Model, tally: JudgeCalls, language: str, fresh: int) -> 
     """Return the tokens of a reply, what they are estimated from, and the seconds of a call if known."""
     if not fresh:
         return 0.0, "", 0.0
-    lengths = [entry.reply.tokens_out for entry in tally.known if entry.reply.tokens_out is not None]
+    lengths = [entry.reply.tokens_out for entry in tally.remembered if entry.reply.tokens_out is not None]
     if len(lengths) >= ENOUGH:
-        latency = sum(entry.latency_s for entry in tally.known) / len(tally.known)
+        latency = sum(entry.latency_s for entry in tally.remembered) / len(tally.remembered)
         return sum(lengths) / len(lengths), phrase("estimate.basis_here", language, n=len(lengths)), latency
     if isinstance(model, Judge):
         written = tally.reply_signs / fresh / CHARACTERS_PER_TOKEN[ENGLISH]

@@ -5,6 +5,7 @@ Only the metric's own steps determine the questions, so that any metric's calls 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from basic_control.data.draw import format_canonical
@@ -36,25 +37,25 @@ class JudgeCalls:
     cached: float = 0
     signs: dict[str, float] = field(default_factory=dict)
     reply_signs: float = 0
-    known: list[Remembered] = field(default_factory=list)
+    remembered: list[Remembered] = field(default_factory=list)
 
     def count(self, entry: Remembered | None, language: str, signs: int, reply_signs: int = 0) -> None:
         """Count one call: `entry` is its cached reply, if there is one."""
         self.calls += 1
         if entry:
             self.cached += 1
-            self.known.append(entry)
+            self.remembered.append(entry)
         else:
             self.signs[language] = self.signs.get(language, 0) + signs
             self.reply_signs += reply_signs
 
-    def add(self, other: "JudgeCalls", factor: float) -> None:
+    def add(self, tally: "JudgeCalls", factor: float) -> None:
         """Add another tally, multiplied by a factor."""
-        self.calls += factor * other.calls
-        self.cached += factor * other.cached
-        self.reply_signs += factor * other.reply_signs
-        self.known += other.known
-        for language, n in other.signs.items():
+        self.calls += factor * tally.calls
+        self.cached += factor * tally.cached
+        self.reply_signs += factor * tally.reply_signs
+        self.remembered += tally.remembered
+        for language, n in tally.signs.items():
             self.signs[language] = self.signs.get(language, 0) + factor * n
 
 
@@ -92,54 +93,74 @@ def count_signs(ask: JudgeRequest) -> int:
 
 
 def rehearse(
-    own: MetricPlan, samples: Sequence[SampleRow], panel: Panel, lookup: Lookup | None = None
+    use: MetricPlan, samples: Sequence[SampleRow], panel: Panel, lookup: Lookup | None = None
 ) -> JudgeCalls:
     """Simulate a metric's questions on samples to the panel's first judge, without calls.
 
     `lookup` is given if the responses are real: what follows from real texts is looked up. A request is counted
     once, as it is asked; of stand-ins, once for each way to it, as other texts will stand in their place.
     """
-    judge, seen = panel.judges[0], set[tuple[Way, int, str]]()
-    unit = metric(own.name)
-    tally = JudgeCalls()
-    standing: dict[int, Session] = {
-        n: begin(
-            unit,
-            sample.sample,
-            language=sample.language,
-            options=own.options,
-            room=room_of(judge),
-            decides=judge.decides,
-        )
-        for n, sample in enumerate(samples)
-    }
-    real = set(standing) if lookup else set[int]()
-    ways: dict[int, Way] = {n: () if lookup else (one.model, str(one.repeat)) for n, one in enumerate(samples)}
+    rehearsal = _Rehearsal(panel, samples, lookup)
+    judge, unit = panel.judges[0], metric(use.name)
+    room = room_of(judge)
+    sessions: dict[int, Session] = {}
+    for n, sample in enumerate(samples):
+        language, decides = sample.language, judge.decides
+        sessions[n] = begin(unit, sample.sample, language=language, options=use.options, room=room, decides=decides)
     for _ in range(_WAVES):
-        standing = {n: session for n, session in standing.items() if session.asks}
-        if not standing:
+        sessions = {n: session for n, session in sessions.items() if session.asks}
+        if not sessions:
             break
-        rows = {
-            n: [pose_question(judge, panel, samples[n], ask) for ask in session.asks]
-            for n, session in standing.items()
-        }
-        known = lookup(row["request_id"] for n in rows if n in real for row in rows[n]) if lookup else {}
-        for n, session in standing.items():
-            replies = []
-            surely, way = n in real, ways[n]
-            for position, (ask, row) in enumerate(zip(session.asks, rows[n], strict=True)):
-                entry = known.get(row["request_id"]) if surely else None
-                if entry is None:
-                    real.discard(n)
-                    ways[n] = (*ways[n], row["request_id"])
-                replies.append(split(entry.reply.text)[0] if entry else suppose(ask))
-                # Real texts that follow from stand-ins differ, such as an answer's claims.
-                key = (way, position if way else 0, row["request_id"])
-                if key in seen:
-                    continue
-                seen.add(key)
-                # A deciding judge writes nothing.
-                written = 0 if ask.typed else len(replies[-1])
-                tally.count(entry, samples[n].language, count_signs(ask), written)
-            standing[n] = advance(session, replies)
-    return tally
+        sessions = rehearsal.advance_all(sessions)
+    return rehearsal.tally
+
+
+class _Rehearsal:
+    """The state of a rehearsal: which samples follow from real texts alone (`real`), and each one's way so far."""
+
+    def __init__(self, panel: Panel, samples: Sequence[SampleRow], lookup: Lookup | None) -> None:
+        self.panel, self.samples, self.lookup = panel, samples, lookup
+        self.tally = JudgeCalls()
+        self.counted = set[tuple[Way, int, str]]()
+        self.real = set[int]()
+        self.ways: dict[int, Way] = {}
+        for n, sample in enumerate(samples):
+            self.ways[n] = (sample.model, str(sample.repeat))
+            if lookup:
+                self.ways[n] = ()
+                self.real.add(n)
+
+    def advance_all(self, sessions: Mapping[int, Session]) -> dict[int, Session]:
+        """Count the requests of all sessions, and return these as cached replies or stand-ins advance them."""
+        judge = self.panel.judges[0]
+        ids: dict[int, list[str]] = {}
+        for n, session in sessions.items():
+            sample = self.samples[n]
+            ids[n] = [pose_question(judge, self.panel, sample, ask)["request_id"] for ask in session.asks]
+        cached: Mapping[str, Remembered] = {}
+        if self.lookup:
+            cached = self.lookup(chain.from_iterable(ids[n] for n in ids if n in self.real))
+        return {n: self._advance(n, session, ids[n], cached) for n, session in sessions.items()}
+
+    def _advance(self, n: int, session: Session, ids: Sequence[str], cached: Mapping[str, Remembered]) -> Session:
+        replies = list[str]()
+        is_real, way = n in self.real, self.ways[n]
+        for position, (ask, request_id) in enumerate(zip(session.asks, ids, strict=True)):
+            entry = None
+            if is_real:
+                entry = cached.get(request_id)
+            if entry is None:
+                self.real.discard(n)
+                self.ways[n] = (*self.ways[n], request_id)
+                replies.append(suppose(ask))
+            else:
+                replies.append(split(entry.reply.text)[0])
+            # Real texts that follow from stand-ins differ, such as an answer's claims.
+            key = (way, position if way else 0, request_id)
+            if key in self.counted:
+                continue
+            self.counted.add(key)
+            # A deciding judge writes nothing.
+            written = 0 if ask.typed else len(replies[-1])
+            self.tally.count(entry, self.samples[n].language, count_signs(ask), written)
+        return advance(session, replies)

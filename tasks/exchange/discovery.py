@@ -21,15 +21,15 @@ _CONSTANT = re.compile(r'^(FORM|WRITES) = "(.+)"$', re.MULTILINE)
 
 
 @cache
-def found() -> tuple[ModuleType, ...]:
+def load_adapters() -> tuple[ModuleType, ...]:
     """Return all adapters, by name."""
-    names = sorted(one.name for one in pkgutil.iter_modules(adapters.__path__))
+    names = sorted(info.name for info in pkgutil.iter_modules(adapters.__path__))
     return tuple(importlib.import_module(f"{adapters.__name__}.{name}") for name in names)
 
 
 def readers() -> list[ModuleType]:
     """Return the adapters that read a format."""
-    return [one for one in found() if hasattr(one, "read")]
+    return [*filter(lambda adapter: hasattr(adapter, "read"), load_adapters())]
 
 
 def writer(form: str) -> ModuleType:
@@ -40,12 +40,17 @@ def writer(form: str) -> ModuleType:
     """
     if form not in forms():
         raise InputError(f"--form {form}: unknown form; expected one of {', '.join(forms())}.")
-    return next(one for one in found() if form == getattr(one, "FORM", ""))
+    return {getattr(adapter, "FORM", ""): adapter for adapter in load_adapters()}[form]
 
 
 def forms() -> Mapping[str, str]:
     """Return the description of each writable format; for a command's help, which imports no adapter."""
-    there = (path for folder in adapters.__path__ for path in Path(folder).glob("*.py"))
-    sources = (path.read_text(encoding="utf-8") for path in sorted(there, key=lambda path: path.name))
-    written = (dict(_CONSTANT.findall(source)) for source in sources)
-    return {one["FORM"]: one["WRITES"] for one in written if "WRITES" in one}
+    paths = list[Path]()
+    for folder in adapters.__path__:
+        paths += Path(folder).glob("*.py")
+    descriptions: dict[str, str] = {}
+    for path in sorted(paths, key=lambda path: path.name):
+        constants = dict(_CONSTANT.findall(path.read_text(encoding="utf-8")))
+        if "WRITES" in constants:
+            descriptions[constants["FORM"]] = constants["WRITES"]
+    return descriptions

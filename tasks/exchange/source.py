@@ -28,7 +28,7 @@ class Source:
     columns: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
-    def whole(self) -> Any:
+    def document(self) -> Any:
         """A JSON file's content; None for a file of rows, or one that is not a single JSON document."""
         if self.path.suffix.lower() != ".json":
             return None
@@ -48,12 +48,13 @@ class Source:
         """A JSON file's object; for rows the first, with the columns of some more; else empty."""
         if self.path.suffix.lower() == ".eval":
             return {}
-        if isinstance(self.whole, Mapping):
-            return self.whole
-        found: dict[str, Any] = {}
-        for row in islice(self.rows(repeated=True), 100):  # JSON omits what a row does not have
-            found = {**row, **found}
-        return found
+        if isinstance(self.document, Mapping):
+            return self.document
+        columns: dict[str, Any] = {}
+        # JSON omits what a row does not have.
+        for row in islice(self.rows(repeated=True), 100):
+            columns = {**row, **columns}
+        return columns
 
     def rows(self, *, repeated: bool = False) -> Iterator[Mapping[str, Any]]:
         """Yield the rows: of a table, of JSON lines, or of a JSON list of objects.
@@ -63,14 +64,14 @@ class Source:
         Raises:
             InputError: it cannot be read.
         """
-        if self.whole is None and self.path.suffix.lower() == ".parquet":
-            return self._bound(stream_rows(self.path))
-        if self.whole is None:
+        if self.document is None and self.path.suffix.lower() == ".parquet":
+            return self._refuse_large(stream_rows(self.path))
+        if self.document is None:
             return stream_rows(self.path, repeated=repeated, halves=True)
-        rows = self.whole if isinstance(self.whole, list) else [self.whole]
-        return (one for one in rows if isinstance(one, dict))
+        rows = self.document if isinstance(self.document, list) else [self.document]
+        return (row for row in rows if isinstance(row, dict))
 
-    def _bound(self, rows: Iterator[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    def _refuse_large(self, rows: Iterator[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
         """Yield rows while their texts fit: a text that is stored once may stand in a million of them."""
         size = 0
         for row in rows:
@@ -106,8 +107,10 @@ def refuse_large(path: Path, size: int) -> None:
         InputError: it is too large.
     """
     if size > LARGEST:
-        held = f"more than {LARGEST / 1e6:,.0f}" if path.suffix.lower() == ".gz" else f"{size / 1e6:,.0f}"
+        megabytes = f"{size / 1e6:,.0f}"
+        if path.suffix.lower() == ".gz":
+            megabytes = f"more than {LARGEST / 1e6:,.0f}"
         raise InputError(
-            f"{path}: found {held} MB unpacked, expected at most {LARGEST / 1e6:,.0f} MB. Write fewer "
+            f"{path}: found {megabytes} MB unpacked, expected at most {LARGEST / 1e6:,.0f} MB. Write fewer "
             "samples to a log, or several logs."
         )

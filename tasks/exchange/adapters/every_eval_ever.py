@@ -43,7 +43,7 @@ def fits(source: Source) -> bool:
     return (
         source.head.keys() >= _KEYS
         or "detailed_evaluation_results" in source.head
-        or ("schema_version" in source.head and source.whole is not None)
+        or ("schema_version" in source.head and source.document is not None)
     )
 
 

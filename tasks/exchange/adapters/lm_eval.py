@@ -41,7 +41,7 @@ def fits(source: Source) -> bool:
 
 
 def _aggregates(source: Source) -> bool:
-    return isinstance(source.whole, Mapping) and {"results", "configs", "n-shot"} <= source.head.keys()
+    return isinstance(source.document, Mapping) and {"results", "configs", "n-shot"} <= source.head.keys()
 
 
 def _asked(row: Mapping[str, Any]) -> str:

@@ -191,7 +191,7 @@ def read(source: Source) -> Iterator[Found]:
     if source.head.keys() >= _HEAD:
         yield from _table(source)
         return
-    inner = read_mapping(within(source.whole, "results"))
+    inner = read_mapping(within(source.document, "results"))
     rows = inner.get("results") or () if inner else [*source.rows()]
     prompts = list_objects(inner.get("prompts"))
     targets, varying = _targets(rows), _varying(_asked(row) for row in rows if isinstance(row, dict))
@@ -200,10 +200,12 @@ def read(source: Source) -> Iterator[Found]:
         if isinstance(row, dict):
             models[name := _name(row)] = None
             yield _recorded(row, name, targets, varying)
-    asked = [read_mapping(one.get("config")) for one in list_objects(within(source.whole, "config", "providers"))]
+    asked = [
+        read_mapping(one.get("config")) for one in list_objects(within(source.document, "config", "providers"))
+    ]
     yield collect_facts(
         tool=TOOL,
-        tool_version=within(source.whole, "metadata", "promptfooVersion"),
+        tool_version=within(source.document, "metadata", "promptfooVersion"),
         model=", ".join(models),
         prompt=" | ".join(dict.fromkeys(text_of(one.get("raw")) for one in prompts)),
         **{

@@ -34,9 +34,9 @@ def write(evaluations, folder, *, run):
 def another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (tmp_path / "another_tool.py").write_text(ADAPTER, encoding="utf-8")
     monkeypatch.setattr(adapters, "__path__", [*adapters.__path__, str(tmp_path)])
-    discovery.found.cache_clear()
+    discovery.load_adapters.cache_clear()
     yield
-    discovery.found.cache_clear()
+    discovery.load_adapters.cache_clear()
 
 
 @pytest.mark.usefixtures("another")
