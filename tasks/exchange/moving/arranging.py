@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from operator import attrgetter
 from typing import Any
 
 from pydantic import ValidationError
@@ -41,15 +42,19 @@ class Slots:
 
     def use(self, check: ConvertedCheck, options: Mapping[str, Any]) -> None:
         """Fill a metric's slot."""
-        threshold = {} if check.threshold is None else {"threshold": check.threshold}
-        self.metrics[check.metric] = {**options, **threshold}
+        self.metrics[check.metric] = {**options}
+        if check.threshold is not None:
+            self.metrics[check.metric]["threshold"] = check.threshold
         self.weights[check.metric] = check.weight
 
 
 def list_shared(checks: Iterable[Sequence[ConvertedCheck]]) -> set[str]:
     """Return the keys of checks that every case of several has alike: those stand in the suite, not in its rows."""
     cases = list(checks)
-    counts = Counter(key for case in cases for key in {_key(check) for check in case})
+    counts = Counter[str]()
+    for case in cases:
+        counts.update({*map(_key, case)})
+    # A key counts once for a case, however often it stands there.
     return {key for key, count in counts.items() if count == len(cases)}
 
 
@@ -77,13 +82,17 @@ def fold_threshold(
     if needed > 0 and is_joinable and len(checks) <= MOST_JOINED:
         for check in checks:
             account.add(check.subject, "taken", "with its test's threshold, as one regular expression")
-        joined = "|".join(
-            "".join(checks[number].pattern for number in numbers) for numbers in _list_enough(weights, needed)
-        )
+        patterns = [*map(attrgetter("pattern"), checks)]
+        joined = "|".join(_join_patterns(patterns, numbers) for numbers in _list_enough(weights, needed))
         check = ConvertedCheck("test's threshold", "regex", pattern=f"(?:{joined})", assertions=len(checks))
         return [check], None
     account.add("test's threshold", "changed", "decides on the mean of its suite's rows, not on each")
     return [*checks], threshold
+
+
+def _join_patterns(patterns: Sequence[str], numbers: Iterable[int]) -> str:
+    """Return lookaheads one after the other: all of them must hold."""
+    return "".join(patterns[number] for number in numbers)
 
 
 def _list_enough(weights: Sequence[float], needed: float) -> list[tuple[int, ...]]:
@@ -105,21 +114,25 @@ def fill_slots(checks: Sequence[ConvertedCheck], shared: set[str], account: Acco
     for check in ranks:
         is_free = check.metric not in slots.metrics and check.metric != "regex"
         may_use_column = slots.answer is None and check.answer is not None
-        outcome: Outcome = "changed" if check.change else "taken"
+        outcome: Outcome = "taken"
         reason = check.change
+        if check.change:
+            outcome = "changed"
         if is_free and may_use_column and (check.needs_column or _key(check) not in shared):
             slots.answer = check.answer
             slots.use(check, check.in_column)
         elif is_free and not check.needs_column:
             slots.use(check, check.options)
             # JSON alone is a matter of the text around it.
-            slots.patterns += [check] if check.metric == "json_match" and check.pattern else []
+            if check.metric == "json_match" and check.pattern:
+                slots.patterns.append(check)
         elif check.pattern and check.metric != "json_match":
             slots.patterns.append(check)
         else:
             outcome, reason = "left out", f"a test holds one {check.metric}; make another suite of it"
         account.add(check.subject, outcome, reason)
-        account.n_taken += 0 if outcome == "left out" else check.assertions
+        if outcome != "left out":
+            account.n_taken += check.assertions
     _add_pattern(slots, account)
     return slots
 
@@ -133,8 +146,11 @@ def _add_pattern(slots: Slots, account: Account) -> None:
         pattern = checks[0].options["pattern"]
     else:
         # A number of a group would be another's after joining.
-        joined = [check for check in checks if len(checks) == 1 or not _REFERENCE.search(check.pattern)]
-        for _ in range(len(checks) - len(joined)):
+        joined = []
+        for check in checks:
+            if len(checks) == 1 or not _REFERENCE.search(check.pattern):
+                joined.append(check)
+                continue
             account.add("regex", "left out", "its groups cannot be joined with others; make a suite of it")
             account.n_taken -= 1
         pattern = "\\A" + "".join(check.pattern for check in joined)
@@ -157,9 +173,11 @@ def make_suite(slots: Slots, threshold: float | None) -> dict[str, Any]:
 def is_valid(check: ConvertedCheck) -> str:
     """Return why a check's options are no options of its metric; '' if they are."""
     for options in (check.options, check.in_column):
-        pattern = {"pattern": check.pattern} if check.metric == "regex" and not options else {}
+        values = {**options}
+        if check.metric == "regex" and not options:
+            values["pattern"] = check.pattern
         try:
-            settle(metric(check.metric).options, {**options, **pattern})
+            settle(metric(check.metric).options, values)
         except ValidationError as error:
             return str(error.errors()[0]["msg"]).removeprefix("Value error, ")[:150]
     return ""
@@ -168,7 +186,9 @@ def is_valid(check: ConvertedCheck) -> str:
 def arrange(cases: Sequence[tuple[Case, Sequence[ConvertedCheck]]], account: Account) -> list[Group]:
     """Return the groups of cases that are checked alike, in the order of their first."""
     folded = [(case, *fold_threshold(checks, case.threshold, account)) for case, checks in cases]
-    shared = list_shared(checks for _, checks, _ in folded) if len(cases) > 1 else set()
+    shared: set[str] = set()
+    if len(cases) > 1:
+        shared = list_shared(checks for _, checks, _ in folded)
     groups: dict[str, Group] = {}
     for case, checks, threshold in folded:
         slots = fill_slots(checks, shared, account)
@@ -177,6 +197,8 @@ def arrange(cases: Sequence[tuple[Case, Sequence[ConvertedCheck]]], account: Acc
         if key not in groups and len(groups) == MOST_SUITES:
             account.add("tests", "left out", f"more than {MOST_SUITES} kinds of checks")
             continue
-        row = case.variables if slots.answer is None else {**case.variables, ANSWER: slots.answer}
+        row = {**case.variables}
+        if slots.answer is not None:
+            row[ANSWER] = slots.answer
         groups.setdefault(key, Group(suite)).rows.append(row)
     return list(groups.values())

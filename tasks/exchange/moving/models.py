@@ -1,7 +1,6 @@
 """promptfoo's providers as models of ours."""
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from basic_control.tasks.exchange.moving.files import SCHEME, Folder, UnreadableError
@@ -43,13 +42,16 @@ def convert_provider(provider: Any, folder: Folder, account: Account) -> list[di
         except UnreadableError as error:
             account.add(f"provider {provider}", "left out", str(error))
             return []
+        # A file may name others, and so on without end.
         is_nested = isinstance(loaded, str) or (isinstance(loaded, list) and any(map(_is_file, loaded)))
         return [] if is_nested else convert_provider(loaded, folder, account)
     if isinstance(provider, dict) and "id" not in provider and len(provider) == 1:
         # {openai:gpt-4o: {config: …}}
         (name, settings), *_ = provider.items()
         provider = {**(mapping_of(settings)), "id": name}
-    entry = provider if isinstance(provider, dict) else {"id": provider}
+    entry = {"id": provider}
+    if isinstance(provider, dict):
+        entry = provider
     name = entry.get("id")
     if not isinstance(name, str) or not name:
         account.add("provider", "left out", "expected its name, such as openai:gpt-4o")
@@ -83,13 +85,15 @@ def _model(name: str) -> dict[str, Any] | None:
     if provider in _COMPATIBLE:
         address, variable = _COMPATIBLE[provider]
         return {"name": served, "provider": "openai", "base_url": address, "api_key_env": variable}
-    return {"name": served, "provider": _OURS[provider]} if provider in _OURS else None
+    if provider not in _OURS:
+        return None
+    return {"name": served, "provider": _OURS[provider]}
 
 
 def _settings(name: str, config: Any, account: Account) -> dict[str, Any]:
     """Return a provider's settings by our keys; keys themselves are never copied."""
     settings: dict[str, Any] = {}
-    for key, value in (config if isinstance(config, Mapping) else {}).items():
+    for key, value in mapping_of(config).items():
         target = _KEYS.get(key)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if target in _NUMBERS:
@@ -100,13 +104,17 @@ def _settings(name: str, config: Any, account: Account) -> dict[str, Any]:
         elif key == "apiHost" and isinstance(value, str):
             settings["base_url"] = f"https://{value}"
         elif target == "api_key_env":
-            settings |= {target: value} if isinstance(value, str) and _VARIABLE.fullmatch(value) else {}
+            # Another text may be the key itself.
+            if isinstance(value, str) and _VARIABLE.fullmatch(value):
+                settings[target] = value
         elif target and isinstance(value, str):
             settings[target] = value
         elif key in _EXTRA:
             settings["extra"] = {**settings.get("extra", {}), key: value}
         else:
-            reason = "a key is never copied; set its environment variable" if "key" in key.lower() else "no equal"
+            reason = "no equal"
+            if "key" in key.lower():
+                reason = "a key is never copied; set its environment variable"
             account.add(f"{name}: {key}", "left out", reason)
     return settings
 

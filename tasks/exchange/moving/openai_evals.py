@@ -6,6 +6,7 @@ Source: OpenAI's reference of evals, runs and graders.
 import json
 import re
 from collections.abc import Iterator, Mapping
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from basic_control.tasks.exchange.moving.values import list_of, mapping_of
 
 TOOL = "OpenAI Evals"
 _ITEM = re.compile(r"\{\{\s*item\.(\w+)\s*\}\}")  # {{ item.city }}
+_SAMPLE = re.compile(r"\{\{\s*sample\.\w+\s*\}\}")  # {{ sample.output_json }}
 _OUTPUT = re.compile(r"\s*\{\{\s*sample\.output_text\s*\}\}\s*")  # {{ sample.output_text }}
 # Sampling parameters of a run by their names at a provider of promptfoo.
 _SAMPLING = {"max_completions_tokens": "max_tokens", "max_completion_tokens": "max_tokens"}
@@ -34,17 +36,17 @@ def convert(raw: Mapping[str, Any], path: Path) -> Conversion:
         InputError: its items are not in the file, or nothing of it can be taken over.
     """
     evaluation = mapping_of(raw.get("eval", raw))
-    runs = raw.get("runs")
-    run = mapping_of(runs[0]) if isinstance(runs, list) and runs else mapping_of(raw.get("run", raw))
+    # Of several runs of an evaluation, the first: they share its items.
+    (run, *_) = [*list_of(raw.get("runs")), raw.get("run", raw)]
+    run = mapping_of(run)
     source = mapping_of(run.get("data_source") or evaluation.get("data_source"))
     content = mapping_of(source.get("source")).get("content")
     if not isinstance(content, list):
         raise InputError(f"{path}: found no items; expected those of a run: data_source.source.content.")
     messages = mapping_of(source.get("input_messages")).get("template")
-    criteria = evaluation.get("testing_criteria")
-    graders = [mapping_of(grader) for grader in criteria] if isinstance(criteria, list) else []
+    graders = map(mapping_of, list_of(evaluation.get("testing_criteria")))
+    assertions = [*map(_convert_grader, graders)]
     items = [mapping_of(mapping_of(entry).get("item")) for entry in content]
-    assertions = [_convert_grader(grader) for grader in graders]
     # Lists stay lists: an item is one test, whatever its columns hold.
     options = {"disableVarExpansion": True}
     equivalent = {
@@ -68,18 +70,22 @@ def _list_models(source: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _rename(value: Any) -> str:
     """Return a template of an item's columns as one of variables."""
-    return _ITEM.sub(r"{{ \1 }}", value) if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return _ITEM.sub(r"{{ \1 }}", value)
 
 
 def _write_messages(messages: Any) -> str:
     """Return the messages of a run's template as JSON; developers' are the system's."""
-    return json.dumps([*_read_messages(messages)], ensure_ascii=False) if messages else ""
+    if not messages:
+        return ""
+    return json.dumps([*_read_messages(messages)], ensure_ascii=False)
 
 
 def _read_messages(messages: Any) -> Iterator[dict[str, str]]:
     for message in list_of(messages):
         content = mapping_of(message).get("content")
-        text = content.get("text") if isinstance(content, dict) else content
+        text = mapping_of(content).get("text", content)
         role = str(mapping_of(message).get("role", "user")).replace("developer", "system")
         yield {"role": role, "content": _rename(text)}
 
@@ -96,8 +102,9 @@ def _convert_grader(grader: Mapping[str, Any]) -> dict[str, Any]:
         return {"type": "similar", "value": reference, "threshold": grader.get("pass_threshold")}
     if kind in {"score_model", "label_model"}:
         # The grader's own messages say what is right; the reply is shown by our judge's prompt.
-        parts = [message["content"] for message in _read_messages(grader.get("input"))]
-        texts = [re.sub(r"\{\{\s*sample\.\w+\s*\}\}", "the response", part) for part in parts]
-        judge = f"openai:{grader.get('model')}" if isinstance(grader.get("model"), str) else None
-        return {"type": "llm-rubric", "value": "\n".join(texts), "provider": judge}
+        texts = map(itemgetter("content"), _read_messages(grader.get("input")))
+        criterion = _SAMPLE.sub("the response", "\n".join(texts))
+        model = grader.get("model")
+        judge = f"openai:{model}" if isinstance(model, str) else None
+        return {"type": "llm-rubric", "value": criterion, "provider": judge}
     return {"type": kind}

@@ -3,9 +3,11 @@
 Source: promptfoo's documentation of configurations, test cases and expected outputs.
 """
 
+import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +48,7 @@ def convert(raw: Mapping[str, Any], path: Path) -> Conversion:
         account.add(f"`{key}`", "left out", "no equal")
     prompts = convert_prompts(raw.get("prompts"), folder, account)
     if not prompts:
-        raise _refusal(path, "prompt", account)
+        raise _make_refusal(path, "prompt", account)
     models = convert_provider(raw.get("providers", raw.get("targets", [])), folder, account)
     if not models:
         account.add("providers", "changed", "none could be taken over; the model in the package stands in")
@@ -54,30 +56,38 @@ def convert(raw: Mapping[str, Any], path: Path) -> Conversion:
     judges: dict[str, str] = {}
     cases = []
     for case in CaseReader(raw, folder, account).read():
-        checks = [check for assertion in case.assertions for check in _checks(assertion, case, folder, account)]
+        checks: list[ConvertedCheck] = []
+        for assertion in case.assertions:
+            checks += _convert_checks(assertion, case, folder, account)
         for check in checks:
             if check.metric == "rubric":
                 _name_judge(check.judge or case.judge, judges, folder, conversion)
-        renamed = {f"{name}_var" if name in RESERVED else name: value for name, value in case.variables.items()}
+        # A variable may have the name of a column that means something here.
+        renamed = {_rename(name): value for name, value in case.variables.items()}
         cases.append((replace(case, variables=renamed), checks))
     if not cases:
-        raise _refusal(path, "test", account)
+        raise _make_refusal(path, "test", account)
     groups = arrange(cases, account)
-    untested = sum(not checks for _, checks in cases)
+    untested = len(cases) - sum(map(bool, map(itemgetter(1), cases)))
     if untested:
         account.add("tests without a check", "changed", f"{untested}: only measured, whether there is a reply")
     _add_suites(conversion, groups, prompts)
     return conversion
 
 
-def _refusal(path: Path, part: str, account: Account) -> InputError:
-    reasons = "; ".join(
-        f"{note.subject}: {note.reason}" for note, _ in account.list_notes() if note.outcome == "left out"
-    )
+def _rename(name: str) -> str:
+    return f"{name}_var" if name in RESERVED else name
+
+
+def _make_refusal(path: Path, part: str, account: Account) -> InputError:
+    notes = [note for note, _ in account.list_notes() if note.outcome == "left out"]
+    reasons = "; ".join(f"{note.subject}: {note.reason}" for note in notes)
     return InputError(f"{path}: no {part} of it can be taken over ({reasons[:400] or 'there is none'}).")
 
 
-def _checks(assertion: Mapping[str, Any], case: Case, folder: Folder, account: Account) -> list[ConvertedCheck]:
+def _convert_checks(
+    assertion: Mapping[str, Any], case: Case, folder: Folder, account: Account
+) -> list[ConvertedCheck]:
     """Return an assertion's check in a list; an empty one if it has no equal, which the account says."""
     kind = write_text(assertion.get("type")) or "assertion without a type"
     account.n_assertions += 1
@@ -97,7 +107,9 @@ def _checks(assertion: Mapping[str, Any], case: Case, folder: Folder, account: A
     if problem:
         account.add(kind, "left out", problem)
         return []
-    return [replace(check, weight=float(weight) if is_weight else 1.0)]
+    if is_weight:
+        check = replace(check, weight=float(weight))
+    return [check]
 
 
 def _name_judge(provider: Any, judges: dict[str, str], folder: Folder, conversion: Conversion) -> None:
@@ -107,7 +119,9 @@ def _name_judge(provider: Any, judges: dict[str, str], folder: Folder, conversio
     key = json.dumps(provider, sort_keys=True)
     if key in judges:
         return
-    entries = convert_provider(provider, folder, conversion.account) if provider else []
+    entries: list[dict[str, Any]] = []
+    if provider:
+        entries = convert_provider(provider, folder, conversion.account)
     if not entries:
         entries = [JUDGE]
         conversion.account.add("judge", "changed", f"none is named; {JUDGE['model']} stands in: see judges")
@@ -119,11 +133,13 @@ def _name_judge(provider: Any, judges: dict[str, str], folder: Folder, conversio
 def _add_suites(conversion: Conversion, groups: list[Group], prompts: Mapping[str, Prompt]) -> None:
     """Add a suite for each group, with every column that a prompt names in every row."""
     prompts = {name: _rename_variables(prompt) for name, prompt in prompts.items()}
-    names = {name for prompt in prompts.values() for name in read_names(prompt)}
-    several = {"prompts": dict(prompts)} if len(prompts) > 1 else {"prompt": next(iter(prompts.values()))}
+    names = set().union(*map(read_names, prompts.values()))
+    keys: dict[str, Any] = {"prompts": dict(prompts)}
+    if len(prompts) == 1:
+        (keys["prompt"],) = keys.pop("prompts").values()
     for number, group in enumerate(groups, start=1):
-        name = "tests" if len(groups) == 1 else f"tests-{number}"
-        conversion.suites.append({"name": name, "items": {}, **several, **group.suite})
+        name = f"tests-{number}" if len(groups) > 1 else "tests"
+        conversion.suites.append({"name": name, "items": {}, **keys, **group.suite})
         conversion.rows[name] = _fill_rows(group.rows, names)
 
 
@@ -137,10 +153,13 @@ def _rename_variables(prompt: Prompt) -> Prompt:
 
 def _fill_rows(rows: list[dict[str, Any]], names: set[str]) -> list[dict[str, Any]]:
     """Return rows of the same columns; a column that holds values of several kinds holds texts."""
-    columns = dict.fromkeys([*(name for row in rows for name in row), *sorted(names)])
-    texts = {column for column in columns if len({type(row.get(column, "")) for row in rows}) > 1}
-    even = []
-    for row in rows:
-        values = {column: row.get(column, "") for column in columns}
-        even.append({column: write_text(value) if column in texts else value for column, value in values.items()})
-    return even
+    columns = dict.fromkeys(itertools.chain(*rows, sorted(names)))
+    filled_rows: list[dict[str, Any]] = [{} for _ in rows]
+    for column in columns:
+        values = [row.get(column, "") for row in rows]
+        # A table has one type for a column.
+        if len({*map(type, values)}) > 1:
+            values = [*map(write_text, values)]
+        for row, value in zip(filled_rows, values, strict=True):
+            row[column] = value
+    return filled_rows

@@ -17,13 +17,15 @@ class UnfilledError(Exception):
 
 def write_text(value: Any) -> str:
     """Return a value as JavaScript's `String` writes it; objects as JSON."""
+    if value is None:
+        return ""
     if isinstance(value, bool):
-        return "true" if value else "false"
+        return str(value).lower()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, str):
         return value
-    return "" if value is None else json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False)
 
 
 def fill(value: Any, variables: Mapping[str, Any]) -> Any:
@@ -33,14 +35,13 @@ def fill(value: Any, variables: Mapping[str, Any]) -> Any:
         UnfilledError: a text has another template, or names no variable of the test.
     """
     if isinstance(value, dict):
-        return {key: fill(entry, variables) for key, entry in value.items()}
+        return dict(zip(value, fill([*value.values()], variables), strict=True))
     if isinstance(value, list):
         return [fill(entry, variables) for entry in value]
     if not isinstance(value, str) or not _TEMPLATE.search(value):
         return value
     names = VARIABLE.findall(value)
-    unknown = [name for name in names if name not in variables]
-    if unknown or _TEMPLATE.search(VARIABLE.sub("", value)):
+    if not {*names} <= {*variables} or _TEMPLATE.search(VARIABLE.sub("", value)):
         raise UnfilledError("a template of more than the test's variables")
     # What is filled in is not read as a template again: it may be a hostile row's.
     length = len(value) + sum(len(write_text(variables[name])) for name in names)
@@ -51,12 +52,16 @@ def fill(value: Any, variables: Mapping[str, Any]) -> Any:
 
 def list_of(value: Any) -> list[Any]:
     """Return a list as it is, and no entries of anything else."""
-    return value if isinstance(value, list) else []
+    if isinstance(value, list):
+        return value
+    return []
 
 
 def wrap(value: Any) -> list[Any]:
     """Return a list as it is, and anything else as the only entry of one."""
-    return value if isinstance(value, list) else [value]
+    if isinstance(value, list):
+        return value
+    return [value]
 
 
 def mapping_of(value: Any) -> dict[str, Any]:
