@@ -33,7 +33,7 @@ def count_changed(run: Run, root: str) -> tuple[str, int]:
     if before is None:
         return "", 0
     try:
-        scores = [_scores_of(side_of(each, root)) for each in (before, run)]
+        scores = [_scores_of(side_of(compared, root)) for compared in (before, run)]
     except InputError:  # its tables are gone
         return "", 0
     key = ["question_id", "suite", "model", "metric"]

@@ -26,6 +26,7 @@ def cascade_table(data: ReportData) -> Table:
     def write_checked(cascade: CascadeFinding) -> str:
         return say("common.of", k=cascade.n_contradicted, n=cascade.n_checked) if cascade.n_checked else "–"
 
+    # What was saved stands before what the small judge got wrong: that is why there is a cascade.
     return Table.of(
         data.results.judged.cascades,
         column("judge", attrgetter("judge")),

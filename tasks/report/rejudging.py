@@ -49,6 +49,7 @@ def tables(rejudged: RejudgedComparison) -> Iterator[Table]:
     def write_wrong(rate: Share) -> str:
         return share(rate) if rate.n else "–"
 
+    # Both judges' errors stand beside each other, so that the better one is seen.
     yield Table.of(
         rejudged.judges,
         column("suite", attrgetter("suite")),

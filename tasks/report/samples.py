@@ -68,8 +68,8 @@ def primary(scores: pl.DataFrame, items: pl.DataFrame, suites: Iterable[Suite]) 
     ]
     schema = {"suite": pl.String, "metric": pl.String, "headline": pl.String, "share": pl.Float64}
     main = pl.DataFrame(parts, schema=schema, orient="row")
-    own = scores.join(items.select("item_id", "suite"), on="item_id", how="left")
-    own = own.join(main, on=["suite", "metric"]).with_columns(
+    of_suites = scores.join(items.select("item_id", "suite"), on="item_id", how="left")
+    deciding = of_suites.join(main, on=["suite", "metric"]).with_columns(
         rank=pl.col("status").replace_strict(list(_WORST), range(len(_WORST)), return_dtype=pl.Int64),
         value=pl.when(pl.col("status").is_in(["no_answer", "truncated", "unsupported"]))
         .then(pl.col("value").fill_null(0.0))
@@ -77,7 +77,7 @@ def primary(scores: pl.DataFrame, items: pl.DataFrame, suites: Iterable[Suite]) 
     )
     is_applied = pl.col("status") != "not_applicable"
     value, share = pl.col("value").filter(is_applied), pl.col("share").filter(is_applied)
-    ranked = _in_words(own).sort("rank", maintain_order=True)
+    ranked = _in_words(deciding).sort("rank", maintain_order=True)
     by_headline = ranked.group_by([*KEY, "headline"], maintain_order=True).agg(
         pl.col("rank", "status").first(),
         reason=pl.col("reason").filter(pl.col("reason") != "").first(),
@@ -112,13 +112,13 @@ def _askings(judged: pl.DataFrame) -> pl.DataFrame:
 
 def frames(data: ReportData) -> Frames:
     """Gather the samples, in the order of their requests."""
-    asked = _with_calls(data.replies).select(
+    replies = _with_calls(data.replies).select(
         *KEY, "request_id", "text", "reasoning", "error", "error_kind", "finish_reason", "tokens_in", "tokens_out",
         "latency_s", "cached",
     )  # fmt: skip
-    keys = pl.concat([asked.select(KEY), data.scores.select(KEY)]).unique(maintain_order=True)
+    keys = pl.concat([replies.select(KEY), data.scores.select(KEY)]).unique(maintain_order=True)
     rows = (
-        keys.join(asked, on=KEY, how="left", maintain_order="left")
+        keys.join(replies, on=KEY, how="left", maintain_order="left")
         .join(primary(data.scores, data.items, data.plan.declared), on=KEY, how="left", maintain_order="left")
         .with_columns(pl.col("outcome").fill_null("unscored"))
     )

@@ -29,12 +29,15 @@ def report(
     """Write every report of a run; return the paths, the main one first."""
     store = open_store(plan.store)
     data = gather(store, tables, summary, plan=plan, manifest=manifest, results=results, verdict=verdict)
-    there, wanted = Path(folder), plan.report
-    page = there / "reports" / f"report_{data.stamp}.html"
-    pages = [html.write(contents_of(data), page)] if wanted.html else []
-    written = [*pages, markdown.write(data, there), *raw.write(data, there)]
-    if wanted.junit:
-        junit.write(data, Path(wanted.junit))
-    if wanted.markdown:
-        merge_request.write(data, Path(wanted.markdown))
-    return [*map(str, written), *map(str, (*exports.write_records(data, there), *exports.write(data, there)))]
+    run_folder, settings = Path(folder), plan.report
+    page = run_folder / "reports" / f"report_{data.stamp}.html"
+    pages = [html.write(contents_of(data), page)] if settings.html else []
+    written = [*pages, markdown.write(data, run_folder), *raw.write(data, run_folder)]
+    if settings.junit:
+        junit.write(data, Path(settings.junit))
+    if settings.markdown:
+        merge_request.write(data, Path(settings.markdown))
+    return [
+        *map(str, written),
+        *map(str, (*exports.write_records(data, run_folder), *exports.write(data, run_folder))),
+    ]

@@ -148,7 +148,7 @@ def test_an_edited_rule_scores_again_without_a_call_and_says_so_and_nothing_else
         assert ran(folder) == {"measure tone", "score_judged polite", "aggregate"}
 
         edit(plugins / "saying.py", {"item.answer in reply": "item.answer == reply"})
-        assert "basic_control: changed since, so scored again: saying" in again()
+        assert "Basic tasks: changed since, so scored again: saying" in again()
         assert means(folder)["saying"] == 0.0
         assert ran(folder) == {"generate", "verify", "score", "aggregate"}, "the items are drawn, and are the same"
 
