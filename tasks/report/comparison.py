@@ -126,8 +126,13 @@ def bounds(found: RunComparison) -> Iterator[str]:
 
 def headline(one: Comparison | Grouping) -> str:
     """Return the suite and the metric compared, as a heading."""
-    named = {"metric": one.metric, "total": "TOTAL"}.get(one.scope) or say("compare.score")
-    return f"{suite_title(one.suite) if one.suite else say('common.overall')}: {named}"
+    suite = suite_title(one.suite) if one.suite else say("common.overall")
+    return f"{suite}: {_name_score(one)}"
+
+
+def _name_score(result: Comparison | Grouping) -> str:
+    names = {"metric": result.metric, "total": "TOTAL"}
+    return names.get(result.scope) or say("compare.score")
 
 
 def heading(pair: Comparison) -> str:
@@ -413,7 +418,8 @@ def junit(found: RunComparison) -> str:
     outcomes = {"worse": "fail", "better": "pass", "same": "pass"}
     cases = [
         case_of(
-            headline(pair),
+            # Files call a suite by its own name.
+            f"{pair.suite or say('common.overall')}: {_name_score(pair)}",
             f"{pair.model_b} → {pair.model_a}",
             outcomes.get(verdict(pair), "undecided") if pair.n else "undecided",
             f"{interval(pair)}, p {p_value(pair.test.p_adjusted)}, n {pair.n}: {conclusion(pair)}",

@@ -82,20 +82,20 @@ def models_of(verdict: RunVerdict, scores: pl.DataFrame) -> list[str]:
 
 def targets(plan: Plan, verdict: RunVerdict, models: Sequence[str]) -> list[dict[str, Any]]:
     """Return the targets, best first: model and prompt, the prompt's text by suite, and scores by suite."""
-    found: dict[str, dict[str, Any]] = {
+    by_name: dict[str, dict[str, Any]] = {
         name: {"model": name, "prompt": "", "texts": {}, "name": name, "scores": {}} for name in models
     }
     for suite in plan.suites:
         for target in suite.targets:
-            if target.name in found:
-                found[target.name] |= {"model": target.model.name, "prompt": target.prompt}
-                found[target.name]["texts"][suite.name] = suite.suite.prompts_by_name[target.prompt]
+            if target.name in by_name:
+                by_name[target.name] |= {"model": target.model.name, "prompt": target.prompt}
+                by_name[target.name]["texts"][suite.name] = suite.suite.prompts_by_name[target.prompt]
     for headline in headlines_of(verdict.models):
         score = percent(headline.measured.score.mean)
-        shown = score if headline.is_only else f"{metric_name(headline)} {score}"
-        by_suite = found[headline.model]["scores"]
-        by_suite[headline.suite] = "; ".join(filter(None, (by_suite.get(headline.suite), shown)))
-    return [*found.values()]
+        text = score if headline.is_only else f"{metric_name(headline)} {score}"
+        by_suite = by_name[headline.model]["scores"]
+        by_suite[headline.suite] = "; ".join(filter(None, (by_suite.get(headline.suite), text)))
+    return [*by_name.values()]
 
 
 def verdict_of_run(verdict: RunVerdict, results: Results, titles: SuiteTitles) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def verdict_of_run(verdict: RunVerdict, results: Results, titles: SuiteTitles) -
         "exit_code": int(verdict.exit_code),
         "models": models,
         "has_overall": any(model.has_overall for model in models),
-        "columns": {(one.suite, one.metric): _column_of(one, titles) for one in headlines},
+        "columns": {(headline.suite, headline.metric): _column_of(headline, titles) for headline in headlines},
         "overall_threshold": next((model.overall.decided.threshold for model in models if model.has_overall), None),
         "figures": verdict_table(verdict.models, results.spending),
         "parts": {(headline.model, headline.suite, headline.metric): headline for headline in headlines},
@@ -139,27 +139,29 @@ def threshold_of(suite: Suite) -> float:
 
 def heat_columns(summary: pl.DataFrame, items: pl.DataFrame, titles: SuiteTitles) -> list[HeatColumn]:
     """Return the columns: each family of suites with strata, then the scoring metrics of other suites."""
-    found = []
+    heads = []
     present = set(summary.select("suite", "metric").unique().iter_rows())
     for suite in titles.suites:
         limits = dict.fromkeys(list_metrics(suite), threshold_of(suite))
-        limits |= {
-            one.headline: one.threshold for one in columns(suite) if one.threshold is not None and one.headline
-        }
+        for score in columns(suite):
+            if score.threshold is not None and score.headline:
+                limits[score.headline] = score.threshold
         names = [name for name in limits if (suite.name, name) in present]
         column = partial(HeatColumn, suite=suite.name, threshold=threshold_of(suite))
         if suite.strata:
             families = items.filter(suite=suite.name)["family"].unique(maintain_order=True)
-            found += [column(family_title(one), family=one, metric=name) for one in families for name in names]
+            heads += [
+                column(family_title(family), family=family, metric=name) for family in families for name in names
+            ]
             continue
         for name in names:
             title = (
                 f"{titles.suite(suite.name)}: {metric_title(name)}" if len(names) > 1 else titles.suite(suite.name)
             )
-            found.append(HeatColumn(title, suite.name, "", name, limits[name]))
-        beside = [name for name in headline_parts(suite) if (suite.name, name) in present]
-        found += [column(metric_title(name), family="", metric=name) for name in beside]
-    return found
+            heads.append(HeatColumn(title, suite.name, "", name, limits[name]))
+        parts = [name for name in headline_parts(suite) if (suite.name, name) in present]
+        heads += [column(metric_title(name), family="", metric=name) for name in parts]
+    return heads
 
 
 def heat_map(

@@ -85,15 +85,15 @@ def test_two_runs_of_a_model_are_paired_over_the_command_line(
     assert re.match(r"acme/tiny:1b @ \S+ is worse than acme/tiny:1b @ \S+: Basic tasks: TOTAL −40", said), said[
         :200
     ]
-    assert f"basic_control: 20 questions in all runs ({names[0]}: 20, {names[1]}: 20)" in said
+    assert f"Basic tasks: 20 questions in all runs ({names[0]}: 20, {names[1]}: 20)" in said
     assert "70%" in said
     assert "30%" in said
     assert "−40" in said
     assert "10 / 2" in said
     assert f"{binomtest(2, 12).pvalue:.3f}" in said
     assert re.search(r"parameters of acme/tiny:1b (\S.*)temperature 0.0 \1temperature 0.5 ", said)
-    assert done.stdout.count("right to wrong: basic_control") == 2
-    assert done.stdout.count("wrong to right: basic_control") == 2
+    assert done.stdout.count("right to wrong: Basic tasks") == 2
+    assert done.stdout.count("wrong to right: Basic tasks") == 2
     assert "8 of 12 changes are not shown here" in said
     assert "\x1b[31m" not in done.stdout
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}

@@ -8,12 +8,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from basic_control.data.exam import STEPS
 from tests.conftest import Run
 from tests.helpers.deciding import N, configure
 from tests.helpers.runs import latest
 from tests.helpers.scored import scores_of
 from tests.servers.deciding import DecidingServer
 from tests.servers.running import serve
+
+EVERY_STEP = ("--set", f"judges_exam.items.steps=[{', '.join(STEPS)}]")
 
 
 def lean(state: str, instructions: str, labels: list[str]) -> Mapping[str, float] | None:
@@ -102,7 +105,7 @@ def test_a_deciding_judge_takes_the_exam_of_the_steps_that_it_answers(run: Run, 
     server = DecidingServer(lean)
     with serve(server.build()) as url:
         file = configure(tmp_path, url, "decisions")
-        done = run(str(file), "--judge", "small", "--n", "2", command="exam")
+        done = run(str(file), "--judge", "small", "--n", "2", *EVERY_STEP, command="exam")
     assert "Traceback" not in done.stderr
     assert "entails" in done.stdout
     assert "split" not in done.stdout
@@ -112,7 +115,7 @@ def test_its_passport_says_how_far_its_probabilities_can_be_believed(run: Run, t
     server = DecidingServer(lean)
     with serve(server.build()) as url:
         file = configure(tmp_path, url, "decisions")
-        exam = run(str(file), "--judge", "small", "--n", "4", command="exam")
+        exam = run(str(file), "--judge", "small", "--n", "4", *EVERY_STEP, command="exam")
         done = run(str(file))
     assert "Brier score" in exam.stdout
     assert "Traceback" not in done.stderr

@@ -217,7 +217,7 @@ def test_what_is_only_measured_may_be_incomplete_and_nothing_at_all_is_an_error(
 
 def test_that_metrics_no_longer_make_a_mean_is_said_once(run: Run, tmp_path: Path) -> None:
     suite = {"name": "alpha", "metrics": {"exact_match": {}, **ANYTHING}, "threshold": 0.8}
-    sentence = "alpha: each metric is now decided by itself; `score: [exact_match, regex]` is the mean as before"
+    sentence = "alpha: each metric decides by itself; for their mean write `score: [exact_match, regex]`"
     path = write_configuration(tmp_path, suite)
     assert sentence in " ".join(run("--config", path).stdout.split())
     assert "is the mean as before" not in run("--config", path).stdout
@@ -266,7 +266,7 @@ def test_a_suite_is_regressed_if_one_of_its_headlines_is(run: Run, tmp_path: Pat
         assert is_of_mean == (name != baseline)
         gated = run(latest(tmp_path).name, "--baseline", str(name), command="gate")
         assert gated.returncode == 1, gated.stderr
-        assert "alpha, exact_match router: −50.0 points" in gated.stdout
+        assert "alpha, exact_match router: regressed: −50.0 points" in gated.stdout
     # Another score is another rule, but for what had no other.
     joined = write_configuration(tmp_path, {**suite, "score": ["exact_match", "regex"]}, rows=HALF_RIGHT)
     refused = run("--config", joined, "--baseline", str(baseline))
