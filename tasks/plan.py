@@ -92,8 +92,8 @@ class MetricPlan:
 
     def panel(self, identities: Mapping[str, Mapping[str, str]]) -> Panel:
         """Return the judges with their identities."""
-        known = {judge.name: identities[judge.name] for judge in self.asked}
-        return Panel(self.judges, known, self.temperature, self.members)
+        identity_by_judge = {judge.name: identities[judge.name] for judge in self.asked}
+        return Panel(self.judges, identity_by_judge, self.temperature, self.members)
 
     @property
     def asked(self) -> tuple[Judge, ...]:
@@ -154,11 +154,11 @@ class SuitePlan:
     @property
     def judges(self) -> tuple[Judge, ...]:
         """The judges of all metrics that are asked, without duplicates."""
-        return tuple({judge.name: judge for one in self.judged for judge in one.asked}.values())
+        return tuple({judge.name: judge for use in self.judged for judge in use.asked}.values())
 
     def metric(self, name: str) -> MetricPlan:
         """Return a metric by its name."""
-        return next(one for one in self.metrics if one.name == name)
+        return next(use for use in self.metrics if use.name == name)
 
     def opponent_of(self, name: str, of: str) -> str:
         """Return the target that a metric compares another's replies with; '' if it compares with a column."""
@@ -166,9 +166,9 @@ class SuitePlan:
 
     def with_opponents(self, names: Iterable[str]) -> list[str]:
         """Return targets' names, and those of the targets that a metric compares them with."""
-        listed = list(names)
-        opponents = [self.opponent_of(one.name, of) for of in listed for one in self.metrics]
-        return list(dict.fromkeys([*listed, *filter(None, opponents)]))
+        target_names = list(names)
+        opponents = [self.opponent_of(use.name, target) for target in target_names for use in self.metrics]
+        return list(dict.fromkeys([*target_names, *filter(None, opponents)]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,17 +221,17 @@ class Plan:
     @property
     def declared(self) -> list[Suite]:
         """The declarations of the suites."""
-        return [one.suite for one in self.suites]
+        return [suite.suite for suite in self.suites]
 
     @property
     def configured(self) -> list[str]:
         """The names of all configured models, including those that no suite asks."""
-        return [one["name"] for one in self.configuration["models"]]
+        return [entry["name"] for entry in self.configuration["models"]]
 
     @property
     def suite_names(self) -> list[str]:
         """The suites' names."""
-        return [one.name for one in self.suites]
+        return [suite.name for suite in self.suites]
 
     def suite(self, name: str) -> SuitePlan:
         """Return a suite by its name."""
@@ -251,19 +251,19 @@ def resolve(settings: Settings) -> Plan:
     later: set[Path] = set()
     for suite in reversed(settings.suites):
         files = tuple(loader(suite.loader).files(suite.source))
-        suites.insert(0, _suite(settings, suite, tuple(one for one in files if one not in later)))
+        suites.insert(0, _plan_suite(settings, suite, tuple(file for file in files if file not in later)))
         later.update(files)
     check_names(suites)
     if any(suite.suite.stop for suite in suites):
-        suites = _sharing_alpha(suites)
-    asked = {target.model.name for suite in suites for target in suite.asked}
+        suites = _share_alpha(suites)
+    asked_models = {target.model.name for suite in suites for target in suite.asked}
     judging = {judge.name for suite in suites for judge in suite.judges}
     return Plan(
         suites=tuple(suites),
-        models=tuple(model for model in settings.models if model.name in asked),
+        models=tuple(model for model in settings.models if model.name in asked_models),
         judges=tuple(judge for judge in settings.judges if judge.name in judging),
-        members=_members(settings.models, suites),
-        own_models=_own_models(settings.judges, suites),
+        members=_group_suites(settings.models, suites),
+        own_models=_find_own_models(settings.judges, suites),
         policy=Policy(
             gate=settings.gate,
             threshold=settings.threshold,
@@ -327,7 +327,7 @@ def check_judges(plan: Plan) -> None:
         InputError: the configuration has none; one that only decides must write; or one has no rule for a step.
     """
     for suite in plan.suites:
-        if not all(one.judges for one in suite.judged):
+        if not all(use.judges for use in suite.judged):
             raise InputError(
                 f"suite {suite.name}: found no judge, expected at least one under `judges` (the same keys as a "
                 f"model has). Add one, or leave {suite.name} out of `suites`."
@@ -364,10 +364,10 @@ def _check_deciding(suite: str, use: MetricPlan) -> None:
 
 def _name_alternatives(unit: Metric) -> str:
     """Return what to do about judges that cannot answer a metric."""
-    others = f"Name others: `metrics: {{{unit.name}: {{judges: [NAME]}}}}`"
+    advice = f"Name others: `metrics: {{{unit.name}: {{judges: [NAME]}}}}`"
     if "claims" not in names(unit.options):
-        return f"{others}."
-    return f"{others}; or take sentences for claims: `metrics: {{{unit.name}: {{claims: sentences}}}}`."
+        return f"{advice}."
+    return f"{advice}; or take sentences for claims: `metrics: {{{unit.name}: {{claims: sentences}}}}`."
 
 
 def _check_rules(suite: SuitePlan, use: MetricPlan) -> None:
@@ -400,20 +400,20 @@ def check_expected(plan: Plan) -> None:
         raise InputError("\n".join(problems))
 
 
-def expected_lines(plan: Plan) -> Iterator[str]:
+def format_expected_remarks(plan: Plan) -> Iterator[str]:
     """Yield how the suites' expected answers are read, and how many rows are left out."""
-    for one in plan.suites:
-        for name, values in list_remarks(one.suite, one.expected):
+    for suite in plan.suites:
+        for name, values in list_remarks(suite.suite, suite.expected):
             yield phrase(name, plan.report.language, **values)
-        if one.around.n_systems:
-            values = {"suite": one.name, "n": one.around.n_systems}
+        if suite.around.n_systems:
+            values = {"suite": suite.name, "n": suite.around.n_systems}
             yield phrase("common.systems_replaced", plan.report.language, **values)
-        if one.around.excluded:
-            n_rows = len(one.around.excluded)
-            yield phrase("common.examples_not_asked", plan.report.language, suite=one.name, n=n_rows)
+        if suite.around.excluded:
+            n_rows = len(suite.around.excluded)
+            yield phrase("common.examples_not_asked", plan.report.language, suite=suite.name, n=n_rows)
 
 
-def apart_lines(plan: Plan, run: Mapping[str, Any]) -> Iterator[str]:
+def format_newly_apart(plan: Plan, run: Mapping[str, Any]) -> Iterator[str]:
     """Yield once which suites' metrics are decided by themselves now, where their mean was before."""
     for name in run.get(NEWLY_APART, ()):
         metrics = ", ".join(plan.suite(name).suite.metric_names)
@@ -432,39 +432,43 @@ def targets_of(models: Iterable[Model], suite: Suite) -> Iterator[Target]:
         yield Target(name, changed[model], short, None if is_stored else prompt)
 
 
-def crossed(plan: Plan) -> frozenset[frozenset[str]]:
+def list_crossed(plan: Plan) -> frozenset[frozenset[str]]:
     """Return the pairs of targets that share neither model nor prompt, among those with several prompts."""
-    targets = (one for suite in plan.suites for one in suite.asked if one.prompt)
-    return find_crossed({one.name: (one.model.name, one.prompt) for one in targets})
+    targets = (target for suite in plan.suites for target in suite.asked if target.prompt)
+    return find_crossed({target.name: (target.model.name, target.prompt) for target in targets})
 
 
-def opponent(targets: Iterable[Target], wanted: str, of: str) -> str:
+def opponent(targets: Iterable[Target], compared: str, of: str) -> str:
     """Return the target named by `wanted` that another is compared with; '' if there is none.
 
     A model's name means its target with the same prompt.
     """
-    there = {target.name: target for target in targets}
-    if of not in there:
+    by_name = {target.name: target for target in targets}
+    if of not in by_name:
         return ""
-    if wanted in there:
-        return wanted
-    alike = (one.name for one in there.values() if (one.model.name, one.prompt) == (wanted, there[of].prompt))
-    return next(alike, "")
+    if compared in by_name:
+        return compared
+    same_prompt = (
+        target.name
+        for target in by_name.values()
+        if (target.model.name, target.prompt) == (compared, by_name[of].prompt)
+    )
+    return next(same_prompt, "")
 
 
-def _suite(settings: Settings, suite: Suite, files: tuple[Path, ...]) -> SuitePlan:
-    targets, whose = tuple(targets_of(settings.models, suite)), responses_of(suite)
-    required = needs_of(suite) if whose else _required(settings.models, suite, targets)
+def _plan_suite(settings: Settings, suite: Suite, files: tuple[Path, ...]) -> SuitePlan:
+    targets, responder = tuple(targets_of(settings.models, suite)), responses_of(suite)
+    required = needs_of(suite) if responder else _list_required(settings.models, suite, targets)
     expected = read_expected(suite, required)
     return SuitePlan(
         suite=suite,
         targets=targets,
-        responses_of=whose,
+        responses_of=responder,
         required=required,
         repeats=settings.times(suite),
-        metrics=tuple(_metric(settings.judges, suite, name, expected) for name in suite.metric_names),
+        metrics=tuple(_plan_metric(settings.judges, suite, name, expected) for name in suite.metric_names),
         expected=expected,
-        around=Surroundings() if whose else _surround(suite, targets),
+        around=Surroundings() if responder else _surround(suite, targets),
         files=files,
         batch_size=settings.batch_size,
         store=settings.store,
@@ -499,24 +503,27 @@ def question_form(suite: Suite, targets: Iterable[Target]) -> QuestionForm:
     return QuestionForm({*read, TOOLS} if tools else read, column, tools)
 
 
-def _sharing_alpha(suites: Sequence[SuitePlan]) -> list[SuitePlan]:
+def _share_alpha(suites: Sequence[SuitePlan]) -> list[SuitePlan]:
     from basic_control.metrics.analysis.stopping import (
         sequences,  # few runs need it, and it imports half of the statistics
     )
     from basic_control.metrics.stats.sequential import share_of
 
-    every = sum(sequences(one.suite, len(one.names)) for one in suites if one.suite.stop)
-    return [replace(one, alpha=share_of(stop.alpha, every)) if (stop := one.suite.stop) else one for one in suites]
+    n_sequences = sum(sequences(suite.suite, len(suite.names)) for suite in suites if suite.suite.stop)
+    return [
+        replace(suite, alpha=share_of(stop.alpha, n_sequences)) if (stop := suite.suite.stop) else suite
+        for suite in suites
+    ]
 
 
-def _metric(every: Iterable[Judge], suite: Suite, name: str, expected: ExpectedAnswers) -> MetricPlan:
+def _plan_metric(every: Iterable[Judge], suite: Suite, name: str, expected: ExpectedAnswers) -> MetricPlan:
     use, unit = suite.use(name), metric(name)
     names = use.judges or suite.judges
-    listed = {judge.name: judge for judge in every}
-    in_cascades = {member for judge in listed.values() for member in judge.members}
+    judge_of = {judge.name: judge for judge in every}
+    in_cascades = {member for judge in judge_of.values() for member in judge.members}
     # A cascade's judges count by themselves only where they are named.
-    judges = tuple(judge for judge in listed.values() if judge.name in (names or listed.keys() - in_cascades))
-    members = [listed[member] for judge in judges for member in judge.members]
+    judges = tuple(judge for judge in judge_of.values() if judge.name in (names or judge_of.keys() - in_cascades))
+    members = [judge_of[member] for judge in judges for member in judge.members]
     return MetricPlan(
         name=name,
         options=expected.options.get(name, suite.options(name)),
@@ -528,26 +535,29 @@ def _metric(every: Iterable[Judge], suite: Suite, name: str, expected: ExpectedA
     )
 
 
-def _required(models: Iterable[Model], suite: Suite, targets: tuple[Target, ...]) -> tuple[str, ...]:
+def _list_required(models: Iterable[Model], suite: Suite, targets: tuple[Target, ...]) -> tuple[str, ...]:
     """Return the facts that items must have: those that the metrics need and no target provides."""
-    brought = [set(one.model.unit.brings(one.model)) if one.model.unit.brings else set[str]() for one in targets]
+    brought = [
+        set(target.model.unit.brings(target.model)) if target.model.unit.brings else set[str]()
+        for target in targets
+    ]
     met = set.intersection(*brought) if brought else set[str]()
     for name in suite.metric_names:
-        for wanted in list_compared(suite, name):
-            if wanted in {model.name for model in models} - {target.model.name for target in targets}:
+        for compared in list_compared(suite, name):
+            if compared in {model.name for model in models} - {target.model.name for target in targets}:
                 raise InputError(
-                    f"suite {suite.name}: {name} compares with the model {wanted!r}, which the suite does not ask. "
-                    "Add it to the suite's models."
+                    f"suite {suite.name}: {name} compares with the model {compared!r}, which the suite does not "
+                    "ask. Add it to the suite's models."
                 )
-            if any(opponent(targets, wanted, target.name) for target in targets):
-                met.add(wanted)
+            if any(opponent(targets, compared, target.name) for target in targets):
+                met.add(compared)
     return tuple(need for need in needs_of(suite) if need not in met)
 
 
-def _members(models: Iterable[Model], suites: Iterable[SuitePlan]) -> dict[str, tuple[str, ...]]:
+def _group_suites(models: Iterable[Model], suites: Iterable[SuitePlan]) -> dict[str, tuple[str, ...]]:
     """Return the suites of each scored target; reject suites without targets, and weights all 0."""
-    found: dict[str, list[SuitePlan]] = {}
-    given: set[str] = set()
+    suites_by_target: dict[str, list[SuitePlan]] = {}
+    responders: set[str] = set()
     for suite in suites:
         if not suite.names:
             raise InputError(
@@ -564,27 +574,27 @@ def _members(models: Iterable[Model], suites: Iterable[SuitePlan]) -> dict[str, 
                 f"suite {suite.name}: found gate_on: {suite.suite.gate_on} and recorded responses, "
                 "one per question; expected a model that is asked several times. Set gate_on: mean."
             )
-        given |= {suite.responses_of} if suite.responses_of else set()
+        responders |= {suite.responses_of} if suite.responses_of else set()
         for name in suite.names:
-            found.setdefault(name, []).append(suite)
-    for name, own in found.items():
+            suites_by_target.setdefault(name, []).append(suite)
+    for name, target_suites in suites_by_target.items():
         # The only suite of given responses is their whole score, whatever its weight.
-        joined = [one for one in own if has_one_headline(one.suite)]
-        is_weighed = any(weight_of(one.suite) for one in joined) or len(joined) < len(own)
-        if not is_weighed and not (name in given and len(own) == 1):
+        joined = [suite for suite in target_suites if has_one_headline(suite.suite)]
+        is_weighed = any(weight_of(suite.suite) for suite in joined) or len(joined) < len(target_suites)
+        if not is_weighed and not (name in responders and len(target_suites) == 1):
+            suite_names = ", ".join(suite.name for suite in target_suites)
             raise InputError(
-                f"weights: {', '.join(one.name for one in own)} have weight 0, and {name} has no other suite. Give "
-                "one of them a weight."
+                f"weights: {suite_names} have weight 0, and {name} has no other suite. Give one of them a weight."
             )
     order = {model.name: n for n, model in enumerate(models)}
-    listed = sorted(found, key=lambda name: order.get(name, len(order)))
-    return {name: tuple(one.name for one in found[name]) for name in listed}
+    names = sorted(suites_by_target, key=lambda name: order.get(name, len(order)))
+    return {name: tuple(suite.name for suite in suites_by_target[name]) for name in names}
 
 
-def _own_models(judges: Sequence[Judge], suites: Iterable[SuitePlan]) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+def _find_own_models(judges: Sequence[Judge], suites: Iterable[SuitePlan]) -> dict[str, set[str]]:
+    own_models: dict[str, set[str]] = {}
     for target in (target for suite in suites for target in suite.targets):
         for judge in judges:
             if (judge.provider, judge.server_name) == (target.model.provider, target.model.server_name):
-                found.setdefault(judge.name, set()).add(target.name)
-    return found
+                own_models.setdefault(judge.name, set()).add(target.name)
+    return own_models

@@ -23,7 +23,7 @@ from basic_control.metrics.cascade import Decider
 from basic_control.tasks.compare.baseline import compare_planned
 from basic_control.tasks.findings import read_scored, replies_of, with_counts
 from basic_control.tasks.judges.passports import PassportFinder, exam_results
-from basic_control.tasks.plan import MetricPlan, Plan, crossed
+from basic_control.tasks.plan import MetricPlan, Plan, list_crossed
 from basic_control.tasks.runtime.spending import sum_spending
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.stage import stage
@@ -53,7 +53,7 @@ def results(
     once = observations(stored, drawn)
     computed = build(
         findings,
-        Participants([with_counts(suite) for suite in plan.suites], plan.members, crossed(plan)),
+        Participants([with_counts(suite) for suite in plan.suites], plan.members, list_crossed(plan)),
         once,
         store.read(summary),
         run={**run, "identities": provenance["identities"]},

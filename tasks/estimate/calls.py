@@ -30,7 +30,7 @@ from basic_control.tasks.generate import items_of
 from basic_control.tasks.judges.labels import has_labels
 from basic_control.tasks.judges.passports import PassportFinder, find_missing_exams, statuses_in
 from basic_control.tasks.models.requests import build_requests
-from basic_control.tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target, expected_lines, resolve
+from basic_control.tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target, format_expected_remarks, resolve
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.store.samples import SampleRow, merge_columns, select_returned
 from basic_control.tasks.twins.renew import TWIN, plan_twins, twins_of
@@ -403,7 +403,7 @@ def short_exams(plan: Plan, own: SuitePlan, languages: Iterable[str], memory: Me
 
 def _notes(plan: Plan) -> Iterator[str]:
     language, store = plan.report.language, plan.store
-    yield from expected_lines(plan)
+    yield from format_expected_remarks(plan)
     if batched := [model.name for model in (*plan.models, *plan.judges) if model.batch != "off"]:
         yield phrase("estimate.batched", language, names=", ".join(batched))
     for one in plan.suites:

@@ -21,7 +21,7 @@ from basic_control.metrics.analysis.slices import Slice
 from basic_control.metrics.analysis.spending import Spending
 from basic_control.metrics.analysis.summary import Total
 from basic_control.metrics.analysis.verdict import RunVerdict
-from basic_control.tasks.plan import Plan, apart_lines, expected_lines
+from basic_control.tasks.plan import Plan, format_expected_remarks, format_newly_apart
 from basic_control.tasks.report import twins
 from basic_control.tasks.report.cascades import cascade_lines
 from basic_control.tasks.report.conclusion import conclusion, differences
@@ -240,8 +240,8 @@ def screen(
             *panel(headlines_of(verdict.models), results.judged, str(results.run.get("run", ""))),
             *cascade_lines(results.judged.cascades),
             *_slices(results.compared.slices, names),
-            *expected_lines(plan),
-            *apart_lines(plan, results.run),
+            *format_expected_remarks(plan),
+            *format_newly_apart(plan, results.run),
         ],
         warnings=[note.text for note in notes(results, verdict, plan) if note.kind == "warn" and not note.judge],
         calls=calls(results.spending, requests, wall_s),

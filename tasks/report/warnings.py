@@ -24,7 +24,7 @@ from basic_control.metrics.analysis.spending import Spending
 from basic_control.metrics.analysis.summary import OF_SUITES, cells
 from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.tasks.models.protocol import UNASKED
-from basic_control.tasks.plan import Plan, apart_lines, expected_lines
+from basic_control.tasks.plan import Plan, format_expected_remarks, format_newly_apart
 from basic_control.tasks.report import passports
 from basic_control.tasks.report.cascades import cascade_warnings
 from basic_control.tasks.report.language import say, say_reason
@@ -99,7 +99,7 @@ def notes(
 
 def _of_rows(results: Results, plan: Plan) -> Iterator[Note]:
     """Yield what is said of rows before they are asked."""
-    for line in (*expected_lines(plan), *apart_lines(plan, results.run)):
+    for line in (*format_expected_remarks(plan), *format_newly_apart(plan, results.run)):
         yield Note(line, "info", topic="rows")
 
 

@@ -12,7 +12,7 @@ from basic_control.config.settings import Settings
 from basic_control.data.errors import InputError
 from basic_control.data.plugins import loader
 from basic_control.flows.preflight import check_rows
-from basic_control.tasks.plan import expected_lines, resolve
+from basic_control.tasks.plan import format_expected_remarks, resolve
 from tests.conftest import Run
 from tests.helpers.recorded import written
 from tests.helpers.runs import latest
@@ -239,4 +239,6 @@ def test_readings_are_named_once_a_suite(tmp_path: Path) -> None:
     data = written(tmp_path / "rows.jsonl", [chosen("1"), chosen("0"), chosen("blue")])
     models = [{"name": "m", "provider": "ollama"}]
     plan = resolve(Settings.model_validate({"models": models, "suites": [suite("own", data, {"choice": {}})]}))
-    assert [*expected_lines(plan)] == ["own: choice reads answer as an index from 0 (2), an option's text (1)"]
+    assert [*format_expected_remarks(plan)] == [
+        "own: choice reads answer as an index from 0 (2), an option's text (1)"
+    ]

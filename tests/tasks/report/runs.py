@@ -25,7 +25,7 @@ from basic_control.metrics.analysis.values import Observations
 from basic_control.metrics.analysis.verdict import verdict_of
 from basic_control.metrics.judging import JudgeRequest, Session, UnansweredRequest, advance, begin, combine
 from basic_control.tasks.findings import circumstances
-from basic_control.tasks.plan import crossed, resolve
+from basic_control.tasks.plan import list_crossed, resolve
 from basic_control.tasks.report import chunks, html
 from basic_control.tasks.report.contents import contents_of
 from basic_control.tasks.report.report_data import ReportData
@@ -321,7 +321,7 @@ def complete(
         findings.append(SuiteFindings(suite_headlines(suite.suite, models, once, summary, facts), facts))
     found = analysis.build(
         findings,
-        Participants(plan.declared, plan.members, crossed(plan)),
+        Participants(plan.declared, plan.members, list_crossed(plan)),
         once,
         summary,
         run={"run": "20261105_140233"},
