@@ -11,10 +11,8 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from statistics import fmean, median
-from typing import Any, Literal
+from typing import Any
 
-from basic_control.data.errors import InputError
 from basic_control.data.json_reply import read_object
 from basic_control.data.options import options_of
 from basic_control.data.records import Found, Message, Metric, Question, Room, Sample, Score, Step, Unparsable
@@ -23,10 +21,7 @@ from basic_control.metrics._reply_bounds import find_cut, limit_reply, widen
 from basic_control.metrics.deciding import pose, read_probabilities
 from basic_control.prompts import fill, languages, render
 
-Aggregate = Literal["mean", "median", "min", "max", "majority"]
-
 ENGLISH = "en"
-NONE_COUNTS = "no judge has passed its exam here"
 WRITES = "this judge decides, and cannot write"
 """Why a deciding judge fails at a step that is no typed question."""
 WAITS = "the reply waits in a batch"
@@ -422,148 +417,6 @@ def count_unsure(replies: Found) -> int:
             entries = answer.values() if isinstance(answer, Mapping) else [answer]
             count += sum(str(_read_reason(entry)).startswith(UNSURE) for entry in entries)
     return count
-
-
-def aggregate(values: Sequence[float], how: Aggregate) -> float:
-    """Join judges' values into one; a tied majority takes the lower value."""
-    if how == "majority":
-        # Of equally frequent ones `max` takes the first, the lowest.
-        return max(sorted(values), key=values.count)
-    join = {"mean": fmean, "median": median, "min": min, "max": max}[how]
-    return float(join(values))
-
-
-def _vote(replies_by_judge: Sequence[Found], metric: Metric) -> Found:
-    """Join judges' results into one by majority over each verdict or rating."""
-    ballots: dict[str, dict[str, list[Judgement]]] = {}
-    for replies in replies_by_judge:
-        for step, step_replies in replies.items():
-            for key, reply in step_replies.items():
-                if not isinstance(reply, Judgement):
-                    raise InputError(
-                        f"metric {metric.name}: cannot aggregate by majority, because each judge makes its own "
-                        "claims. Use mean, median, min or max; majority is only for verdicts and ratings."
-                    )
-                ballots.setdefault(step, {}).setdefault(key, []).append(reply)
-    winners: dict[str, dict[str, Judgement]] = {}
-    for step, votes_by_key in ballots.items():
-        winners[step] = {key: _find_winner(votes) for key, votes in votes_by_key.items()}
-    return winners
-
-
-def _find_winner(votes: Sequence[Judgement]) -> Judgement:
-    """Return the first vote for the value that most judges gave."""
-    value = aggregate([vote.value for vote in votes], "majority")
-    return next(vote for vote in votes if vote.value == value)
-
-
-def combine(
-    sessions: Mapping[str, Session], how: Aggregate = "mean", left_out: Mapping[str, str] | None = None
-) -> Score:
-    """Join the ended sessions of several judges, by judge, on one sample and metric.
-
-    Judges that failed, judges for whom the metric was not applicable, and those that do not count (`left_out`: why,
-    by judge) are counted but excluded from value and parts; `details` keeps every asked judge's own score. If all
-    failed, none counts, or one that counts has a reply to come, the result is `judge_failed`; but a score that
-    needed no judge's reply keeps its value.
-
-    Raises:
-        InputError: no judge at all, or a majority over anything but verdicts and ratings.
-    """
-    if not sessions:
-        raise InputError("no judge: a judged metric needs at least one; add one to `judges`.")
-    metric = next(iter(sessions.values())).metric
-    # What was settled without a question does not depend on any judge.
-    excluded: dict[str, str] = {}
-    if any(session.n_calls or session.failure == NOT_ASKED for session in sessions.values()):
-        excluded = {judge: reason for judge, reason in (left_out or {}).items() if judge in sessions}
-    scores: dict[str, Score] = {}
-    for judge, session in sessions.items():
-        if judge not in excluded or session.failure != NOT_ASKED:
-            scores[judge] = outcome(session)
-    details = _describe_judges(sessions, scores, how)
-    if excluded:
-        details["left_out"] = excluded
-    counting = {judge: score for judge, score in scores.items() if judge not in excluded}
-    if not counting:
-        parts = dict.fromkeys(itertools.chain.from_iterable(score.parts for score in scores.values()))
-        return Score(None, "judge_failed", NONE_COUNTS, details, parts)
-    # A reply to come may change the value: there is none until then.
-    waiting = [score for score in counting.values() if score.reason.endswith(WAITS)]
-    valued = {judge: score for judge, score in counting.items() if score.value is not None}
-    if waiting or not valued:
-        return _join_failures(waiting or [*counting.values()], details)
-    if how == "majority":
-        first, *_ = voters = [sessions[judge] for judge in valued]
-        winners = _vote([voter.replies for voter in voters], metric)
-        score = metric.score(first.sample, winners, first.options)
-        return replace(score, details={**details, "majority": dict(score.details)})
-    return _join_values([*valued.values()], how, details)
-
-
-def _describe_judges(
-    sessions: Mapping[str, Session], scores: Mapping[str, Score], how: Aggregate
-) -> dict[str, Any]:
-    """Return the details of a score by several judges: each one's own score, and how many there are."""
-    # Each judge's own score is kept, also of those that do not count.
-    judges: dict[str, Any] = {}
-    statuses: list[str] = []
-    for judge, score in scores.items():
-        session = sessions[judge]
-        statuses.append(score.status)
-        judges[judge] = {
-            "value": score.value,
-            "status": score.status,
-            "reason": score.reason,
-            "n_calls": session.n_calls,
-            "n_repairs": session.n_repairs,
-            "n_unsure": count_unsure(session.replies),
-            "parts": dict(score.parts),
-            "details": dict(score.details),
-            **_format_probabilities(session),
-        }
-    return {
-        "aggregate": how,
-        "n_judges": len(scores),
-        "n_failed": statuses.count("judge_failed"),
-        "n_not_applicable": statuses.count("not_applicable"),
-        "judges": judges,
-    }
-
-
-def _join_failures(scores: Sequence[Score], details: Mapping[str, Any]) -> Score:
-    """Return the score without a value: not applicable, if some judge says so, else failed."""
-    relevant = [score for score in scores if score.status == "not_applicable"] or scores
-    reasons = dict.fromkeys(score.reason for score in relevant)
-    return Score(None, relevant[0].status, "; ".join(reasons), details, dict.fromkeys(relevant[0].parts))
-
-
-def _join_values(scores: Sequence[Score], how: Aggregate, details: Mapping[str, Any]) -> Score:
-    """Return the score with the judges' joined value and parts; their reason, if all give the same."""
-    parts: dict[str, float | None] = {}
-    for name in dict.fromkeys(itertools.chain.from_iterable(score.parts for score in scores)):
-        parts[name] = _join([score.parts.get(name) for score in scores], how)
-    reasons = {score.reason for score in scores}
-    reason = reasons.pop() if len(reasons) == 1 else ""
-    return Score(_join([score.value for score in scores], how), scores[0].status, reason, details, parts)
-
-
-def _format_probabilities(session: Session) -> dict[str, Any]:
-    """Return a deciding judge's probabilities, and how a cascade decided, as a score's details hold them."""
-    details: dict[str, Any] = {}
-    if session.probabilities:
-        details["probabilities"] = session.probabilities
-    if session.cascade:
-        details["cascade"] = session.cascade
-    return details
-
-
-def _join(values: Sequence[float | None], how: Aggregate) -> float | None:
-    """Join the values of the judges that have one."""
-    numbers = [value for value in values if value is not None]
-    if not numbers:
-        return None
-    return aggregate(numbers, how)
 
 
 def label(value: object) -> str:

@@ -20,7 +20,7 @@ from basic_control.data.truncation import THINKING_ALONE
 from basic_control.data.units import UnitIdentity, load_unit
 from basic_control.metrics.analysis.joint import joint_scores
 from basic_control.metrics.analysis.judged import LeftOut
-from basic_control.metrics.judging import combine
+from basic_control.metrics.panels import combine
 from basic_control.tasks.judge import reopen
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.stage import stage

@@ -30,7 +30,7 @@ from basic_control.metrics.analysis.policy import Gate, Must, outcome_at
 from basic_control.metrics.analysis.summary import percent
 from basic_control.metrics.analysis.values import place_items, unit_codes
 from basic_control.metrics.exam import exam_of
-from basic_control.metrics.judging import Aggregate, aggregate
+from basic_control.metrics.panels import Aggregate, aggregate
 from basic_control.metrics.stats.calibration import (
     Contrast,
     Corrected,

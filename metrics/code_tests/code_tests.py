@@ -14,7 +14,6 @@ from pydantic import Field
 
 from basic_control.data.decorators import metric
 from basic_control.data.options import Frozen
-from basic_control.data.programs.scripts import code_before, find_completion, find_script
 from basic_control.data.programs.tree import join_programs
 from basic_control.data.records import (
     Expectation,
@@ -30,6 +29,7 @@ from basic_control.data.values import describe, format_value, has_same_type, rea
 from basic_control.metrics._replies import NO_REPLY, program_reply
 from basic_control.metrics.code_tests.checks import Check, as_json
 from basic_control.metrics.code_tests.packages import find_package
+from basic_control.metrics.code_tests.programs import code_before, find_completion, find_script
 from basic_control.metrics.code_tests.runners import CALLED, RUNNER, checker, stdin_program
 from basic_control.metrics.code_tests.scripts import Test, entry_of, imports_of, read_tests
 

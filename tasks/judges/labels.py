@@ -29,7 +29,7 @@ from basic_control.metrics.analysis.judged import Labels
 from basic_control.metrics.analysis.scores import MIN_COVERAGE
 from basic_control.metrics.analysis.values import name_questions, place_items, unit_codes
 from basic_control.metrics.cascade import mean_value_in
-from basic_control.metrics.judging import aggregate
+from basic_control.metrics.panels import aggregate
 from basic_control.metrics.stats.agreement import Agreement, agreement
 from basic_control.metrics.stats.intervals import Floats
 from basic_control.metrics.stats.labelled import Powered, prediction_powered

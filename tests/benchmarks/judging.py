@@ -11,7 +11,8 @@ from typing import Any
 
 from basic_control.data.loaders import natural_questions, retrieved
 from basic_control.data.plugins import metrics
-from basic_control.metrics.judging import JudgeRequest, Session, advance, begin, combine
+from basic_control.metrics.judging import JudgeRequest, Session, advance, begin
+from basic_control.metrics.panels import combine
 
 _REASON = "The source says so in its first sentence, and nothing in it speaks against the claim. " * 2
 

@@ -7,7 +7,8 @@ import pytest
 from basic_control.data.plugins import metrics
 from basic_control.metrics.analysis.judged import exams_of
 from basic_control.metrics.answers_question import answers_question
-from basic_control.metrics.judging import advance, begin, combine
+from basic_control.metrics.judging import advance, begin
+from basic_control.metrics.panels import combine
 from tests.metrics.judges import converse, judged, never
 
 SAMPLE = {"question": "Who wrote Hamlet, and when?", "response": "Shakespeare wrote it."}

@@ -10,7 +10,8 @@ from basic_control.metrics.citation.citation import citation_score, interpretabi
 from basic_control.metrics.citation.passages import verify
 from basic_control.metrics.citation.quotes import find_quote
 from basic_control.metrics.citation.urls import Finding
-from basic_control.metrics.judging import JudgeRequest, UnansweredRequest, begin, combine
+from basic_control.metrics.judging import JudgeRequest, UnansweredRequest, begin
+from basic_control.metrics.panels import combine
 from tests.helpers.bounds import bounded
 from tests.metrics.judges import Script, converse, judged, never
 

@@ -10,8 +10,9 @@ from basic_control.metrics.analysis.judged import exams_of
 from basic_control.metrics.context_precision import context_precision
 from basic_control.metrics.context_recall import context_recall
 from basic_control.metrics.exam import exam_of
-from basic_control.metrics.judging import JudgeRequest, advance, begin, combine
+from basic_control.metrics.judging import JudgeRequest, advance, begin
 from basic_control.metrics.overlap import DECISIONS
+from basic_control.metrics.panels import combine
 from tests.metrics.judges import converse, judged, never
 
 LETTERS = {"S": "SUPPORTED", "C": "CONTRADICTED", "N": "NEUTRAL"}

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from basic_control.data.errors import InputError
 from basic_control.metrics.factual_correctness import factual_correctness
-from basic_control.metrics.judging import JudgeRequest, UnansweredRequest, begin, combine
+from basic_control.metrics.judging import JudgeRequest, UnansweredRequest, begin
+from basic_control.metrics.panels import combine
 from tests.metrics.judges import claims, converse, judged, never
 
 KREMLIN = {

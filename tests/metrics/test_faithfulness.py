@@ -9,8 +9,9 @@ from basic_control.metrics.analysis.judged import exams_of
 from basic_control.metrics.exam import exam_of
 from basic_control.metrics.factual_correctness import factual_correctness
 from basic_control.metrics.faithfulness import faithfulness
-from basic_control.metrics.judging import JudgeRequest, begin, combine
+from basic_control.metrics.judging import JudgeRequest, begin
 from basic_control.metrics.overlap import DECISIONS
+from basic_control.metrics.panels import combine
 from tests.metrics.judges import converse, judged, never
 
 SAMPLE = {

@@ -7,7 +7,8 @@ import pytest
 
 from basic_control.data.errors import InputError
 from basic_control.data.options import options_of
-from basic_control.metrics.judging import JudgeRequest, begin, combine
+from basic_control.metrics.judging import JudgeRequest, begin
+from basic_control.metrics.panels import combine
 from basic_control.metrics.preference import preference
 from tests.metrics.judges import Script, always, converse, judged, never
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from basic_control.metrics.judging import combine
+from basic_control.metrics.panels import combine
 from basic_control.metrics.response_groundedness import response_groundedness, shortcut
 from tests.helpers.bounds import bounded
 from tests.metrics.judges import always, converse, judged, never

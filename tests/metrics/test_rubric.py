@@ -9,7 +9,8 @@ import pytest
 from basic_control.data.errors import InputError
 from basic_control.data.options import options_of
 from basic_control.data.records import Question
-from basic_control.metrics.judging import JudgeRequest, begin, combine, constrain, fence_code
+from basic_control.metrics.judging import JudgeRequest, begin, constrain, fence_code
+from basic_control.metrics.panels import combine
 from basic_control.metrics.rubric import rubric
 from tests.metrics.judges import always, converse, judged, never
 

@@ -16,7 +16,8 @@ from basic_control.data.tables import ITEMS
 from basic_control.metrics.analysis.document import document
 from basic_control.metrics.analysis.judged import collect_left_out, correct_means, judge_statuses
 from basic_control.metrics.analysis.results import Results
-from basic_control.metrics.judging import Judgement, Session, combine
+from basic_control.metrics.judging import Judgement, Session
+from basic_control.metrics.panels import combine
 from basic_control.metrics.response_groundedness import response_groundedness
 from basic_control.metrics.stats.labelled import prediction_powered
 from basic_control.tasks.findings import circumstances

@@ -29,7 +29,8 @@ from basic_control.metrics.analysis.judged import (
 from basic_control.metrics.analysis.passports import Passport
 from basic_control.metrics.analysis.policy import Gate
 from basic_control.metrics.analysis.scores import Circumstances
-from basic_control.metrics.judging import Aggregate, Judgement, Session, combine
+from basic_control.metrics.judging import Judgement, Session
+from basic_control.metrics.panels import Aggregate, combine
 from basic_control.metrics.response_groundedness import response_groundedness
 from basic_control.metrics.stats.calibration import contrast
 from basic_control.metrics.stats.intervals import Interval, MeanEstimate, Share

@@ -23,7 +23,8 @@ from basic_control.metrics.analysis.scores import suite_headlines
 from basic_control.metrics.analysis.summary import summarise
 from basic_control.metrics.analysis.values import Observations
 from basic_control.metrics.analysis.verdict import verdict_of
-from basic_control.metrics.judging import JudgeRequest, Session, UnansweredRequest, advance, begin, combine
+from basic_control.metrics.judging import JudgeRequest, Session, UnansweredRequest, advance, begin
+from basic_control.metrics.panels import combine
 from basic_control.tasks.findings import circumstances
 from basic_control.tasks.plan import list_crossed, resolve
 from basic_control.tasks.report import chunks, html
