@@ -1,5 +1,6 @@
 """A run against its baseline, in words, and what changed between the questions of two runs."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from basic_control.metrics.analysis.baseline import BaselineComparison, HeadlineChange
@@ -45,6 +46,7 @@ def regression(change: HeadlineChange) -> str:
     if pair.difference is None:
         return "; ".join([say("regression.nothing"), *conditions])
     outcome = say(f"regression.{_outcome_of(decision)}")
+    # Equal scores alone do not say that the test has excluded a drop beyond the margin.
     is_test_decided = decision.lower is not None and decision.lower > -decision.max_drop
     if decision.outcome == "held" and not pair.difference and not is_test_decided:
         sentence = say("regression.equal", outcome=outcome, n=pair.n)
@@ -64,7 +66,9 @@ def outcome_with_conditions(change: HeadlineChange) -> str:
 
 
 def _outcome_of(decision: Regression) -> str:
-    return "improved" if decision.improved else decision.outcome
+    if decision.improved:
+        return "improved"
+    return decision.outcome
 
 
 def _conditions(change: HeadlineChange) -> Iterator[str]:
@@ -91,10 +95,10 @@ def _describe_outlook(pair: Comparison, decision: Regression) -> str:
     """Return what so many units can show, and how many would show more."""
     if decision.test == pair.test.method == "none":
         return say("compare.untested")
-    shown = "regression.blind" if decision.detectable is None else "regression.shown"
+    phrase = "regression.blind" if decision.detectable is None else "regression.shown"
     unit = "regression.n_units" if pair.n_units < pair.n else "regression.n_pairs"
     drop = points(decision.detectable).lstrip("+")
-    parts = [say(shown, pairs=say(unit, n=pair.n_units), drop=drop)]
+    parts = [say(phrase, pairs=say(unit, n=pair.n_units), drop=drop)]
     if decision.n_needed is not None:
         tolerated = localize_digits(f"{100 * decision.max_drop:g}")
         parts.append(say("regression.needed", pairs=say(unit, n=decision.n_needed), tolerated=tolerated))
@@ -123,16 +127,22 @@ def name_headline(pair: Comparison, comparison: BaselineComparison) -> str:
 
 def pair_name(pair: Comparison, comparison: BaselineComparison) -> str:
     """Return a headline's suite, with the metric if it is one of several."""
-    pairs = [change.pair for change in comparison.headlines]
-    metrics = {one.metric for one in pairs if (one.suite, one.model_a) == (pair.suite, pair.model_a)}
-    title = suite_title(pair.suite) if pair.suite else pair.suite
-    return f"{title}, {pair.metric or say('compare.score')}" if len(metrics) > 1 else title
+    metrics = {
+        change.pair.metric
+        for change in comparison.headlines
+        if (change.pair.suite, change.pair.model_a) == (pair.suite, pair.model_a)
+    }
+    title = suite_title(pair.suite)
+    if len(metrics) <= 1:
+        return title
+    return f"{title}, {pair.metric or say('compare.score')}"
 
 
 def list_differences(comparison: BaselineComparison) -> Iterator[str]:
     """Yield what is missing from the baseline, and other changes."""
+    phrase = "regression.missing_allowed" if comparison.allowed else "regression.missing"
     for what in comparison.missing:
-        yield say(f"regression.{'missing_allowed' if comparison.allowed else 'missing'}", what=what)
+        yield say(phrase, what=what)
     for difference in comparison.differences:
         how = {"decides": "differs_allowed", "rescored": "rescored"}.get(difference.kind, "differs")
         values = {"what": difference.what, "run": difference.run, "baseline": difference.baseline}
@@ -143,25 +153,37 @@ def headline(comparison: BaselineComparison | None) -> Iterator[str]:
     """Yield a line for a run's screen: the number of headlines by outcome against the baseline, and the worst."""
     if not comparison:
         return
-    told = say("regression.head", name=comparison.name, run=comparison.run)
-    worst, *others = _sort_by_outcome(comparison) or [None]
-    if worst:
-        told += f": {name_headline(worst.pair, comparison)}: {regression(worst)}"
-    outcomes = [change.decision.outcome for change in others if change]
-    counts = [f"{say(f'regression.{one}')} {outcomes.count(one)}" for one in _ORDER if one in outcomes]
-    yield f"{told}; {say('regression.others', counts=', '.join(counts))}" if counts else told
+    parts = [say("regression.head", name=comparison.name, run=comparison.run)]
+    changes = _sort_by_outcome(comparison)
+    if changes:
+        worst = changes[0]
+        parts = [f"{parts[0]}: {name_headline(worst.pair, comparison)}: {regression(worst)}"]
+    # Only the worst headline is described, the others are counted.
+    n_by_outcome = Counter(change.decision.outcome for change in changes[1:])
+    counts = [
+        f"{say(f'regression.{outcome}')} {n_by_outcome[outcome]}" for outcome in _ORDER if n_by_outcome[outcome]
+    ]
+    if counts:
+        parts.append(say("regression.others", counts=", ".join(counts)))
+    yield "; ".join(parts)
 
 
 def explain_regression(comparison: BaselineComparison, changes: Sequence[Change]) -> tuple[str, str]:
     """Return the run's outcome against its baseline and the cause: the worst headline, or what is missing."""
     worst = min(changes, key=_ORDER.index)
     outcome = say(f"regression.{worst}")
-    told = say("regression.verdict", outcome=outcome, name=comparison.name)
-    gone = () if comparison.allowed else comparison.missing
-    causes = [say("regression.missing", what=what) for what in gone]
+    sentence = say("regression.verdict", outcome=outcome, name=comparison.name)
+    if worst == "held":
+        return _GATES[worst], sentence
+    # What is missing comes before every headline.
+    causes: list[str] = []
+    if not comparison.allowed:
+        causes += [say("regression.missing", what=what) for what in comparison.missing]
     pairs = [change.pair for change in _sort_by_outcome(comparison)]
     causes += [f"{name_headline(pair, comparison)} {points(pair.difference)}" for pair in pairs]
-    return _GATES[worst], told if worst == "held" or not causes else f"{told} ({causes[0]})"
+    if causes:
+        sentence += f" ({causes[0]})"
+    return _GATES[worst], sentence
 
 
 def _sort_by_outcome(comparison: BaselineComparison) -> list[HeadlineChange]:
@@ -180,7 +202,9 @@ def describe_question_changes(moved: QuestionChanges) -> Iterator[str]:
     for kind, (questions, total) in kinds.items():
         if questions.n:
             names = [_name(question, kind) for question in questions.first[:NAMED]]
-            which = "; ".join([*names, *(["…"] if questions.n > len(names) else [])])
+            if questions.n > len(names):
+                names.append("…")
+            which = "; ".join(names)
             yield say(f"questions.{kind}", suite=suite_title(moved.suite), n=questions.n, total=total, which=which)
 
 

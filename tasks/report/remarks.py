@@ -20,13 +20,21 @@ def notes(comparison: RunComparison) -> list[str]:
     if comparison.alone:
         lines.append(say("compare.alone", names=", ".join(comparison.alone)))
     lines += remarks(sides)
-    for suite in comparison.doubled if any(side.is_file for side in sides) else ():
-        counts = {"n": suite.n_repeating, "total": suite.n_rows}
-        lines.append(say("compare.doubled", suite=suite.suite, **counts))
+    # A run's own reports say which of its questions repeat; a file has no report.
+    if _select_files(sides):
+        for suite in comparison.doubled:
+            counts = {"n": suite.n_repeating, "total": suite.n_rows}
+            lines.append(say("compare.doubled", suite=suite.suite, **counts))
     # Each run's questions are compared with those of the first that has the suite.
     for run, changes in comparison.moved.items():
-        lines += [f"{run}: {line}" for moved in changes for line in describe_question_changes(moved)]
+        for moved in changes:
+            for line in describe_question_changes(moved):
+                lines.append(f"{run}: {line}")
     return lines
+
+
+def _select_files(sides: Sequence[Side]) -> list[Side]:
+    return [side for side in sides if side.is_file]
 
 
 def _list_changed_code(comparison: RunComparison) -> Iterator[str]:
@@ -44,35 +52,47 @@ def _list_changed_code(comparison: RunComparison) -> Iterator[str]:
 
 def remarks(sides: Sequence[Side]) -> Iterator[str]:
     """Yield remarks on the files among the sides: missing data, repeats, judges."""
-    files = [side for side in sides if side.is_file]
-    if plain := [side.name for side in files if not side.verified]:
-        yield say("compare.stated", names=", ".join(plain))
-    stated = dict.fromkeys(fact for side in files for fact in side.provenance.tested)
+    files = _select_files(sides)
+    unverified = [side.name for side in files if not side.verified]
+    if unverified:
+        yield say("compare.stated", names=", ".join(unverified))
+    # What any file states of its replies' conditions, in the order in which it comes first.
+    facts: dict[str, None] = {}
     for side in files:
-        yield from (f"{side.name}: {remark}" for remark in side.remarks)
+        facts |= dict.fromkeys(side.provenance.tested)
+    for side in files:
+        for remark in side.remarks:
+            yield f"{side.name}: {remark}"
         yield from _counts(side)
         for metric, judge in side.judged.items():
             yield say("compare.judged", name=side.name, metric=metric, judge=judge)
-        if silent := [fact for fact in stated if fact not in side.provenance.tested]:
-            yield say("compare.silent", name=side.name, keys=", ".join(silent))
+        unstated = [fact for fact in facts if fact not in side.provenance.tested]
+        if unstated:
+            yield say("compare.silent", name=side.name, keys=", ".join(unstated))
     if files:
         yield from _list_lacking_metrics(sides)
     if files and len(sides) > 1:
-        by_id = all((side.items["question_id"] != side.items["text_digest"]).any() for side in sides)
-        yield say(f"compare.paired_by_{'id' if by_id else 'text'}")
+        # A question without an identifier of its own is identified by its text.
+        is_by_id = all((side.items["question_id"] != side.items["text_digest"]).any() for side in sides)
+        if is_by_id:
+            yield say("compare.paired_by_id")
+        else:
+            yield say("compare.paired_by_text")
 
 
 def _list_lacking_metrics(sides: Sequence[Side]) -> Iterator[str]:
     """Yield for each side the metrics of others that it lacks; for runs alone their suites show it."""
-    metrics = {metric for side in sides for metric in metrics_of(side)}
+    metrics = set[str]().union(*map(metrics_of, sides))
     for side in sides:
-        if gone := metrics.difference(metrics_of(side)):
-            yield say("compare.lacking", name=side.name, metrics=", ".join(sorted(gone)))
+        lacking = metrics.difference(metrics_of(side))
+        if lacking:
+            yield say("compare.lacking", name=side.name, metrics=", ".join(sorted(lacking)))
 
 
 def _counts(side: Side) -> Iterator[str]:
     """Yield a line for each kind of row that is not simply counted."""
-    main = select_deciding_scores(side, [(suite, metrics[0]) for suite, metrics in side.score.items()])
+    main_metrics = [(suite, metrics[0]) for suite, metrics in side.score.items()]
+    main = select_deciding_scores(side, main_metrics)
     templates = side.items.filter(pl.col("template") != "").group_by("suite", "template").len()
     # With fewer clusters the questions are the units, which is noted with the figures.
     several = templates.filter(pl.col("len") > 1).filter(pl.len().over("suite") >= MIN_CLUSTERS)

@@ -80,6 +80,7 @@ def gather(
         store.read_all(refs, ITEMS).unique("item_id", maintain_order=True)
         for refs in (tables.items, tables.twin_items)
     )
+    # The calls hold the replies to the items and to their twins; each of both has the columns of its own items.
     answers = read_calls(store, tables.queries)
     return ReportData(
         plan=plan,

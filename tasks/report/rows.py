@@ -8,7 +8,7 @@ from basic_control.tasks.report.language import say, say_reason
 
 def line_of(row: ShownRow, width: int) -> str:
     """Return a row as one line of at most `width` characters: `question → reply (expected …)`."""
-    question, reply, expected = (_join_lines(text) for text in (row.question, find_ending(row.reply), row.expected))
+    question, reply, expected = map(_join_lines, (row.question, find_ending(row.reply), row.expected))
     ending = ""
     if expected:
         ending = f" ({say('screen.expected', answer=cut(expected, width // 4))})"
@@ -26,13 +26,18 @@ def _join_lines(text: str) -> str:
 
 def find_ending(reply: str) -> str:
     """Return the last line of a reply of several, where its answer stands, unless that line has no word."""
-    *before, last = [line.strip() for line in reply.strip().splitlines() if line.strip()] or [""]
-    return f"… {last}" if before and any(character.isalnum() for character in last) else reply
+    *earlier_lines, last_line = [*filter(None, map(str.strip, reply.splitlines()))] or [""]
+    has_word = any(map(str.isalnum, last_line))
+    if not earlier_lines or not has_word:
+        return reply
+    return f"… {last_line}"
 
 
 def cut(text: str, longest: int) -> str:
     """Return a text of at most `longest` characters."""
-    return text if len(text) <= longest else f"{text[: max(longest - 1, 0)]}…"
+    if len(text) <= longest:
+        return text
+    return f"{text[: max(longest - 1, 0)]}…"
 
 
 def lines_of(rows: Sequence[ShownRow], n: int, width: int) -> Iterator[str]:
@@ -43,4 +48,5 @@ def lines_of(rows: Sequence[ShownRow], n: int, width: int) -> Iterator[str]:
         if line not in counts and len(counts) == n:
             break
         counts[line] = counts.get(line, 0) + 1
-    yield from (f"{line} (× {count})" if count > 1 else line for line, count in counts.items())
+    for line, count in counts.items():
+        yield f"{line} (× {count})" if count > 1 else line

@@ -40,7 +40,8 @@ def sections(data: ReportData) -> list[Table]:
     """Return the tables that apply to a run: judges, twins, early stopping, other tools' scores, repeats."""
     results = data.results
     followed = [headline.measured.stopping for headline in headlines_of(data.verdict.models)]
-    listed = [
+    # In the order in which the page and the Markdown file show them.
+    tables = [
         cascade_table(data),
         passports.corrected_table(results.judged.corrected),
         *passports.passport_tables(results.judged.passports),
@@ -51,11 +52,11 @@ def sections(data: ReportData) -> list[Table]:
         _build_repeats_table(results.repeats, data.titles),
         _build_slices_table(results.compared.slices, data.titles),
     ]
-    return [table for table in listed if table is not None and table.rows]
+    return [table for table in tables if table is not None and table.rows]
 
 
 def _build_repeats_table(repeats: Sequence[Repeats], titles: SuiteTitles) -> Table:
-    column, own = column_maker("common"), column_maker("page")
+    column, of_page = column_maker("common"), column_maker("page")
     return Table.of(
         repeats,
         column("model", attrgetter("model")),
@@ -64,7 +65,7 @@ def _build_repeats_table(repeats: Sequence[Repeats], titles: SuiteTitles) -> Tab
         Column("k", lambda row: str(row.k), numeric=True),
         Column("pass@k", lambda row: format_estimate(row.pass_at), numeric=True),
         Column("pass^k", lambda row: format_estimate(row.pass_all), numeric=True),
-        own("agreement", lambda row: format_estimate(row.agreement), numeric=True),
+        of_page("agreement", lambda row: format_estimate(row.agreement), numeric=True),
         title=say("page.repeats"),
         name="repeats",
     )
@@ -72,6 +73,12 @@ def _build_repeats_table(repeats: Sequence[Repeats], titles: SuiteTitles) -> Tab
 
 def _build_slices_table(slices: Sequence[Slice], titles: SuiteTitles) -> Table:
     column, of_page = column_maker("common"), column_maker("page")
+
+    def format_p(row: Slice) -> str:
+        if row.p is None:
+            return "–"
+        return f"{row.p:.3f}"
+
     return Table.of(
         slices,
         column("model", attrgetter("model")),
@@ -80,8 +87,8 @@ def _build_slices_table(slices: Sequence[Slice], titles: SuiteTitles) -> Table:
         Column("n", lambda row: str(row.n), numeric=True),
         column("score", lambda row: format_estimate(row.score), numeric=True),
         of_page("others", lambda row: percent(row.elsewhere), numeric=True),
-        Column("p", lambda row: "–" if row.p is None else f"{row.p:.3f}", numeric=True),
-        of_page("differs", lambda row: "✓" if row.significant else ""),
+        Column("p", format_p, numeric=True),
+        of_page("differs", lambda row: "✓" * row.significant),
         title=say("page.slices"),
         name="slices",
     )
@@ -91,18 +98,23 @@ def _build_stopping_table(sequences: Sequence[ConfidenceSequence]) -> Table:
     """Return how long each model was asked until its verdict was reached; no row without early stopping."""
     column = column_maker("common")
 
-    def last(sequence: ConfidenceSequence, name: str) -> str:
+    def name_models(sequence: ConfidenceSequence) -> str:
+        if not sequence.against:
+            return sequence.model
+        return f"{sequence.model} – {sequence.against}"
+
+    def format_last(sequence: ConfidenceSequence, name: str) -> str:
         value = getattr(sequence.looks[-1], name)
         return points(value) if sequence.against else percent(value)
 
     return Table.of(
         [sequence for sequence in sequences if sequence.looks],
-        column("model", lambda one: f"{one.model} – {one.against}" if one.against else one.model),
+        column("model", name_models),
         column("suite", attrgetter("suite")),
-        column("questions", lambda one: say("common.of", k=one.asked, n=one.most), numeric=True),
-        column("decided_after", lambda one: str(one.decided or "–"), numeric=True),
-        column("score", lambda one: last(one, "mean"), numeric=True),
-        column("sequence", lambda one: f"{last(one, 'low')} – {last(one, 'high')}", numeric=True),
+        column("questions", lambda row: say("common.of", k=row.asked, n=row.most), numeric=True),
+        column("decided_after", lambda row: str(row.decided or "–"), numeric=True),
+        column("score", lambda row: format_last(row, "mean"), numeric=True),
+        column("sequence", lambda row: f"{format_last(row, 'low')} – {format_last(row, 'high')}", numeric=True),
         title=say("common.stopping"),
         caption=say("common.stopping_note"),
         name="stopping",
@@ -129,8 +141,10 @@ def _build_stated_tables(stated: Sequence[StatedScore], prompts: Mapping[str, st
         caption=say("common.stated_note"),
         name="stated",
     )
+    # The items themselves, for whoever wants to see which of the two scores is right.
+    differing = [(score.model, item) for score in stated for item in score.differing[:SHOWN]]
     items = Table.of(
-        [(score.model, item) for score in stated for item in score.differing[:SHOWN]],
+        differing,
         column("model", itemgetter(0)),
         column("question", question),
         column("stated_score", lambda row: localize_digits(f"{row[1].stated:g}"), numeric=True),
@@ -153,22 +167,22 @@ def replies(data: ReportData) -> list[dict[str, Any]]:
 
 def _sum_up_usage(role: str, model: Model, replies: pl.DataFrame, models: Mapping[str, str]) -> dict[str, Any]:
     """Sum up a model's distinct requests; a cached reply keeps the latency and tokens of its original call."""
-    own = replies.filter(pl.col("model").replace(models) == model.name).unique("request_id", maintain_order=True)
-    if own.is_empty():
+    calls = replies.filter(pl.col("model").replace(models) == model.name).unique("request_id", maintain_order=True)
+    if calls.is_empty():
         return {}
-    latency = own["latency_s"].drop_nulls()
+    latency = calls["latency_s"].drop_nulls()
     seconds = float(latency.sum())
     return {
-        **asdict(sum_usage(role, own, model)),
-        "n": own.height,
-        "cached": int(own["cached"].fill_null(value=False).sum()),
+        **asdict(sum_usage(role, calls, model)),
+        "n": calls.height,
+        "cached": int(calls["cached"].fill_null(value=False).sum()),
         # What waits in a batch has not failed.
-        "failed": own.drop_nulls("error").filter(~pl.col("error_kind").fill_null("").is_in([*UNASKED])).height,
-        "cut": own.filter(_is_cut(model.token_limit)).height,
+        "failed": calls.drop_nulls("error").filter(~pl.col("error_kind").fill_null("").is_in([*UNASKED])).height,
+        "cut": calls.filter(_is_cut(model.token_limit)).height,
         "p50": latency.quantile(0.5, "linear"),
         "p95": latency.quantile(0.95, "linear"),
         "max": latency.max(),
-        "speed": int(own["tokens_out"].sum()) / seconds if seconds else None,
+        "speed": int(calls["tokens_out"].sum()) / seconds if seconds else None,
     }
 
 
@@ -218,9 +232,13 @@ def usage(data: ReportData) -> Table:
 
 def rules(manifest: Mapping[str, Any]) -> dict[str, str]:
     """Return the version and source of each unit that made or scored the run's items, by name."""
-    units, verifiers, sources = (manifest.get(name) or {} for name in ("units", "verifiers", "sources"))
-    versions = {**units, **verifiers}
-    return {name: " · ".join(filter(None, (str(version), sources.get(name)))) for name, version in versions.items()}
+    versions = {**(manifest.get("units") or {}), **(manifest.get("verifiers") or {})}
+    sources = manifest.get("sources") or {}
+    rules_by_name = {}
+    for name, version in versions.items():
+        parts = (str(version), sources.get(name))
+        rules_by_name[name] = " · ".join(filter(None, parts))
+    return rules_by_name
 
 
 def markdown(tables: Iterable[Table]) -> Iterator[str]:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Literal
 
 from basic_control.data.characters import make_visible
 from basic_control.tasks.report.language import say
-from basic_control.tasks.report.text import escape_markdown
+from basic_control.tasks.report.text import escape_markdown, join_lines
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -28,12 +29,28 @@ class Column:
     unbroken: bool = False
     strong: bool = False
 
+    @property
+    def alignment(self) -> str:
+        """The dashes below the column's title in Markdown."""
+        return "---:" if self.numeric else ":---"
+
+    def mark_up(self, cell: str) -> str:
+        """Return a cell's text in Markdown."""
+        if not self.strong:
+            return escape_markdown(cell)
+        return f"**{escape_markdown(cell)}**"
+
+
+def fill_cells(columns: Iterable[Column], element: object) -> list[str]:
+    """Return the cells of a row's object."""
+    return [column.cell(element) for column in columns]
+
 
 def column_maker(section: str, prefix: str = "") -> Callable[..., Column]:
     """Return a factory of `Column` whose titles are this section's phrases."""
 
-    def column(name: str, cell: Callable[[Any], str] = str, **shown: bool) -> Column:
-        return Column(say(f"{section}.{prefix}{name}"), cell, **shown)
+    def column(name: str, cell: Callable[[Any], str] = str, **looks: bool) -> Column:
+        return Column(say(f"{section}.{prefix}{name}"), cell, **looks)
 
     return column
 
@@ -54,20 +71,24 @@ class Table:
 
     @classmethod
     def of(
-        cls, found: Iterable[Any], *heads: Column, title: str = "", caption: str = "", name: str = ""
+        cls, elements: Iterable[Any], *columns: Column, title: str = "", caption: str = "", name: str = ""
     ) -> "Table":
-        """Return a table with a row for each element of `found`, whose cells the columns compute."""
-        return cls(heads, [[one.cell(row) for one in heads] for row in found], title, caption, name=name)
+        """Return a table with a row for each element, whose cells the columns compute."""
+        rows = [fill_cells(columns, element) for element in elements]
+        return cls(columns, rows, title, caption, name=name)
 
-    def terminal(self, most: int = MOST) -> "RichTable":
-        """Return the table for a terminal, its first `most` rows and a note on those omitted."""
+    @property
+    def names(self) -> list[str]:
+        """The columns' titles."""
+        return [*map(attrgetter("name"), self.columns)]
+
+    def terminal(self, limit: int = MOST) -> "RichTable":
+        """Return the table for a terminal, its first `limit` rows and a note on those omitted."""
         from rich.box import SIMPLE_HEAD
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        shown = RichTable(
-            title=Text(make_visible(self.title)) if self.title else None,
-            caption=Text(make_visible(self.caption)) if self.caption else None,
+        rich_table = RichTable(
             title_justify="left",
             caption_justify="left",
             box=SIMPLE_HEAD,
@@ -75,40 +96,39 @@ class Table:
             collapse_padding=True,
             show_edge=False,
         )
-        for one in self.columns:
-            shown.add_column(
-                Text(make_visible(one.name)),
-                justify="right" if one.numeric else "left",
-                no_wrap=one.unbroken,
-                overflow="fold",
-            )
-        for number, row in enumerate(self.rows[:most]):
-            *cells, last = (Text(_line(cell)) for cell in row)
+        # `Text` shows brackets as they are; a plain string would be read as Rich's markup.
+        if self.title:
+            rich_table.title = Text(make_visible(self.title))
+        if self.caption:
+            rich_table.caption = Text(make_visible(self.caption))
+        for column in self.columns:
+            title = Text(make_visible(column.name))
+            justify: Literal["left", "right"] = "right" if column.numeric else "left"
+            rich_table.add_column(title, justify=justify, no_wrap=column.unbroken, overflow="fold")
+        for number, row in enumerate(self.rows[:limit]):
+            *cells, last_cell = map(Text, map(join_lines, row))
             if self.tones:
-                last.stylize(self.tones[number])
-            shown.add_row(*cells, last)
-        if (more := len(self.rows) - most) > 0:
-            shown.add_row(Text(say("common.more_rows", n=more)))
-        return shown
+                last_cell.stylize(self.tones[number])
+            rich_table.add_row(*cells, last_cell)
+        n_omitted = len(self.rows) - limit
+        if n_omitted > 0:
+            rich_table.add_row(Text(say("common.more_rows", n=n_omitted)))
+        return rich_table
 
     def markdown(self) -> list[str]:
         """Return the table's lines in Markdown."""
-        marks = ["---:" if one.numeric else ":---" for one in self.columns]
-        bold = ["**" if one.strong else "" for one in self.columns]
-        rows = [[f"{b}{escape_markdown(cell)}{b}" for b, cell in zip(bold, row, strict=True)] for row in self.rows]
-        return lines([escape_markdown(one.name) for one in self.columns], marks, rows)
+        header, rows = [*map(escape_markdown, self.names)], []
+        for row in self.rows:
+            cells = zip(self.columns, row, strict=True)
+            rows.append([column.mark_up(cell) for column, cell in cells])
+        alignments = map(attrgetter("alignment"), self.columns)
+        return lines(header, [*alignments], rows)
 
     def records(self) -> list[dict[str, str]]:
         """Return the rows by column, as Prefect shows them."""
-        names = [one.name for one in self.columns]
-        return [dict(zip(names, map(_line, row), strict=True)) for row in self.rows]
+        return [dict(zip(self.names, map(join_lines, row), strict=True)) for row in self.rows]
 
 
 def lines(header: Sequence[str], marks: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Return a Markdown table of cells that are Markdown already; `marks` are the columns' alignments."""
     return [f"| {' | '.join(row)} |" for row in (header, marks, *rows)]
-
-
-def _line(text: str) -> str:
-    """Return a cell on one line: a name may contain line breaks."""
-    return make_visible(" ".join(text.split()))

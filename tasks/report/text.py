@@ -14,9 +14,15 @@ from basic_control.tasks.report.language import decimal_point, say
 if TYPE_CHECKING:
     from basic_control.metrics.stats.intervals import Interval, MeanEstimate, Share
 
+# Characters that mark up Markdown; "<" and ">" become entities, the others get a backslash.
+_MARKS = "\\`*_[]<>|#!~$"
+_ENTITIES = {"<": "&lt;", ">": "&gt;"}
+# Runs of backticks, as in "```python".
+_BACKTICKS = re.compile("`+")
 _SMALLEST_P = 0.001
 _NAMED = 4
 _MINUTE, _HOUR = 60, 3600
+_NOTHING = "–"
 NAME = 26
 """Characters of a name on a screen."""
 
@@ -24,9 +30,9 @@ NAME = 26
 def escape_markdown(text: object) -> str:
     """Return text escaped for Markdown, on one line: it may come from a model."""
     line = " ".join(str(text).split())
-    line = "".join(c for c in line if c.isprintable()).replace("&", "&amp;")  # an entity would be its character
-    for mark in "\\`*_[]<>|#!~$":
-        line = line.replace(mark, "&lt;" if mark == "<" else "&gt;" if mark == ">" else f"\\{mark}")
+    line = "".join(filter(str.isprintable, line)).replace("&", "&amp;")  # an entity would be its character
+    for mark in _MARKS:
+        line = line.replace(mark, _ENTITIES.get(mark, f"\\{mark}"))
     return line
 
 
@@ -37,7 +43,7 @@ def code(text: str) -> str:
 
 def fence_code(text: str) -> list[str]:
     """Return text as a Markdown code block, whose fence is longer than any in the text."""
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    longest = max(map(len, _BACKTICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
     return [fence, *make_visible(text).split("\n"), fence]
 
@@ -49,56 +55,73 @@ def localize_digits(digits: str) -> str:
 
 def percent(share: float | None, threshold: float | None = None) -> str:
     """Format a share of 1 as a percentage, without decimals if it is whole; more if `threshold` needs them."""
-    return "–" if share is None else localize_digits(summary.percent(share, threshold))
+    if share is None:
+        return _NOTHING
+    return localize_digits(summary.percent(share, threshold))
 
 
 def format_whole_percent(share: float | None, threshold: float | None = None) -> str:
     """Format a share of 1 in whole percents, without a sign; with decimals if rounding crosses the threshold."""
-    return "–" if share is None else localize_digits(summary.digits(share, threshold, 0))
+    if share is None:
+        return _NOTHING
+    return localize_digits(summary.digits(share, threshold, 0))
 
 
 def total_percent(percentage: float | None) -> str:
     """Format a TOTAL, which is in percent: always with one decimal, as in the seed."""
-    return "–" if percentage is None else localize_digits(f"{round_half_up(percentage, 1):.1f}%")
+    if percentage is None:
+        return _NOTHING
+    return localize_digits(f"{round_half_up(percentage, 1):.1f}%")
 
 
 def format_estimate(estimate: "MeanEstimate", threshold: float | None = None) -> str:
     """Format a share in [0, 1] with its interval, if it has one."""
-    interval = "" if estimate.interval.low is None else f" ({around(estimate.interval, threshold)})"
-    return f"{percent(estimate.mean, threshold)}{interval}"
+    mean = percent(estimate.mean, threshold)
+    if estimate.interval.low is None:
+        return mean
+    return f"{mean} ({around(estimate.interval, threshold)})"
 
 
 def around(interval: "Interval", threshold: float | None = None) -> str:
     """Format an interval of a share; – if there is none."""
     if interval.low is None or interval.high is None:
-        return "–"
+        return _NOTHING
     return f"{percent(interval.low, threshold)} – {percent(interval.high, threshold)}"
 
 
-def share(found: "Share") -> str:
+def share(counted: "Share") -> str:
     """Format k of n with its interval, without words: `9/10 = 90% (59.6% – 98.2%)`."""
-    return f"{found.k}/{found.n} = {percent(found.share)} ({around(found.interval)})" if found.n else "–"
+    if not counted.n:
+        return _NOTHING
+    return f"{counted.k}/{counted.n} = {percent(counted.share)} ({around(counted.interval)})"
 
 
 def points(share: float | None) -> str:
     """Format a difference of shares in percentage points, with its sign."""
     if share is None:
-        return "–"
-    value = round_half_up(100 * share, 1) + 0.0  # no minus before 0
-    return localize_digits(f"{value:+.1f}".replace("-", "−")) if value else "0"
+        return _NOTHING
+    value = round_half_up(100 * share, 1)
+    if value == 0:  # without a sign, which −0.0 has
+        return "0"
+    return localize_digits(f"{value:+.1f}".replace("-", "−"))
 
 
 def p_value(value: float | None) -> str:
     """Format a p-value with three decimals, or more if rounding crosses the level of 5 %."""
     if value is None:
-        return "–"
-    places = next((n for n in range(3, 8) if (round(value, n) < ALPHA) == (value < ALPHA)), 8)
-    return localize_digits("< 0.001" if value < _SMALLEST_P else f"{value:.{places}f}")
+        return _NOTHING
+    if value < _SMALLEST_P:
+        return localize_digits("< 0.001")
+    is_significant = value < ALPHA
+    places = next((n for n in range(3, 8) if (round(value, n) < ALPHA) == is_significant), 8)
+    return localize_digits(f"{value:.{places}f}")
 
 
 def format_number(number: float | None, places: int = 0) -> str:
     """Format a number in groups of three digits, separated by a non-breaking space; – for None."""
-    return "–" if number is None else localize_digits(f"{number:,.{places}f}".replace(",", "\u202f"))
+    if number is None:
+        return _NOTHING
+    return localize_digits(f"{number:,.{places}f}".replace(",", "\u202f"))
 
 
 def duration(seconds: float | None) -> str:
@@ -106,7 +129,9 @@ def duration(seconds: float | None) -> str:
     if seconds is None:
         return "?"
     if seconds < _MINUTE:
-        return say("common.seconds", n=f"{max(seconds, 1) if seconds else 0:.0f}")
+        # What takes time at all is not told as 0 seconds.
+        whole_seconds = max(seconds, 1) if seconds else 0
+        return say("common.seconds", n=f"{whole_seconds:.0f}")
     if seconds < _HOUR:
         return say("common.minutes", n=f"{seconds / _MINUTE:.0f}")
     return say("common.hours", n=localize_digits(f"{seconds / _HOUR:.1f}"))
@@ -118,29 +143,43 @@ def date_in_words(moment: datetime) -> str:
     return say("common.date_in_words", day=moment.day, month=month, year=moment.year, time=f"{moment:%H:%M}")
 
 
-def shorten_name(name: str, most: int = NAME, among: Iterable[str] = ()) -> str:
-    """Return a name of at most `most` characters, cut near the middle, and where it differs from those `among`."""
-    name = make_visible(" ".join(name.split()))
-    if len(name) <= most:
+def join_lines(text: str) -> str:
+    """Return text on one line, its hidden characters visible."""
+    return make_visible(" ".join(text.split()))
+
+
+def shorten_name(name: str, limit: int = NAME, among: Iterable[str] = ()) -> str:
+    """Return a name of at most `limit` characters, cut near the middle, and where it differs from those `among`."""
+    name = join_lines(name)
+    if len(name) <= limit:
         return name
-    names, middle = {name, *(make_visible(" ".join(one.split())) for one in among)}, (most - 1) // 2
+    names, middle = {name, *map(join_lines, among)}, (limit - 1) // 2
 
     def cut(text: str, end: int) -> str:
-        return text if len(text) <= most else f"{text[: most - 1 - end]}…{text[len(text) - end :]}"
+        """Return a text without its middle, but with its last `end` characters."""
+        if len(text) <= limit:
+            return text
+        return f"{text[: limit - 1 - end]}…{text[len(text) - end :]}"
 
-    nearest = sorted(range(most), key=lambda end: abs(end - middle))
-    apart = (end for end in nearest if len({cut(one, end) for one in names}) == len(names))
-    return cut(name, next(apart, middle))
+    # The cut moves from the middle until no two names look alike.
+    for end in sorted(range(limit), key=lambda end: abs(end - middle)):
+        cut_names = {cut(text, end) for text in names}
+        if len(cut_names) == len(names):
+            return cut(name, end)
+    return cut(name, middle)
 
 
-def clip_text(text: str, most: int) -> str:
-    """Return a text of at most `most` characters."""
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+def clip_text(text: str, limit: int) -> str:
+    """Return a text of at most `limit` characters."""
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit - 1].rstrip()}…"
 
 
 def join_names(names: Sequence[str]) -> str:
     """Join names in words, `a, b and c`; for many the first ones and the number of others."""
     if len(names) > _NAMED:
         names = [*names[: _NAMED - 1], say("common.others", n=len(names) - _NAMED + 1)]
-    first, last = ", ".join(names[:-1]), names[-1]
-    return say("common.and", names=first, last=last) if first else last
+    if len(names) == 1:
+        return names[0]
+    return say("common.and", names=", ".join(names[:-1]), last=names[-1])

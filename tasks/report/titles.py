@@ -17,18 +17,22 @@ from basic_control.tasks.report.words import is_named, metric_name
 def family_title(family: str) -> str:
     """Return a family's title."""
     unit = families().get(family)
-    return say_declared(unit.titles, family, family) if unit else family
+    if unit is None:
+        return family
+    return say_declared(unit.titles, family, family)
 
 
 def metric_title(name: str) -> str:
     """Return a metric's title; for a part, `metric: part`."""
-    own, _, part = name.partition(".")
+    base_name, _, part = name.partition(".")
     try:
-        unit = metric(own)
+        unit = metric(base_name)
     except InputError:
         return name
-    title = say_declared(unit.title, own, own)
-    return f"{title}: {part_title(unit, part)}" if part else title
+    title = say_declared(unit.title, base_name, base_name)
+    if not part:
+        return title
+    return f"{title}: {part_title(unit, part)}"
 
 
 def part_title(unit: Metric, part: str) -> str:
@@ -69,7 +73,8 @@ class SuiteTitles:
 
     def category(self, name: str, family: str) -> str:
         """Return a sample's category: its generated family, or its suite (whose family is a data set's name)."""
-        return family_title(family) if self.find_suite(name).strata and family else self.suite(name)
+        is_generated = bool(self.find_suite(name).strata and family)
+        return family_title(family) if is_generated else self.suite(name)
 
     def score(self, name: str, metric_name: str, scope: str = "metric") -> str:
         """Return what is compared: a suite's metric (the suite alone if its score has no other), or a score."""
@@ -80,5 +85,8 @@ class SuiteTitles:
             return f"{title}: TOTAL"
         if scope == "suite":
             return f"{title}: {say('compare.score')}"
+        # A suite's title says enough where it has no score but this metric.
         is_only = [score.headline for score in scores] == [metric_name]
-        return title if is_only else f"{title}: {metric_title(metric_name)}"
+        if is_only:
+            return title
+        return f"{title}: {metric_title(metric_name)}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from basic_control.metrics.analysis.spending import Spending, Spent
 from basic_control.tasks.report.language import say
-from basic_control.tasks.report.tables import Column, Table, column_maker
+from basic_control.tasks.report.tables import Column, Table, column_maker, fill_cells
 from basic_control.tasks.report.text import around, localize_digits, percent
 from basic_control.tasks.report.words import explain_outcome, format_score, score_id, score_name
 
@@ -40,17 +40,21 @@ def model_columns() -> list[Column]:
 def suite_columns(*, by_id: bool = False) -> list[Column]:
     """Return the columns of each of a model's suites and of its overall score; `by_id`: as files name suites."""
     column = column_maker("common")
-    name = score_id if by_id else score_name
+    format_name = score_name
+    if by_id:
+        format_name = score_id
 
     def interval(row: VerdictRow) -> str:
         return around(row.score.measured.score.interval, row.score.decided.threshold)
 
     def weight(row: VerdictRow) -> str:
         is_joined = row.score.suite and (row.score.weight or row.score.is_only)
-        return localize_digits(f"{row.score.weight:g}") if is_joined else "–"
+        if not is_joined:
+            return "–"
+        return localize_digits(f"{row.score.weight:g}")
 
     return [
-        column("suite", lambda row: name(row.score)),
+        column("suite", lambda row: format_name(row.score)),
         column("score", lambda row: format_score(row.score), numeric=True),
         column("interval", interval, numeric=True),
         column("threshold_head", lambda row: percent(row.score.decided.threshold), numeric=True),
@@ -64,14 +68,17 @@ def verdict_table(
     models: Sequence[ModelResult], spending: Spending | None, *, title: str = "", by_id: bool = False
 ) -> Table:
     """Return the table with a row for each suite of a model and for its overall score."""
-    name, *of_model = model_columns()
-    columns = [name, *suite_columns(by_id=by_id)]
+    name_column, *own_columns = model_columns()
+    columns = [name_column, *suite_columns(by_id=by_id)]
     rows = []
     for row in model_rows(models, spending):
+        # A model's own columns stand once, in the row of its score.
+        model_cells, empty_cells = fill_cells(own_columns, row), [""] * len(own_columns)
         for score in row.model.scores:
-            cells = [column.cell(VerdictRow(row.model, score, row.spent)) for column in columns]
-            rows.append([*cells, *(column.cell(row) if score is row.score else "" for column in of_model)])
-    return Table([*columns, *of_model], rows, title)
+            score_row = VerdictRow(row.model, score, row.spent)
+            is_main = score is row.score
+            rows.append([*fill_cells(columns, score_row), *(model_cells if is_main else empty_cells)])
+    return Table([*columns, *own_columns], rows, title)
 
 
 def model_rows(models: Sequence[ModelResult], spending: Spending | None) -> list[VerdictRow]:
@@ -81,9 +88,13 @@ def model_rows(models: Sequence[ModelResult], spending: Spending | None) -> list
 
 def _find_spending(target: str, spending: Spending | None) -> Spent | None:
     """Return the usage of a target's model; a target of several prompts is named `model [prompt]`."""
-    models = [one for one in spending.models if one.role == "model"] if spending else []
-    own = [one for one in models if f"{target} [".startswith(f"{one.model} [")]
-    return max(own, key=lambda one: len(one.model), default=None)
+    if spending is None:
+        return None
+    candidates = [
+        spent for spent in spending.models if spent.role == "model" and f"{target} [".startswith(f"{spent.model} [")
+    ]
+    # A model's name may begin with another's: the longest is the target's own.
+    return max(candidates, key=lambda spent: len(spent.model), default=None)
 
 
 def model_values(row: VerdictRow) -> dict[str, str]:

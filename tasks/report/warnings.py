@@ -7,6 +7,7 @@ say, notes that are no warnings, and those that need a run's tables.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal
 
 import polars as pl
@@ -34,9 +35,9 @@ from basic_control.tasks.report.titles import metric_title
 from basic_control.tasks.report.words import headlines_of, money, suite_title
 
 FEW = 10
+"""Number of scored answers below which a suite's score says little."""
 _RESERVE = 1.2
 """How much more than it takes on average is proposed as a budget."""
-"""Number of scored answers below which a suite's score says little."""
 _TOKENS = 5
 """Maximum number of things after the end of replies that are named."""
 
@@ -64,7 +65,10 @@ def group_notes(notes: Iterable[Note]) -> list[Topic]:
     by_topic: dict[str, list[Note]] = {}
     for note in notes:
         by_topic.setdefault(note.topic or note.text, []).append(note)
-    topics = [Topic(first, [note.text for note in further]) for first, *further in by_topic.values()]
+    topics = []
+    for first, *further in by_topic.values():
+        further_texts = [note.text for note in further]
+        topics.append(Topic(first, further_texts))
     return sorted(topics, key=lambda topic: topic.first.kind != "warn")
 
 
@@ -75,26 +79,21 @@ def notes(
 
     With its `plan` also those that say what to set, with `data` those from its tables.
     """
-    headlines = headlines_of(verdict.models)
-    sentences = [
-        *_against(results.baseline),
-        *_of_run(results, verdict),
-        *(_of_truncation(headlines, plan, str(results.run.get("run", ""))) if plan else ()),
-        *(_of_templates(headlines, plan) if plan else ()),
-        *_of_packages(headlines),
-        *_of_silence(headlines),
-        *(_of_budget(results, verdict, plan) if plan else ()),
-        *(
-            Note(warning.text, judge=True, topic="judges")
-            for warning in passports.warnings(headlines, results.judged, str(results.run.get("run", "")))
-        ),
-        *(Note(text, topic="cascades") for text in cascade_warnings(results.judged.cascades)),
-        *_of_tables(data),
-        *_prices(results.spending),
-        *_of_small_counts(headlines),
-        *(_of_rows(results, plan) if plan else ()),
-    ]
-    return list({note.text: note for note in sentences}.values())
+    headlines, run = headlines_of(verdict.models), str(results.run.get("run", ""))
+    # The order is that of the reports: what invalidates a verdict before what qualifies it.
+    run_notes = [*_against(results.baseline), *_of_run(results, verdict)]
+    if plan:
+        run_notes += [*_of_truncation(headlines, plan, run), *_of_templates(headlines, plan)]
+    run_notes += [*_of_packages(headlines), *_of_silence(headlines)]
+    if plan:
+        run_notes += _of_budget(results, verdict, plan)
+    for warning in passports.warnings(headlines, results.judged, run):
+        run_notes.append(Note(warning.text, judge=True, topic="judges"))
+    run_notes += [Note(text, topic="cascades") for text in cascade_warnings(results.judged.cascades)]
+    run_notes += [*_of_tables(data), *_prices(results.spending), *_of_small_counts(headlines)]
+    if plan:
+        run_notes += _of_rows(results, plan)
+    return list({note.text: note for note in run_notes}.values())
 
 
 def _of_rows(results: Results, plan: Plan) -> Iterator[Note]:
@@ -106,9 +105,11 @@ def _of_rows(results: Results, plan: Plan) -> Iterator[Note]:
 def _against(baseline: BaselineComparison | None) -> Iterator[Note]:
     """Yield changes from the baseline."""
     if baseline:
-        yield from (Note(line, topic="baseline") for line in list_differences(baseline))
+        for line in list_differences(baseline):
+            yield Note(line, topic="baseline")
         for change in baseline.headlines:
-            yield from (Note(line, topic="moved") for line in describe_question_changes(change.moved))
+            for line in describe_question_changes(change.moved):
+                yield Note(line, topic="moved")
 
 
 def _of_run(results: Results, verdict: RunVerdict) -> Iterator[Note]:
@@ -137,13 +138,14 @@ def _of_truncation(headlines: Iterable[Headline], plan: Plan, run: str) -> Itera
     """Yield how many replies were truncated, and how to ask them again."""
     models = {target.name: target.model for suite in plan.suites for target in suite.targets}
     cut = Counter[str]()
-    by_place = Counter[tuple[str, str]]()
+    # Several headlines of a suite count the same truncated replies.
+    by_cell = Counter[tuple[str, str]]()
     for headline in headlines:
         model = models.get(headline.model)
         if model and model.provider != "replay":  # recorded replies stay as they were cut
-            place = headline.suite, headline.model
-            by_place[place] = max(by_place[place], headline.missing.n_truncated)
-    for (_, target), n in by_place.items():
+            cell = headline.suite, headline.model
+            by_cell[cell] = max(by_cell[cell], headline.missing.n_truncated)
+    for (_, target), n in by_cell.items():
         cut[models[target].name] += n
     if cut.total():
         limits = (f"--set models.{n}.max_tokens=N" for n, name in enumerate(plan.configured) if cut[name])
@@ -178,15 +180,16 @@ def _of_silence(headlines: Iterable[Headline]) -> Iterator[Note]:
             # Several scores of one suite lack the same replies.
             by_suite[headline.suite] = max(n_replies, by_suite.get(headline.suite, 0))
         totals = {model: sum(by_suite.values()) for model, by_suite in counts.items()}
-        yield from (
-            Note(say(f"screen.{phrase}", model=model, n=n), topic=phrase) for model, n in totals.items() if n
-        )
+        for model, n in totals.items():
+            if n:
+                yield Note(say(f"screen.{phrase}", model=model, n=n), topic=phrase)
 
 
 def _of_budget(results: Results, verdict: RunVerdict, plan: Plan) -> Iterator[Note]:
     """Yield what it takes to go on with a run whose budget is spent."""
     headlines = headlines_of(verdict.models)
-    budget = spent_budget(cause for headline in headlines for cause in headline.missing.failures)
+    failures = chain.from_iterable(headline.missing.failures for headline in headlines)
+    budget = spent_budget(failures)
     spending = results.spending
     if not (budget and plan.budget and spending):
         return
@@ -194,9 +197,9 @@ def _of_budget(results: Results, verdict: RunVerdict, plan: Plan) -> Iterator[No
     needed = {"calls": str(verdict.waiting)}
     if plan.budget.usd is not None and spending.cost_now and n_calls > 0:
         # As much as the calls so far cost on average.
-        more = verdict.waiting * spending.cost_now / n_calls
-        needed = {"usd": f"{more * _RESERVE:.2g}"}
-        yield Note(say("screen.budget_left", n=verdict.waiting, more=money(more, plan.currency)))
+        cost = verdict.waiting * spending.cost_now / n_calls
+        needed = {"usd": f"{cost * _RESERVE:.2g}"}
+        yield Note(say("screen.budget_left", n=verdict.waiting, more=money(cost, plan.currency)))
     settings = " ".join(f"--set budget.{name}={amount}" for name, amount in needed.items())
     command = format_command(f"run --resume {results.run.get('run', '')} {settings}")
     yield Note(say("screen.budget", command=command))

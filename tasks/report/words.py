@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from basic_control.config.declared import load_declarations as registered_suites
@@ -22,35 +23,48 @@ def sort_by_score(models: Iterable[ModelResult]) -> list[ModelResult]:
 
 
 def _rank(model: ModelResult) -> float:
-    score = (model.overall if model.headlines_with_weight else model.score).measured.score.mean
-    return 1.0 if score is None else -score
+    headline = model.overall if model.headlines_with_weight else model.score
+    score = headline.measured.score.mean
+    if score is None:
+        return 1.0  # after every score, which are in 0…1 and negated
+    return -score
 
 
 def headlines_of(models: Iterable[ModelResult]) -> list[Headline]:
     """Return the headlines of all models."""
-    return [headline for model in models for headline in model.headlines]
+    return [*chain.from_iterable(model.headlines for model in models)]
 
 
 def score_name(headline: Headline) -> str:
     """Return the title of a headline's suite, with its metric if one of several, or of the overall score."""
     if not headline.suite:
         return say("common.overall")
-    title = suite_title(headline.suite)
-    return f"{title}, {metric_name(headline)}" if is_named(headline) else title
+    return _join_metric(suite_title(headline.suite), headline)
 
 
 def score_id(headline: Headline) -> str:
     """Return the name that files have for a headline: `score_name` with the suite's own name."""
     if not headline.suite:
         return say("common.overall")
-    return f"{headline.suite}, {metric_name(headline)}" if is_named(headline) else headline.suite
+    return _join_metric(headline.suite, headline)
+
+
+def _join_metric(name: str, headline: Headline) -> str:
+    """Return a suite's name or title, followed by the metric's if the headline is named by it."""
+    if not is_named(headline):
+        return name
+    return f"{name}, {metric_name(headline)}"
 
 
 def suite_title(name: str) -> str:
     """Return the title of a suite that ships or comes with a plug-in; of any other its name."""
     declaration = registered_suites().get(name)
-    title = declaration.values.get("title") if declaration else None
-    return say_declared(title, name, name) if isinstance(title, Mapping) else name
+    if declaration is None:
+        return name
+    title = declaration.values.get("title")
+    if not isinstance(title, Mapping):
+        return name
+    return say_declared(title, name, name)
 
 
 def is_named(headline: Headline) -> bool:
@@ -71,18 +85,24 @@ def bounds(headline: Headline) -> str:
         return say("common.bounds", lower=percent(lower, threshold), upper=high)
     if upper is None:
         return ""
+    # Without a lower bound only the best case is known: packages that programs need, or truncated replies.
+    phrase = "common.bound"
     needs_packages = any(cause.status == "unsupported" for cause in headline.missing.failures)
-    name = "common.bound_packages" if needs_packages and not headline.missing.n_truncated else "common.bound"
-    return say(name, upper=percent(upper, threshold))
+    if needs_packages and not headline.missing.n_truncated:
+        phrase = "common.bound_packages"
+    return say(phrase, upper=percent(upper, threshold))
 
 
 def describe_calls(requests: Mapping[str, int]) -> str:
     """Return the outcomes of a run's requests, and how many replies were given without a call."""
-    n, given = requests["asked"], requests.get("given", 0)
-    parts = [say("common.given" if n else "common.only_given", n=given)] if given else []
-    if n and requests["cached"] == n:
-        parts.append(say("common.no_call", n=n))
-    elif n or not given:
+    n_asked, n_given = requests["asked"], requests.get("given", 0)
+    parts = []
+    if n_given:
+        phrase = "common.given" if n_asked else "common.only_given"
+        parts.append(say(phrase, n=n_given))
+    if n_asked and requests["cached"] == n_asked:
+        parts.append(say("common.no_call", n=n_asked))
+    elif n_asked or not n_given:
         parts.append(say("common.calls", **requests))
     return " ".join(parts)
 
@@ -90,7 +110,9 @@ def describe_calls(requests: Mapping[str, int]) -> str:
 def measure(headline: Headline) -> str:
     """Return the measure a suite is gated on if it is not a mean: pass@3, pass^3; '' otherwise."""
     sign = {"pass_at_k": "@", "pass_all_k": "^"}.get(headline.measured.gate_on)
-    return f"pass{sign}{headline.measured.k}" if sign else ""
+    if sign is None:
+        return ""
+    return f"pass{sign}{headline.measured.k}"
 
 
 def format_score(headline: Headline) -> str:
@@ -102,8 +124,9 @@ def format_score(headline: Headline) -> str:
         return say("common.unmeasured")
     if headline.measured.as_judged is not None:
         return format_labelled_score(headline)
-    name = measure(headline)
-    mean = say("common.mean_beside", mean=percent(headline.measured.mean.mean)) if name else ""
+    name, mean = measure(headline), ""
+    if name:
+        mean = say("common.mean_beside", mean=percent(headline.measured.mean.mean))
     score = percent(headline.measured.score.mean, headline.decided.threshold)
     return " ".join(filter(None, (name, score, mean, bounds(headline))))
 
@@ -124,55 +147,65 @@ def explain_outcome(headline: Headline) -> str:
     reason = say_reason(decided.reason)
     if not reason and decided.outcome == "undecided":
         if decided.n_deciding:
+            # Measures of several attempts, pass@k, count questions; a mean counts answers.
             phrase = "common.deciding_questions" if measure(headline) else "common.deciding"
             reason = say(phrase, n=decided.n_deciding)
         elif headline.measured.score.interval.low is not None:
             reason = say("common.too_close")
     failed = lost(headline.missing.failures)
-    return reason if failed in decided.reason else "; ".join(filter(None, (reason, say_reason(failed))))
+    if failed in decided.reason:
+        return reason
+    return "; ".join(filter(None, (reason, say_reason(failed))))
 
 
 def describe_missing(n_lost: int, n_cut: int) -> str:
     """Return what a result depends on: the numbers of replies without a score, and of truncated ones."""
     counts = {"common.lost": n_lost, "common.cut": n_cut}
-    return join_names([say(name, n=n) for name, n in counts.items() if n])
+    return join_names([say(phrase, n=n) for phrase, n in counts.items() if n])
 
 
 def remarks(pair: "Comparison") -> list[str]:
     """Return the qualifications of a comparison: its conditions, and what so few questions cannot show."""
-    found = []
+    sentences = []
     if pair.missing.hangs:
-        found.append(say("compare.hangs", what=describe_missing(pair.missing.n_lost, pair.missing.n_cut)))
+        sentences.append(say("compare.hangs", what=describe_missing(pair.missing.n_lost, pair.missing.n_cut)))
     elif not pair.test.reachable:
-        found.append(say("compare.too_few"))
+        sentences.append(say("compare.too_few"))
     if pair.test.interval.fixed_templates:
-        found.append(say("compare.fixed_templates"))
+        sentences.append(say("compare.fixed_templates"))
     if pair.missing.n_alike:
-        found.append(say("compare.alike", n=pair.missing.n_alike))
-    return found
+        sentences.append(say("compare.alike", n=pair.missing.n_alike))
+    return sentences
 
 
 def describe_count(pair: "Comparison") -> str:
     """Return how many questions were compared, and how many independent ones these are."""
-    is_clustered = pair.n_units < pair.n
-    return say("compare.n_independent" if is_clustered else "compare.n_questions", n=pair.n, units=pair.n_units)
+    if pair.n_units < pair.n:
+        return say("compare.n_independent", n=pair.n, units=pair.n_units)
+    return say("compare.n_questions", n=pair.n)
 
 
 def money(value: float | None, currency: str) -> str:
     """Format a sum of money with enough significant decimals; without a price it says so."""
     if value is None:
         return say("common.no_price")
-    exponent = math.floor(math.log10(value)) if value > 0 else 0
-    amount = format_number(value, 2 if exponent >= 0 else max(4, 1 - exponent))  # a small cost must not look free
-    return f"{amount} {currency}" if currency else amount
+    places = 2
+    if 0 < value < 1:
+        # Two significant digits: a small cost must not look free.
+        exponent = math.floor(math.log10(value))
+        places = max(4, 1 - exponent)
+    amount = format_number(value, places)
+    if not currency:
+        return amount
+    return f"{amount} {currency}"
 
 
 def cost_lines(spending: "Spending | None") -> Iterator[str]:
     """Yield a run's cost and the prices used; nothing if nothing is priced."""
     if spending is None or spending.cost is None:
         return
-    now, whole = money(spending.cost_now, spending.currency), money(spending.cost, spending.currency)
-    yield say("common.cost_line", now=now, all=whole)
+    cost_now, total = money(spending.cost_now, spending.currency), money(spending.cost, spending.currency)
+    yield say("common.cost_line", now=cost_now, all=total)
     if spending.prices:
         yield say("common.prices_of", file=spending.prices, date=spending.date)
     else:

@@ -29,15 +29,16 @@ def report(
     """Write every report of a run; return the paths, the main one first."""
     store = open_store(plan.store)
     data = gather(store, tables, summary, plan=plan, manifest=manifest, results=results, verdict=verdict)
-    run_folder, settings = Path(folder), plan.report
-    page = run_folder / "reports" / f"report_{data.stamp}.html"
-    pages = [html.write(contents_of(data), page)] if settings.html else []
-    written = [*pages, markdown.write(data, run_folder), *raw.write(data, run_folder)]
-    if settings.junit:
-        junit.write(data, Path(settings.junit))
-    if settings.markdown:
-        merge_request.write(data, Path(settings.markdown))
-    return [
-        *map(str, written),
-        *map(str, (*exports.write_records(data, run_folder), *exports.write(data, run_folder))),
-    ]
+    run_folder, options = Path(folder), plan.report
+    paths: list[Path] = []
+    if options.html:
+        page = run_folder / "reports" / f"report_{data.stamp}.html"
+        paths.append(html.write(contents_of(data), page))
+    paths += [markdown.write(data, run_folder), *raw.write(data, run_folder)]
+    # The files for a CI job lie where the configuration says, outside the run's folder.
+    if options.junit:
+        junit.write(data, Path(options.junit))
+    if options.markdown:
+        merge_request.write(data, Path(options.markdown))
+    paths += [*exports.write_records(data, run_folder), *exports.write(data, run_folder)]
+    return [str(path) for path in paths]
