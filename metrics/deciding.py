@@ -6,6 +6,7 @@ line `- LABEL: …` of the prompt describes a label.
 Source: SPEC 21.
 """
 
+import hashlib
 import json
 import math
 import re
@@ -31,6 +32,7 @@ _DESCRIBED = re.compile(r"^- (?P<label>\w+) ?[:：] ?(?P<line>.+)$", re.MULTILIN
 # More than one empty line: "\\n\\n\\n"
 _BLANKS = re.compile(r"\n{3,}")
 _MARK = "mark"
+_CODE_LENGTH = 12
 
 
 def pose(typed: Typed, question: Question, part: str, *, prompt: str, language: str, mark: str) -> TypedQuestion:
@@ -100,3 +102,16 @@ def read_probabilities(text: str, labels: Mapping[str, str]) -> dict[str, float]
 
 def _list(names: Any) -> str:
     return ", ".join(str(name)[:40] for name in names) or "none"
+
+
+def fence_code(values: Mapping[str, Any]) -> str:
+    """Return the code that closes a prompt's fences: a hash of its contents that does not occur in them.
+
+    A judged text cannot contain it: it would have to contain a hash of itself. Equal prompts have equal codes, so
+    that the reply cache recognises them.
+    """
+    text = json.dumps(values, ensure_ascii=False, sort_keys=True, default=str)
+    code = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_CODE_LENGTH]
+    while code in text:
+        code = hashlib.sha256(code.encode()).hexdigest()[:_CODE_LENGTH]
+    return code

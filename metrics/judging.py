@@ -5,7 +5,6 @@ every session's `asks`, has them answered in one batch, and calls `advance` with
 left. An unreadable reply is requested once more in the next wave; after that the session ends as `judge_failed`.
 """
 
-import hashlib
 import itertools
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from basic_control.data.options import options_of
 from basic_control.data.records import Found, Message, Metric, Question, Room, Sample, Score, Step, Unparsable
 from basic_control.data.typed import TypedQuestion
 from basic_control.metrics._reply_bounds import find_cut, limit_reply, widen
-from basic_control.metrics.deciding import pose, read_probabilities
+from basic_control.metrics.deciding import fence_code, pose, read_probabilities
 from basic_control.prompts import fill, languages, render
 
 ENGLISH = "en"
@@ -37,7 +36,6 @@ SHOWN = 4000
 Probabilities = Mapping[str, Mapping[str, Mapping[str, float]]]
 """Of a deciding judge: by step, by question (and its part), and by label."""
 
-_MARK = 12
 _TIGHTER = 3
 
 
@@ -115,19 +113,6 @@ class Session:
     decides: bool = False
     probabilities: Probabilities = field(default_factory=dict)
     cascade: Mapping[str, Any] = field(default_factory=dict)
-
-
-def fence_code(values: Mapping[str, Any]) -> str:
-    """Return the code that closes a prompt's fences: a hash of its contents that does not occur in them.
-
-    A judged text cannot contain it: it would have to contain a hash of itself. Equal prompts have equal codes, so
-    that the reply cache recognises them.
-    """
-    text = json.dumps(values, ensure_ascii=False, sort_keys=True, default=str)
-    code = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_MARK]
-    while code in text:
-        code = hashlib.sha256(code.encode()).hexdigest()[:_MARK]
-    return code
 
 
 @cache

@@ -26,6 +26,7 @@ from basic_control.data.truncation import is_cut
 from basic_control.data.typed import TypedQuestion
 from basic_control.metrics.analysis.judged import LeftOut
 from basic_control.metrics.cascade import Decider, decides_alone, is_checked, join
+from basic_control.metrics.deciding import fence_code
 from basic_control.metrics.exam import exam_of
 from basic_control.metrics.judging import (
     CutReply,
@@ -37,7 +38,6 @@ from basic_control.metrics.judging import (
     advance,
     begin,
     constrain,
-    fence_code,
     language_of,
     leave_out,
     list_unreadable,

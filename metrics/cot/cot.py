@@ -99,7 +99,7 @@ class Support(NamedTuple):
     coherent: bool
 
 
-def supports(chain: Chain, given: Mapping[Exact, str], constants: Sequence[Exact] = ()) -> list[Support]:
+def supports(chain: Chain, question_numbers: Mapping[Exact, str], constants: Sequence[Exact] = ()) -> list[Support]:
     """Trace the operands of each calculation, in order.
 
     An operand is known if it is a number of the question, a known constant, or the result shown by an earlier
@@ -108,25 +108,28 @@ def supports(chain: Chain, given: Mapping[Exact, str], constants: Sequence[Exact
 
     Source: SPEC 3 (seed 004).
     """
-    known: dict[Exact, str] = {**dict.fromkeys(constants, "constant"), **dict.fromkeys(given, "question")}
+    sources: dict[Exact, str] = {
+        **dict.fromkeys(constants, "constant"),
+        **dict.fromkeys(question_numbers, "question"),
+    }
     traced: list[Support] = []
-    for place, calculation in enumerate(chain.calculations, 1):
+    for number, calculation in enumerate(chain.calculations, 1):
         origins = tuple([
-            next((known[value] for value in operand.known_by if value in known), "")
+            next((sources[value] for value in operand.known_by if value in sources), "")
             for operand in calculation.operands
         ]) or ("",)  # fmt: skip
         support = Support(origins, "" not in origins)
         traced.append(support)
         if support.coherent:
             for value in calculation.results:
-                known.setdefault(value, f"calculation {place}")
+                sources.setdefault(value, f"calculation {number}")
     return traced
 
 
 def accuracy(chain: Chain) -> float | None:
     """Return the share of a chain's calculations whose result is right; None without calculations."""
-    made = chain.calculations
-    return sum([calculation.right for calculation in made]) / len(made) if made else None
+    calculations = chain.calculations
+    return sum([calculation.right for calculation in calculations]) / len(calculations) if calculations else None
 
 
 def coherence(traced: Sequence[Support]) -> float | None:
@@ -142,8 +145,8 @@ def coherence(traced: Sequence[Support]) -> float | None:
     return sum([support.coherent for support in traced]) / len(traced) if traced else None
 
 
-def soundness(response: Chain, reference: Chain, right: float | None, known: float | None) -> float | None:
-    """L4: 0.75 accuracy + 0.25 coherence, from the shares of calculations that are `right` and all `known`.
+def soundness(response: Chain, reference: Chain, right: float | None, coherent: float | None) -> float | None:
+    """L4: 0.75 accuracy + 0.25 coherence, from the shares of calculations that are `right` and `coherent`.
 
     0.0 if the response has no calculations but the reference has; None if neither has, or the reference has no
     steps.
@@ -152,10 +155,12 @@ def soundness(response: Chain, reference: Chain, right: float | None, known: flo
     """
     if not reference.steps or not (response.calculations or reference.calculations):
         return None
-    return 0.0 if right is None or known is None else 0.75 * right + 0.25 * known
+    return 0.0 if right is None or coherent is None else 0.75 * right + 0.25 * coherent
 
 
-def sound(response: Chain, reference: Chain, right_answer: float | None, right: float | None) -> float | None:
+def score_soundness(
+    response: Chain, reference: Chain, right_answer: float | None, right: float | None
+) -> float | None:
     """Return 1.0 if the answer is right and no calculation is wrong, else 0.0; None if undecidable.
 
     It is undecidable without an answer in the reference, and if the answer is right and the reference calculates
@@ -168,7 +173,7 @@ def sound(response: Chain, reference: Chain, right_answer: float | None, right: 
     return float(right_answer == 1 and right in {None, 1})
 
 
-def weighted(levels: Mapping[str, float | None], weights: Mapping[str, float]) -> float | None:
+def weigh(levels: Mapping[str, float | None], weights: Mapping[str, float]) -> float | None:
     """Return the weighted mean of the applicable levels, in [0, 1]; None if they have no weight.
 
     Source: SPEC 1 and 3.
@@ -197,17 +202,17 @@ def _details(response: Chain, reference: Chain, traced: Sequence[Support]) -> di
         "reference_steps": len(reference.steps),
         "ratio": len(response.steps) / len(reference.steps) if reference.steps else None,
         "n_calculations": len(listed),
-        "first_wrong_step": next((place for place, calculation, _ in listed if not calculation.right), None),
+        "first_wrong_step": next((number for number, calculation, _ in listed if not calculation.right), None),
         "unsupported": [
-            {"step": place, "operand": operand.text}
-            for place, calculation, support in listed[:LISTED]
+            {"step": number, "operand": operand.text}
+            for number, calculation, support in listed[:LISTED]
             if not support.coherent
             for operand, origin in zip(calculation.operands, support.origins, strict=False)
             if not origin
         ],
         "calculations": [
             {
-                "step": place,
+                "step": number,
                 "text": one.text,
                 "expected": None if one.expected is None else shown(one.expected),
                 "found": None if one.found is None else shown(one.found),
@@ -215,7 +220,7 @@ def _details(response: Chain, reference: Chain, traced: Sequence[Support]) -> di
                 "coherent": support.coherent,
                 "origins": {o.text: origin for o, origin in zip(one.operands, support.origins, strict=False)},
             }
-            for place, one, support in listed[:LISTED]
+            for number, one, support in listed[:LISTED]
         ],
     }
 
@@ -229,7 +234,7 @@ class Weights(Frozen):
     l4: Share = Field(0.3, description="of coherence and right calculations")
 
     @model_validator(mode="after")
-    def _some(self) -> Self:
+    def _check_weights(self) -> Self:
         if not any((self.l1, self.l2, self.l3, self.l4)):
             raise ValueError("the weights l1, l2, l3, l4 are all 0; give one of them a weight")
         return self
@@ -244,14 +249,14 @@ class Options(Frozen):
     )
 
 
-def _crossed(details: Mapping[str, Any]) -> tuple[str, str]:
+def _name_cell(details: Mapping[str, Any]) -> tuple[str, str]:
     """Name a response's cell: whether its answer is right, and whether its chain holds."""
     answer = "none" if details.get("answer") is None else "right" if details.get("right") else "wrong"
     chain = "invalid" if details.get("first_wrong_step") else "valid" if details.get("n_calculations") else "bare"
     return answer, chain
 
 
-def _first_wrong(details: Mapping[str, Any]) -> list[str]:
+def _list_first_wrong(details: Mapping[str, Any]) -> list[str]:
     step = details.get("first_wrong_step")
     return [str(step) if step < LATEST_STEP else f"{LATEST_STEP}+"] if step else []
 
@@ -263,8 +268,8 @@ def _first_wrong(details: Mapping[str, Any]) -> list[str]:
     title={"en": "Chain of thought", "ru": "Цепочка рассуждений"},
     shown=read_shown(
         Path(__file__).with_name("shown.yaml"),
-        cells=_crossed,
-        first_wrong=_first_wrong,
+        cells=_name_cell,
+        first_wrong=_list_first_wrong,
         first_error=lambda details: [(details.get("first_error") or {}).get("kind") or "none"],
         sound=lambda details: [details["sound"]] if details.get("sound") else [],
         unsupported=lambda details: ["yes" if details.get("unsupported") else "no"],
@@ -295,27 +300,27 @@ def cot(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Score:
         prompt=prompt(sample),
     )
     constants = [Fraction(str(constant)) for constant in options.get("known_constants", ())]
-    given = _given(sample["question"])
-    traced = supports(response, given, constants)
-    share, known = accuracy(response), coherence(traced)
+    question_numbers = _given(sample["question"])
+    traced = supports(response, question_numbers, constants)
+    share, coherent = accuracy(response), coherence(traced)
     levels = {
         "l1": final_answer_accuracy(response, reference),
         "l2": steps_ratio(response, reference),
         "l3": steps_similarity(response, reference),
-        "l4": soundness(response, reference, share, known),
+        "l4": soundness(response, reference, share, coherent),
     }
-    value = weighted(levels, options.get("weights") or WEIGHTS)
+    value = weigh(levels, options.get("weights") or WEIGHTS)
     judged = bool(reference.steps)
     right = share if judged else None
     invalid = None if right is None or levels["l1"] is None else float(levels["l1"] == 1 and right < 1)
     parts = {
         **levels,
         "accuracy": right,
-        "coherence": known if judged else None,
+        "coherence": coherent if judged else None,
         "right_answer_invalid_chain": invalid,
-        "sound": sound(response, reference, levels["l1"], share),
+        "sound": score_soundness(response, reference, levels["l1"], share),
     }
-    first = first_error(response, reference, given, right=levels["l1"] == 1) if judged else None
+    first = first_error(response, reference, question_numbers, right=levels["l1"] == 1) if judged else None
     details = {
         **_details(response, reference, traced),
         "first_error": None if first is None else as_details(first, response),

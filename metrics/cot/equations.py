@@ -174,10 +174,10 @@ _TRUNCATED_PLACES = 2
 
 def _is_floor(equation: Equation) -> bool:
     """Return whether a quotient of whole numbers is given as the whole number below it: `100/6 = 16 numbers`."""
-    expected, given = equation.verdict.expected, equation.verdict.found
-    if expected is None or not isinstance(given, int) or operators(equation.left) != {"/"}:
+    expected, stated = equation.verdict.expected, equation.verdict.found
+    if expected is None or not isinstance(stated, int) or operators(equation.left) != {"/"}:
         return False
-    return len(equation.left) == len("a/b") and 0 < Fraction(expected) - given < 1
+    return len(equation.left) == len("a/b") and 0 < Fraction(expected) - stated < 1
 
 
 def _cut(line_tokens: Sequence[Token], equation: Equation, end: int) -> bool:
@@ -185,22 +185,22 @@ def _cut(line_tokens: Sequence[Token], equation: Equation, end: int) -> bool:
 
     So is one whose digits end early: `20 / 3 = 6.66`.
     """
-    expected, given = equation.verdict.expected, equation.verdict.found
-    if expected is None or given is None or len(equation.right) > 1:
+    expected, stated = equation.verdict.expected, equation.verdict.found
+    if expected is None or stated is None or len(equation.right) > 1:
         return False
     places = decimals(equation.right[0].text)
-    if places >= _TRUNCATED_PLACES and 0 < Fraction(expected) - given < Fraction(1, 10**places):
+    if places >= _TRUNCATED_PLACES and 0 < Fraction(expected) - stated < Fraction(1, 10**places):
         return True
     if any(token.kind == "percent" for token in equation.left):
         expected *= 100
-    if abs(Fraction(expected) - given) >= 1:
+    if abs(Fraction(expected) - stated) >= 1:
         return False
     follows: list[str] = [
         token.text.lower() for token in line_tokens[end - 2 : end + 12] if token.start >= equation.right[-1].end
     ]
     left = follows[:2] == [".", "."] or " left over" in f" {' '.join(follows)}"  # 19÷5=3...4
     if left or not _REMAINDERS.isdisjoint(follows[:3]) or any(word.startswith(_LEFT_OVER) for word in follows):
-        return given <= expected
+        return stated <= expected
     return any(word.startswith(_ROUNDED) for word in follows)
 
 
@@ -242,8 +242,12 @@ def _leftwards(line_tokens: Sequence[Token], at: int) -> _Left | None:
     if label == "-":
         return _backwards([*line_tokens[:first], *line_tokens[first + 1 :]], at - 1)[0]
     if left is not None and label == "?":
-        other = _backwards([*line_tokens[:first], *line_tokens[first + 1 :]], at - 1)[0]
-        return left._replace(others=[*left.others, other.side]) if other and operators(other.side) else left
+        alternative = _backwards([*line_tokens[:first], *line_tokens[first + 1 :]], at - 1)[0]
+        return (
+            left._replace(others=[*left.others, alternative.side])
+            if alternative and operators(alternative.side)
+            else left
+        )
     return left
 
 
@@ -388,8 +392,8 @@ def _opened(line_tokens: Sequence[Token], side: list[Token], index: int) -> _Lef
         if k and token.text in {"-", "/"} and side[k - 1].end < token.start < token.end < side[k + 1].start
         if (k == 1 and label) or (token.text == "-" and side[k - 1].mark)
     )
-    others = [_balanced(side[k + 1 :]) for k in islice(places, _MOST_CUTS)]
-    return _Left(side, [other for other in others if operators(other)], loose)
+    alternatives = [_balanced(side[k + 1 :]) for k in islice(places, _MOST_CUTS)]
+    return _Left(side, [alternative for alternative in alternatives if operators(alternative)], loose)
 
 
 _UNKNOWNS = frozenset({UNKNOWN, "?", "□", "_"})
@@ -422,7 +426,7 @@ def _balanced(side: list[Token]) -> list[Token]:
 
 def _readable(side: Sequence[Token]) -> bool:
     """Return whether operands and operators alternate; division by zero is readable."""
-    pairs = [(one.kind, other.kind) for one, other in pairwise(side) if other.text != "√"]
+    pairs = [(one.kind, alternative.kind) for one, alternative in pairwise(side) if alternative.text != "√"]
     return ("operator", "operator") not in pairs and (not side or side[-1].kind != "operator")
 
 

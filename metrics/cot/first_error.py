@@ -52,10 +52,12 @@ class FirstError(NamedTuple):
     reference: str = ""
 
 
-def first_error(response: Chain, reference: Chain, given: Collection[Exact], *, right: bool) -> FirstError | None:
+def first_error(
+    response: Chain, reference: Chain, given_numbers: Collection[Exact], *, right: bool
+) -> FirstError | None:
     """Return the first wrong step of a chain; None if there is none, or nothing to compare it with.
 
-    `given` are the numbers of the question.
+    `given_numbers` are the numbers of the question.
 
     A step with a wrong calculation comes first. Otherwise, if the answer is wrong, it is the first calculation
     whose value the reference never reaches, neither as a result nor as an intermediate value; it is compared with
@@ -65,72 +67,81 @@ def first_error(response: Chain, reference: Chain, given: Collection[Exact], *, 
 
     Source: SPEC 3.
     """
-    for place, made in zip(response.places, response.calculations, strict=True):
-        if not made.right:
-            expected = "" if made.expected is None else shown(made.expected)
-            return FirstError(place, "recomputed", "slip", made.text, expected)
+    for step_number, calculation in zip(response.places, response.calculations, strict=True):
+        if not calculation.right:
+            expected = "" if calculation.expected is None else shown(calculation.expected)
+            return FirstError(step_number, "recomputed", "slip", calculation.text, expected)
     if right or not reference.calculations or not response.steps:
         return None
-    meant = _meant(reference)
+    reference_values = _read_reference(reference)
     if not response.calculations:
-        return _first_foreign(response, reference, given) or _final(response, reference, ())
+        return _find_foreign(response, reference, given_numbers) or _place_final(response, reference, ())
     done: list[Exact] = []
-    followed = _followed(response.calculations[:MOST], meant.values)
-    for place, one, follows in zip(response.places, response.calculations, followed, strict=False):
+    followed = _find_followed(response.calculations[:MOST], reference_values.values)
+    for step_number, calculation, follows in zip(response.places, response.calculations, followed, strict=False):
         if follows:
-            done += one.results
+            done += calculation.results
             continue
-        beside = _matching_calculation(one, reference, done)
-        kind = _kind(one, beside, meant, {*given, *done})
-        return FirstError(place, "aligned", kind, one.text, reference=beside.text)
-    return _final(response, reference, done)
+        due = _find_matching(calculation, reference, done)
+        kind = _name_kind(calculation, due, reference_values, {*given_numbers, *done})
+        return FirstError(step_number, "aligned", kind, calculation.text, reference=due.text)
+    return _place_final(response, reference, done)
 
 
-def _first_foreign(response: Chain, reference: Chain, given: Collection[Exact]) -> FirstError | None:
+def _find_foreign(response: Chain, reference: Chain, given_numbers: Collection[Exact]) -> FirstError | None:
     """Return the first step that states a number which neither the question nor the reference has."""
     numbers = {
-        *given,
+        *given_numbers,
         *_ALWAYS,
         *chain.from_iterable(calculation.numbers for calculation in reference.calculations),
     }
-    for place, step in enumerate(response.steps, 1):
+    for step_number, step in enumerate(response.steps, 1):
         for token in tokens(plain(step.text)):
             if token.kind == "number" and token.value is not None and token.value not in numbers:
-                return FirstError(place, "aligned", "invented number", token.text)
+                return FirstError(step_number, "aligned", "invented number", token.text)
     return None
 
 
-def _followed(made: Sequence[Calculation], meant: Mapping[Exact, frozenset[Exact]]) -> list[bool]:
+def _find_followed(
+    calculations: Sequence[Calculation], reference_values: Mapping[Exact, frozenset[Exact]]
+) -> list[bool]:
     """Return for each calculation whether it follows the reference: itself, or as a step to a later one."""
     sources: dict[Exact, frozenset[Exact]] = {}
     followed: list[bool] = []
-    for one in made:
-        support = _support(one, meant)
-        followed.append(support is not None and all(_known(o, support, sources) for o in one.operands))
-        if one.results and one.results[0] not in sources:
-            below = [sources.get(operand.value, (operand.value,)) for operand in one.operands]
-            for value in one.results:
+    for calculation in calculations:
+        support = _support(calculation, reference_values)
+        is_known = support is not None and all(
+            _is_known(operand, support, sources) for operand in calculation.operands
+        )
+        followed.append(is_known)
+        # What a value was first made from stands for it in later calculations.
+        if calculation.results and calculation.results[0] not in sources:
+            below = [sources.get(operand.value, (operand.value,)) for operand in calculation.operands]
+            for value in calculation.results:
                 sources[value] = frozenset().union(*below)
-    for at in range(len(made) - 1, -1, -1):
-        if not followed[at]:
-            built_on = (made[later] for later in range(at + 1, len(made)) if followed[later])
-            used = (value for later in built_on for operand in later.operands for value in operand.known_by)
-            followed[at] = any(value in made[at].results for value in used)
+    # Backwards: a step is followed if one that builds on it is.
+    used: set[Exact] = set()
+    for index in range(len(calculations) - 1, -1, -1):
+        if not followed[index]:
+            followed[index] = not used.isdisjoint(calculations[index].results)
+        if followed[index]:
+            for operand in calculations[index].operands:
+                used.update(operand.known_by)
     return followed
 
 
-def _known(operand: Operand, support: Collection[Exact], sources: Mapping[Exact, frozenset[Exact]]) -> bool:
+def _is_known(operand: Operand, support: Collection[Exact], sources: Mapping[Exact, frozenset[Exact]]) -> bool:
     """Return whether an operand is among those of the reference's value, or made from such in the chain."""
-    if operand.value in support or any(_formed(value, support) for value in operand.known_by):
+    if operand.value in support or any(_is_formed(value, support) for value in operand.known_by):
         return True
     below = sources.get(operand.value)
-    return below is not None and all(value in support or _formed(value, support) for value in below)
+    return below is not None and all(value in support or _is_formed(value, support) for value in below)
 
 
 _ALWAYS = frozenset({1, _HUNDRED})
 
 
-def _formed(value: Exact, support: Collection[Exact]) -> bool:
+def _is_formed(value: Exact, support: Collection[Exact]) -> bool:
     """Return whether a value is known by itself, as a percentage, as the rest of the whole, or as an inverse."""
     return (
         value in _ALWAYS
@@ -151,46 +162,58 @@ class _Meant(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def _meant(reference: Chain) -> _Meant:
+def _read_reference(reference: Chain) -> _Meant:
     """Return the reference's results and intermediate values, each with its operands."""
-    meant: dict[Exact, frozenset[Exact]] = {}
-    for made in reference.calculations:
-        own = frozenset(value for operand in made.operands for value in operand.known_by)
-        below = own.union(*[meant[value] for value in own if value in meant])
-        within = [_partial(side) for side in made.text.split("=")] if len(made.operands) > _PAIRED else []
-        for value in {*made.results, *chain(*within)}:
-            meant[value] = meant.get(value, frozenset()) | below
-    results = frozenset(value for made in reference.calculations for value in made.results)
-    return _Meant(meant, results, frozenset(o.value for made in reference.calculations for o in made.operands))
+    reference_values: dict[Exact, frozenset[Exact]] = {}
+    for calculation in reference.calculations:
+        operands = frozenset(value for operand in calculation.operands for value in operand.known_by)
+        below = operands.union(*[reference_values[value] for value in operands if value in reference_values])
+        within = (
+            [_partial(side) for side in calculation.text.split("=")] if len(calculation.operands) > _PAIRED else []
+        )
+        for value in {*calculation.results, *chain(*within)}:
+            reference_values[value] = reference_values.get(value, frozenset()) | below
+    results = frozenset(value for calculation in reference.calculations for value in calculation.results)
+    return _Meant(
+        reference_values,
+        results,
+        frozenset(o.value for calculation in reference.calculations for o in calculation.operands),
+    )
 
 
-def _support(made: Calculation, meant: Mapping[Exact, frozenset[Exact]]) -> frozenset[Exact] | None:
+def _support(
+    calculation: Calculation, reference_values: Mapping[Exact, frozenset[Exact]]
+) -> frozenset[Exact] | None:
     """Return the operands of the reference's value that a calculation reaches; None if it reaches none."""
-    forms = [*made.results]
-    if "%" in made.text or "/100" in made.text or ".0" in made.text:
-        forms += [form for value in made.results for form in (value * _HUNDRED, divide(value, _HUNDRED))]
-    return next((meant[form] for form in forms if form in meant), None)
+    forms = [*calculation.results]
+    if "%" in calculation.text or "/100" in calculation.text or ".0" in calculation.text:
+        forms += [form for value in calculation.results for form in (value * _HUNDRED, divide(value, _HUNDRED))]
+    return next((reference_values[form] for form in forms if form in reference_values), None)
 
 
-def _waiting(reference: Chain, done: Collection[Exact]) -> list[Calculation]:
+def _list_due(reference: Chain, done: Collection[Exact]) -> list[Calculation]:
     """Return the reference calculations that are due next."""
-    return [one for one in reference.calculations if not any(value in done for value in one.results)]
+    return [
+        calculation
+        for calculation in reference.calculations
+        if not any(value in done for value in calculation.results)
+    ]
 
 
 @lru_cache(maxsize=4096)
 def _partial(side: str) -> frozenset[Exact]:
     """Return the intermediate values of an expression: of its parts, and of its terms in any order."""
-    found = tokens(side) if not side.strip().isdigit() else ()
+    error = tokens(side) if not side.strip().isdigit() else ()
     values: set[Exact] = set()
-    if not _LEAST_TOKENS <= len(found) <= _MOST_TOKENS:
+    if not _LEAST_TOKENS <= len(error) <= _MOST_TOKENS:
         return frozenset()
-    for start in range(len(found)):
-        for end in range(start + 3, len(found) + 1):
-            if found[start].kind in _BEGINS and found[end - 1].kind in _ENDS:
-                value = evaluate(found[start:end])
+    for start in range(len(error)):
+        for end in range(start + 3, len(error) + 1):
+            if error[start].kind in _BEGINS and error[end - 1].kind in _ENDS:
+                value = evaluate(error[start:end])
                 values |= set() if value is None else {value}
     for signs, join in ((("+", "-"), sum), (("*", "/"), prod)):
-        terms = _terms(found, signs)
+        terms = _terms(error, signs)
         if _FEWEST_TERMS <= len(terms) <= _MOST_TERMS:
             for count in range(2, len(terms)):
                 values.update(join(chosen) for chosen in combinations(terms, count))
@@ -201,11 +224,11 @@ _BEGINS = frozenset({"number", "open"})
 _ENDS = frozenset({"number", "close", "percent"})
 
 
-def _terms(found: Sequence[Token], signs: tuple[str, str]) -> list[Exact]:
+def _terms(error: Sequence[Token], signs: tuple[str, str]) -> list[Exact]:
     """Return the signed terms (or factors) of an expression that is a single sum (or product); else nothing."""
     parts: list[tuple[str, list[Token]]] = [(signs[0], [])]
     depth = 0
-    for token in found:
+    for token in error:
         depth += (token.kind == "open") - (token.kind == "close")
         if depth == 0 and token.text in signs and parts[-1][1]:
             parts.append((token.text, []))
@@ -221,46 +244,49 @@ def _terms(found: Sequence[Token], signs: tuple[str, str]) -> list[Exact]:
     return terms
 
 
-def _matching_calculation(made: Calculation, reference: Chain, done: Collection[Exact]) -> Calculation:
+def _find_matching(calculation: Calculation, reference: Chain, done: Collection[Exact]) -> Calculation:
     """Return the most similar reference calculation among those not done yet."""
-    waiting = _waiting(reference, done) or reference.calculations
-    numbers = [operand.value for operand in made.operands]
+    candidates = _list_due(reference, done) or reference.calculations
+    numbers = [operand.value for operand in calculation.operands]
 
-    def likeness(one: Calculation) -> tuple[int, int]:
-        shared = len(numbers) - len(_without(numbers, one))
-        return 2 * shared + (one.operators == made.operators), -abs(len(one.operands) - len(numbers))
+    def rate_likeness(candidate: Calculation) -> tuple[int, int]:
+        shared = len(numbers) - len(_list_missing(numbers, candidate))
+        has_same_operators = candidate.operators == calculation.operators
+        return 2 * shared + has_same_operators, -abs(len(candidate.operands) - len(numbers))
 
-    return max(waiting, key=likeness)
+    return max(candidates, key=rate_likeness)
 
 
-def _without(numbers: Sequence[Exact], one: Calculation) -> list[Exact]:
+def _list_missing(numbers: Sequence[Exact], calculation: Calculation) -> list[Exact]:
     """Return the numbers missing from a calculation's operands, with multiplicity."""
-    rest = [*numbers]
-    for operand in one.operands:
-        if operand.value in rest:
-            rest.remove(operand.value)
-    return rest
+    remaining = [*numbers]
+    for operand in calculation.operands:
+        if operand.value in remaining:
+            remaining.remove(operand.value)
+    return remaining
 
 
-def _kind(made: Calculation, beside: Calculation, meant: _Meant, known: Collection[Exact]) -> Kind:
-    """Return the kind of error: `beside` is the reference's calculation, `known` the values available so far."""
-    results = meant.results
-    given = {*known, *(meant.operands - results)}
-    if any(operand.known_by and given.isdisjoint(operand.known_by) for operand in made.operands):
+def _name_kind(
+    calculation: Calculation, due: Calculation, reference_values: _Meant, available: Collection[Exact]
+) -> Kind:
+    """Return the kind of error: `due` is the reference's calculation, `available` the values available so far."""
+    results = reference_values.results
+    given_numbers = {*available, *(reference_values.operands - results)}
+    if any(operand.known_by and given_numbers.isdisjoint(operand.known_by) for operand in calculation.operands):
         return "invented number"
-    missing = _without([operand.value for operand in beside.operands], made)
-    if not missing and len(beside.operands) == len(made.operands):
-        return "operation" if made.operators != beside.operators else "operand"
-    return "omission" if any(value in results and value not in known for value in missing) else "operand"
+    missing = _list_missing([operand.value for operand in due.operands], calculation)
+    if not missing and len(due.operands) == len(calculation.operands):
+        return "operation" if calculation.operators != due.operators else "operand"
+    return "omission" if any(value in results and value not in available for value in missing) else "operand"
 
 
-def _final(response: Chain, reference: Chain, done: Collection[Exact]) -> FirstError:
+def _place_final(response: Chain, reference: Chain, done: Collection[Exact]) -> FirstError:
     """Place the error on the answer's line: the reference's value was not reached, or not taken as the answer."""
     last = reference.calculations[-1]
-    wanted = last.results if reference.value is None else [reference.value]
-    if any(value in done for value in wanted):
+    expected = last.results if reference.value is None else [reference.value]
+    if any(value in done for value in expected):
         return FirstError(response.answered, "final", "misread final", reference=last.text)
-    waiting = [*_waiting(reference, done), last][0]
+    waiting = [*_list_due(reference, done), last][0]
     return FirstError(response.answered, "final", "stopped early", reference=waiting.text)
 
 
@@ -275,38 +301,38 @@ _VERBS = {
 _PAIR = re.compile(r"([0-9.,]+%?)([-+*/])([0-9.,]+%?)(?==|\Z)")
 
 
-def as_details(found: FirstError, response: Chain) -> dict[str, Any]:
+def as_details(error: FirstError, response: Chain) -> dict[str, Any]:
     """Return a first wrong step as JSON for a score's details, with a readable sentence by language."""
-    line = response.steps[found.step - 1].text if found.step <= len(response.steps) else ""
+    line = response.steps[error.step - 1].text if error.step <= len(response.steps) else ""
     answer = "" if response.answer is None else response.answer.text[:_LONGEST]
-    en, ru = _sentences(found, answer)
-    said = {"en": f"step {found.step}: {en}", "ru": f"шаг {found.step}: {ru}"}
-    return {**found._asdict(), "line": line[:_LONGEST], "said": said}
+    en, ru = _sentences(error, answer)
+    sentences = {"en": f"step {error.step}: {en}", "ru": f"шаг {error.step}: {ru}"}
+    return {**error._asdict(), "line": line[:_LONGEST], "said": sentences}
 
 
-def _sentences(found: FirstError, answer: str) -> tuple[str, str]:
-    made, reference = _written(found.text), _written(found.reference)
-    if found.kind == "slip" and not found.expected:
-        return made, made
-    if found.kind == "slip":
-        return f"{made}, which should be {found.expected}", f"{made}, а должно быть {found.expected}"
-    if found.kind == "stopped early":
+def _sentences(error: FirstError, answer: str) -> tuple[str, str]:
+    calculation, reference = _write_calculation(error.text), _write_calculation(error.reference)
+    if error.kind == "slip" and not error.expected:
+        return calculation, calculation
+    if error.kind == "slip":
+        return f"{calculation}, which should be {error.expected}", f"{calculation}, а должно быть {error.expected}"
+    if error.kind == "stopped early":
         return (
             f"the answer, where the reference has {reference} yet",
             f"ответ дан, но в эталоне есть ещё {reference}",
         )
-    if found.kind == "misread final":
+    if error.kind == "misread final":
         return (
             f"the answer is {answer or 'none'}, though the chain has {reference}",
             f"ответ {answer or 'не дан'}, хотя в цепочке есть {reference}",
         )
-    pair = _PAIR.match(found.reference.replace(" ", ""))
+    pair = _PAIR.match(error.reference.replace(" ", ""))
     verbs = _VERBS[pair[2]] if pair else ("has {2}", "{2}")
     first, second = (pair[1], pair[3]) if pair else ("", "")
     en, ru = (verb.format(first, second, reference) for verb in verbs)
-    return f"{made}, where the reference {en}", f"{made}, а в эталоне {ru}"
+    return f"{calculation}, where the reference {en}", f"{calculation}, а в эталоне {ru}"
 
 
-def _written(text: str) -> str:
+def _write_calculation(text: str) -> str:
     """Format a calculation for people: `12 × 5 = 60`."""
     return " ".join(text.translate(_SPACED).split())[:_LONGEST]

@@ -186,7 +186,7 @@ def test_planted_slips_in_real_solutions(shared: Path, language: str) -> None:
 
 
 class TestSound:
-    """`cot.sound`: a right answer from a chain that holds."""
+    """`cot.score_soundness`: a right answer from a chain that holds."""
 
     def score(self, response: str, reference: str = "2 + 3 = <<2+3=5>>5\n#### 5") -> Score:
         sample = {"question": "2 and 3", "reference": reference, "response": response}
