@@ -97,8 +97,8 @@ def list_near_misses(item: Item) -> Sequence[str]:
     if item.language == "ru":
         genitive = cases(right)[1]
         denials = [f"не {right}", f"Это не {right}.", f"Все, кроме {genitive}.", f"Неверно, что это {right}."]
-    replies = [*denials, *map(f"{marker}: ".__add__, denials)]
     # Somebody else, alone and beside the right one.
+    replies: list[str] = []
     for name in wrong_names:
         replies += [
             f"{marker}: {name}",
@@ -108,6 +108,8 @@ def list_near_misses(item: Item) -> Sequence[str]:
         ]
     return [
         *replies,
+        *denials,
+        *map(f"{marker}: ".__add__, denials),
         f"{marker}: {', '.join(everyone)}",
         ", ".join(everyone),
         "\n".join(map(f"{marker}: ".__add__, (*wrong_names, right, wrong_names[0]))),

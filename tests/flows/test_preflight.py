@@ -141,7 +141,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
         ("file", "nowhere.jsonl"),
         ("column", "column 'expected', named in `columns`"),
         ("needed column", "required by a metric of the suite"),
-        ("no prompt", "suite own, row 1: prompt: found none"),
+        ("no prompt", "suite own, row 1: prompt: missing"),
         ("template", "suite own, row 1: prompt: no template is named 'cot/tsk'"),
         (
             "name in a prompt",
