@@ -17,7 +17,7 @@ from basic_control.metrics.analysis.explainability import EXPLAINED, Terms, expl
 from basic_control.metrics.analysis.passports import passports
 from basic_control.metrics.analysis.results import Participants, Results, SuiteFindings, TwinFindings, build
 from basic_control.metrics.analysis.scores import THRESHOLD
-from basic_control.metrics.analysis.twins import joined_counts, twin_results
+from basic_control.metrics.analysis.twins import add_counts, twin_results
 from basic_control.metrics.analysis.values import Observations, observations
 from basic_control.metrics.cascade import Decider
 from basic_control.tasks.compare.baseline import compare_planned
@@ -111,7 +111,7 @@ def _twins(store: Store, tables: Tables, plan: Plan, once: Observations) -> Twin
         return TwinFindings()
     scores, twins = store.read_all(tables.twin_scores, SCORES), store.read_all(tables.twin_items, ITEMS)
     renewed = scores.join(select_originals(twins.unique("item_id")), on="item_id")
-    counts = joined_counts(tables.twin_counts)
+    counts = add_counts(tables.twin_counts)
     return TwinFindings(twin_results(once.scores, once.items, renewed, plan.declared), counts)
 
 

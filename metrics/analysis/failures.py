@@ -3,8 +3,9 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -47,26 +48,31 @@ def failures(
     differ only in numbers and ids, and unreadable replies at one judge step, are one cause, shown by its first
     message.
     """
+    if replies is None:
+        replies = scores
     is_silent = (pl.col("status") == "no_answer") & pl.col("reason").is_in([THINKING_ALONE, ONLY_CALLS])
     has_cause = pl.col("status").is_in([*LOST, "unsupported"]) | is_silent
-    lost = scores.filter(has_cause, pl.col("metric").is_in(suite.value_metrics))
-    own = lost.join(items.filter(suite=suite.name), on="item_id", how="semi", maintain_order="left")
-    rows = own.unique(["model", "item_id", "repeat", "status"], keep="first", maintain_order=True)
+    unscored = scores.filter(has_cause, pl.col("metric").is_in(suite.value_metrics))
+    suite_rows = unscored.join(items.filter(suite=suite.name), on="item_id", how="semi", maintain_order="left")
+    rows = suite_rows.unique(["model", "item_id", "repeat", "status"], keep="first", maintain_order=True)
+    # Equal causes are counted by a key; people read the first message that had it.
     causes: dict[str, Counter[tuple[Status, str]]] = {}
     messages: dict[str, str] = {}
     for model, status, reason, details in rows.select("model", "status", "reason", "details").iter_rows():
         message = _message(status, reason, details)
-        key = _OWN.sub("#", message) if status == "model_error" else reason
+        key = reason
+        if status == "model_error":
+            key = _OWN.sub("#", message)
         messages.setdefault(key, message)
         causes.setdefault(model, Counter())[status, key] += 1
-    without_contexts = _count_without_contexts(scores if replies is None else replies, items, suite)
-    for model, status, count in without_contexts.iter_rows():
+    # A reply without contexts is no failed one, so it is counted apart.
+    for model, status, count in _count_without_contexts(replies, items, suite).iter_rows():
         messages[NO_CONTEXTS] = NO_CONTEXTS
         causes.setdefault(model, Counter())[status, NO_CONTEXTS] += count
-    return {
-        model: tuple(FailureCount(status, messages[key], n) for (status, key), n in counts.most_common())
-        for model, counts in causes.items()
-    }
+    counts: dict[str, tuple[FailureCount, ...]] = {}
+    for model, times in causes.items():
+        counts[model] = tuple(FailureCount(status, messages[key], n) for (status, key), n in times.most_common())
+    return counts
 
 
 def _count_without_contexts(replies: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> pl.DataFrame:
@@ -77,10 +83,13 @@ def _count_without_contexts(replies: pl.DataFrame, items: pl.DataFrame, suite: S
     return by_metric.group_by("model", "status", maintain_order=True).agg(pl.col("n").max())
 
 
-def spent_budget(causes: Iterable[FailureCount]) -> str:
+def find_spent_budget(causes: Iterable[FailureCount]) -> str:
     """Return what says that the run's budget is spent; '' if it is not."""
-    found = (_SPENT.search(cause.cause) for cause in causes)
-    return next((match[0] for match in found if match), "")
+    for failure in causes:
+        match = _SPENT.search(failure.cause)
+        if match:
+            return match[0]
+    return ""
 
 
 _KINDS: Mapping[Status, str] = {
@@ -91,39 +100,54 @@ _KINDS: Mapping[Status, str] = {
 }
 
 
-def lost(listed: Iterable[FailureCount]) -> str:
+def describe_lost(causes: Iterable[FailureCount]) -> str:
     """Return the most frequent cause of each kind and how many others there are; '' if nothing failed."""
-    found = list(listed)
-    kinds = ((kind, [one for one in found if one.status == status]) for status, kind in _KINDS.items())
-    return " + ".join(f"{kind} ({_commonest(own)})" for kind, own in kinds if own)
+    failure_counts = list(causes)
+    texts = []
+    for status, kind in _KINDS.items():
+        of_kind = [failure for failure in failure_counts if failure.status == status]
+        if of_kind:
+            texts.append(f"{kind} ({_format_commonest(of_kind)})")
+    return " + ".join(texts)
 
 
-def all_failed(listed: Iterable[FailureCount]) -> str:
+def describe_all_failed(causes: Iterable[FailureCount]) -> str:
     """Return why all of a model's calls failed: the most frequent cause, and how many others there are."""
-    own = [one for one in listed if one.status == "model_error"]
-    n = sum(one.n for one in own)
-    said = _commonest(own).removeprefix(f"{n} × ").removeprefix(f"{n}, of them ")
-    return f"{n} of {n} calls failed: {said}"
+    failed = [failure for failure in causes if failure.status == "model_error"]
+    n = sum(failure.n for failure in failed)
+    cause = _format_commonest(failed).removeprefix(f"{n} × ").removeprefix(f"{n}, of them ")
+    return f"{n} of {n} calls failed: {cause}"
 
 
-def _commonest(listed: Iterable[FailureCount]) -> str:
-    causes = Counter[str]()
-    for one in listed:
-        causes[one.cause] += one.n
-    (cause, n), *others = causes.most_common()
-    if not others:
+def _format_commonest(causes: Iterable[FailureCount]) -> str:
+    """Return the most frequent cause with its number, and how many others there are."""
+    times = Counter[str]()
+    for failure in causes:
+        times[failure.cause] += failure.n
+    (cause, n), *rarer_causes = times.most_common()
+    if not rarer_causes:
         return f"{n} × {cause}"
-    return f"{causes.total()}, of them {n} × {cause}; other causes: {len(others)}"
+    return f"{times.total()}, of them {n} × {cause}; other causes: {len(rarer_causes)}"
 
 
 def _message(status: Status, reason: str, details: str) -> str:
     """Return a failed row's message: its error, a judge's error if no judge could be read, else its reason."""
-    found = json.loads(details or "{}")
-    judges = found.get("judges")
-    of_judges = (one.get("details", {}) for one in judges.values()) if isinstance(judges, Mapping) else ()
-    errors = (one.get("error") for one in (found, *of_judges))
-    told = next((said for said in errors if said and isinstance(said, str)), "")
-    text = " ".join((told or reason or "no message").split())
-    if reason and told and status == "judge_failed":
+    error = next(_list_errors(json.loads(details or "{}")), "")
+    text = " ".join((error or reason or "no message").split())
+    if reason and error and status == "judge_failed":
         text = f"{reason}: {text}"
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    if len(text) > LONGEST:
+        return f"{text[: LONGEST - 1]}…"
+    return text
+
+
+def _list_errors(details: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the errors in a score's details: its own first, then its judges'."""
+    sources = [details]
+    judges = details.get("judges")
+    if isinstance(judges, Mapping):
+        sources += (judge.get("details", {}) for judge in judges.values())
+    for source in sources:
+        error = source.get("error")
+        if error and isinstance(error, str):
+            yield error

@@ -2,8 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -35,27 +37,35 @@ class ComparedModel:
     run: str
 
 
-def compared_models(models: Mapping[str, Sequence[str]]) -> list[ComparedModel]:
+def label_models(models: Mapping[str, Sequence[str]]) -> list[ComparedModel]:
     """Name the models of several runs (run -> models), in order; a model in several runs is named with its run."""
-    pairs = [(run, model) for run, listed in models.items() for model in listed]
-    names = [model for _, model in pairs]
-    labels = [model if names.count(model) == 1 else f"{model} @ {run}" for run, model in pairs]
+    pairs: list[tuple[str, str]] = []
+    for run, names in models.items():
+        pairs += ((run, name) for name in names)
+    long_labels = [f"{name} @ {run}" for run, name in pairs]
+    times = Counter(name for _, name in pairs)
+    labels = []
+    for (_, name), long_label in zip(pairs, long_labels, strict=True):
+        is_single = times[name] == 1
+        labels.append(name if is_single else long_label)
     if len(set(labels)) < len(labels):  # a label clashes with one that includes its run
-        labels = [f"{model} @ {run}" for run, model in pairs]
-    return [ComparedModel(label, model, run) for label, (run, model) in zip(labels, pairs, strict=True)]
+        labels = long_labels
+    return [ComparedModel(label, name, run) for label, (run, name) in zip(labels, pairs, strict=True)]
 
 
-def fields(listed: Sequence[ComparedModel], *, every: bool = False) -> list[list[ComparedModel]]:
+def fields(models: Sequence[ComparedModel], *, every: bool = False) -> list[list[ComparedModel]]:
     """Return the groups of models within which all pairs are compared.
 
     A model in several runs is compared with itself; if there is no such model, or with `every`, all are compared
     with all.
     """
-    by_model: dict[str, list[ComparedModel]] = {}
-    for one in listed:
-        by_model.setdefault(one.model, []).append(one)
-    several = [group for group in by_model.values() if len(group) > 1]
-    return [list(listed)] if every or not several else several
+    by_name: dict[str, list[ComparedModel]] = {}
+    for model in models:
+        by_name.setdefault(model.model, []).append(model)
+    repeated = [group for group in by_name.values() if len(group) > 1]
+    if every or not repeated:
+        return [list(models)]
+    return repeated
 
 
 def compare_fields(
@@ -78,25 +88,32 @@ def compare_fields(
     followed = {
         suite.name for suite in suites if suite.stop and (suite.strata or may_stop(items.filter(suite=suite.name)))
     }
+    is_chosen = pl.lit(value=True)
+    if metrics:
+        is_chosen = pl.col("metric").is_in(metrics)
+    orders: list[list[str]] = []
     drafts: list[DraftedComparison] = []
     for field in compared:
         order = [model.label for model in field]
-        chosen = pl.col("metric").is_in(metrics) if metrics else pl.lit(value=True)
-        values = question_values(scores.filter(pl.col("model").is_in(order), chosen), items)
+        orders.append(order)
+        values = question_values(scores.filter(pl.col("model").is_in(order), is_chosen), items)
         if metrics or not suites:
             lines = metrics_to_compare(values, suites)
         else:
             lines = scores_to_compare(suites, values["metric"].unique().to_list())
         lines = [replace(line, in_rounds=line.suite in followed) for line in lines]
         drafts += draft_comparisons(values, lines, pairs_in(values, order, crossed))
+    # Holm's correction needs all fields' pairs at once.
     pairs = conclude([draft for draft in drafts if draft.comparison.n])
-    grouped: list[Grouping] = []
-    for field in compared:
-        labels = {model.label for model in field}
-        own = [pair for pair in pairs if pair.test.p_value is not None and {pair.model_a, pair.model_b} <= labels]
+    groupings: list[Grouping] = []
+    for order in orders:
         # Of two models the pair says it all.
-        grouped += groups(own) if len(labels) > 2 else ()  # noqa: PLR2004 - see above
-    return pairs, grouped
+        if len(order) > 2:  # noqa: PLR2004 - see above
+            labels = {*order}
+            groupings += groups(
+                [pair for pair in pairs if pair.test.p_value is not None and {pair.model_a, pair.model_b} <= labels]
+            )
+    return pairs, groupings
 
 
 def changes(
@@ -113,9 +130,9 @@ def changes(
     or 'rose'.
     """
     metrics = metrics or (pair.metric,)
-    own = items.filter(pl.col("suite") == pair.suite).unique("item_id", maintain_order=True)
-    chosen = pl.col("metric").is_in([*metrics]), pl.col("model").is_in([pair.model_b, pair.model_a])
-    rows = scores.filter(*chosen).join(own.select("item_id"), on="item_id", how="semi")
+    suite_items = items.filter(pl.col("suite") == pair.suite).unique("item_id", maintain_order=True)
+    is_chosen = pl.col("metric").is_in([*metrics]), pl.col("model").is_in([pair.model_b, pair.model_a])
+    rows = scores.filter(*is_chosen).join(suite_items.select("item_id"), on="item_id", how="semi")
     values = values_of(rows, metrics).drop_nulls("value")
     sides = {"before": pair.model_b, "after": pair.model_a}
     before, after = (
@@ -123,65 +140,84 @@ def changes(
         for side, model in sides.items()
     )
     gain = pl.col("after_value") - pl.col("before_value")
-    lost, won = ("right to wrong", "wrong to right") if pair.yes_no else ("fell", "rose")
-    found = (
+    loss_word, gain_word = "fell", "rose"
+    if pair.yes_no:
+        loss_word, gain_word = "right to wrong", "wrong to right"
+    change = pl.when(pl.col("gain") < 0).then(pl.lit(loss_word)).otherwise(pl.lit(gain_word))
+    facts = suite_items.select("item_id", "suite", "family", "level", "language", "prompt", "answer", "facts")
+    # Losses come first, each part from its greatest change; ties by family and item, so that the order is stable.
+    order = [pl.col("gain") > 0, pl.col("gain").abs(), "family", *KEY]
+    changed = (
         before.join(after, on=KEY)
         .with_columns(gain=gain)
         .filter(pl.col("gain").abs() > NOTHING)
-        .with_columns(change=pl.when(pl.col("gain") < 0).then(pl.lit(lost)).otherwise(pl.lit(won)))
-        .join(
-            own.select("item_id", "suite", "family", "level", "language", "prompt", "answer", "facts"), on="item_id"
-        )
-        .sort(
-            pl.col("gain") > 0, pl.col("gain").abs(), "family", *KEY, descending=[False, True, False, False, False]
-        )
+        .with_columns(change=change)
+        .join(facts, on="item_id")
+        .sort(*order, descending=[False, True, False, False, False])
     )
     for side, model in sides.items():
-        said = _said(rows.filter(model=model).join(found, on=KEY, how="semi"), [*metrics])
-        found = found.join(said.rename({"reason": f"{side}_reason"}), on=KEY, how="left", maintain_order="left")
-    facts = [json.loads(text or "{}") for text in found["facts"]]
-    read = [  # shown to people: the question, for rows without a prompt
-        pl.Series(name, [show(text or "", own) for text, own in zip(found[name], facts, strict=True)], pl.String())
-        for name, show in (("prompt", format_question), ("answer", format_expected))
+        reasons = _join_reasons(rows.filter(model=model).join(changed, on=KEY, how="semi"), [*metrics])
+        reasons = reasons.rename({"reason": f"{side}_reason"})
+        changed = changed.join(reasons, on=KEY, how="left", maintain_order="left")
+    # People are shown the question, of rows without a prompt too.
+    shown_columns = [
+        _format_column(changed, "prompt", format_question),
+        _format_column(changed, "answer", format_expected),
     ]
-    return found.with_columns(read).drop("facts")
+    return changed.with_columns(shown_columns).drop("facts")
 
 
-def _said(rows: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
+def _format_column(frame: pl.DataFrame, name: str, show: Callable[[str, Mapping[str, Any]], str]) -> pl.Series:
+    """Return a column of texts as `show` writes each with its row's `facts`."""
+    rows = frame.select(name, "facts").iter_rows()
+    texts = [show(text or "", json.loads(facts or "{}")) for text, facts in rows]
+    return pl.Series(name, texts, pl.String())
+
+
+def _join_reasons(rows: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
     """Return the reason or judges' verdicts behind each item and repeat's score; all reasons of several metrics."""
-    told = []
+    reason_rows = []
     for *key, name, reason, details in rows.select(*KEY, "metric", "reason", "details").iter_rows():
-        judges = {} if reason else json.loads(details or "{}").get("judges") or {}
-        if said := reason or "; ".join(dict.fromkeys(found for one in judges.values() for found in _reasons(one))):
-            told.append((*key, said if len(metrics) == 1 else f"{name}: {said}"))
+        text = reason or _join_judges_reasons(details)
+        if text and len(metrics) > 1:
+            text = f"{name}: {text}"
+        if text:
+            reason_rows.append((*key, text))
     kinds = {**rows.select(KEY).schema, "reason": pl.String()}
-    found = pl.DataFrame(told, schema=kinds, orient="row")
-    return found.group_by(KEY, maintain_order=True).agg(pl.col("reason").str.join("; "))
+    frame = pl.DataFrame(reason_rows, schema=kinds, orient="row")
+    return frame.group_by(KEY, maintain_order=True).agg(pl.col("reason").str.join("; "))
 
 
-def _reasons(said: Any) -> Iterator[str]:
-    if isinstance(said, Mapping):
-        for name, value in said.items():
+def _join_judges_reasons(details: str) -> str:
+    """Join the different reasons that the judges of a score wrote."""
+    judges = json.loads(details or "{}").get("judges") or {}
+    return "; ".join(dict.fromkeys(chain.from_iterable(map(_reasons, judges.values()))))
+
+
+def _reasons(verdict: Any) -> Iterator[str]:
+    """Yield all reasons in a judge's verdict, however deep."""
+    if isinstance(verdict, Mapping):
+        for name, value in verdict.items():
             if isinstance(value, str) and value and name.endswith("reason"):
                 yield value
             else:
                 yield from _reasons(value)
-    elif isinstance(said, list):
-        for one in said:
-            yield from _reasons(one)
+    elif isinstance(verdict, list):
+        for part in verdict:
+            yield from _reasons(part)
 
 
-def common(scores: Mapping[str, pl.DataFrame], items: pl.DataFrame) -> dict[str, tuple[list[int], int]]:
+def count_common(scores: Mapping[str, pl.DataFrame], items: pl.DataFrame) -> dict[str, tuple[list[int], int]]:
     """Count each suite's distinct questions: in each run, and common to all runs that have the suite."""
     questions = items.select("item_id", "suite", question=pl.coalesce("text_digest", "item_id")).unique("item_id")
-    asked = [
+    run_questions = [
         frame.select("item_id").unique().join(questions, on="item_id", how="left") for frame in scores.values()
     ]
-    found = {}
+    counts = {}
     for suite in questions["suite"].unique(maintain_order=True).sort():
-        own = [{*frame.filter(pl.col("suite") == suite)["question"]} for frame in asked]
-        found[str(suite)] = ([len(one) for one in own], len(set.intersection(*own)))
-    return found
+        question_sets = [{*frame.filter(pl.col("suite") == suite)["question"]} for frame in run_questions]
+        counts[str(suite)] = (list(map(len, question_sets)), len(set.intersection(*question_sets)))
+    return counts
 
 
 def question_sets(items: pl.DataFrame) -> dict[str, dict[str, Any]]:
@@ -190,15 +226,15 @@ def question_sets(items: pl.DataFrame) -> dict[str, dict[str, Any]]:
     They do not depend on the order of rows or on batches.
     """
     question = pl.coalesce("text_digest", "item_id").alias("question")
-    found = {}
-    for (suite,), own in items.group_by("suite"):
-        asked = own.select(question, answer=pl.col("answer_digest").fill_null("")).unique()
-        found[str(suite)] = {
-            "n": asked["question"].n_unique(),
-            "digest": _digest(asked["question"].unique()),
-            "answers": _digest(asked.select(pl.concat_str("question", "answer", separator=" "))["question"]),
+    facts = {}
+    for (suite,), rows in items.group_by("suite"):
+        questions = rows.select(question, answer=pl.col("answer_digest").fill_null("")).unique()
+        facts[str(suite)] = {
+            "n": questions["question"].n_unique(),
+            "digest": _digest(questions["question"].unique()),
+            "answers": _digest(questions.select(pl.concat_str("question", "answer", separator=" "))["question"]),
         }
-    return dict(sorted(found.items()))
+    return dict(sorted(facts.items()))
 
 
 def _digest(column: pl.Series) -> str:

@@ -110,7 +110,7 @@ def differences(baseline: Provenance, run: Provenance, rescored: Collection[str]
         listed += [
             RuleDifference("new", f"metric {metric} of suite {name}", "none", "in its score") for metric in added
         ]
-    for name in changed_units(baseline, run):
+    for name in list_changed_units(baseline, run):
         before, after = baseline.units[name], run.units[name]
         what = "version" if before.get("version") != after.get("version") else "source"
         kind: Kind = "rescored" if name in rescored else "unit"
@@ -138,7 +138,7 @@ def _common_facts(baseline: Provenance, run: Provenance) -> Iterator[tuple[Kind,
             yield "tested", name, before, run.tested[name]
 
 
-def same_rules(baseline: Provenance, run: Provenance, suite: str, metric: str) -> bool:
+def has_same_rules(baseline: Provenance, run: Provenance, suite: str, metric: str) -> bool:
     """Return whether both score a suite by a metric, and by the same rules."""
     before, after = (side.suites.get(suite, SuiteRules(())) for side in (baseline, run))
     if metric not in before.score or metric not in after.score:
@@ -169,7 +169,7 @@ def _comparable(before: SuiteRules, after: SuiteRules, metrics: Iterable[str]) -
             yield path, None if old is _ABSENT else old, None if new is _ABSENT else new
 
 
-def changed_units(baseline: Provenance, run: Provenance) -> list[str]:
+def list_changed_units(baseline: Provenance, run: Provenance) -> list[str]:
     """Return the metrics and families whose version or source differs, where both sides record it."""
     changed = []
     for name, before in baseline.units.items():
@@ -180,7 +180,7 @@ def changed_units(baseline: Provenance, run: Provenance) -> list[str]:
     return changed
 
 
-def stated_facts(provenance: Provenance) -> dict[str, str]:
+def list_stated_facts(provenance: Provenance) -> dict[str, str]:
     """Return all facts by name, each in one line."""
     facts = {**provenance.tested, **provenance.rules}
     for suite, rules in provenance.suites.items():

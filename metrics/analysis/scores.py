@@ -12,7 +12,7 @@ from basic_control.data.plugins import metric
 from basic_control.data.records import VALUED
 from basic_control.data.suites import Suite
 from basic_control.data.tables import SUMMARY
-from basic_control.metrics.analysis.failures import FailureCount, all_failed, failures
+from basic_control.metrics.analysis.failures import FailureCount, describe_all_failed, failures
 from basic_control.metrics.analysis.headlines import Headline, Key, Measurement, ModelResult, Shortfall
 from basic_control.metrics.analysis.judged import CorrectedMean, JudgeStatus, Labels, Withheld, panel_status
 from basic_control.metrics.analysis.means import suite_intervals, summarise_repeated
@@ -170,7 +170,7 @@ def headline(
     causes = details.failures.get(model, ())
     own = cells(means.filter(pl.col("metric").is_in(suite.value_metrics), model=model))
     answered = min((cell.counts.share_answered for cell in own if cell.counts.n_applicable), default=None)
-    problem = all_failed(causes) if answered == 0 and causes else missing.problem
+    problem = describe_all_failed(causes) if answered == 0 and causes else missing.problem
     if (reason := circumstances.missing.get(model)) and not measured.n_asked:
         problem = f"the model could not be asked: {reason}"
     withheld = circumstances.withheld.get((suite.name, name, model), Withheld(""))
@@ -231,7 +231,9 @@ def model_result(
     weighed = tuple(replace(one, weight=shares.get((one.suite, one.metric), 0.0)) for one in headlines)
     asked = [headline for headline in headlines if headline.missing.answered is not None]
     causes = [cause for headline in asked for cause in headline.missing.failures]
-    failed = all_failed(causes) if causes and not any(headline.missing.answered for headline in asked) else ""
+    failed = (
+        describe_all_failed(causes) if causes and not any(headline.missing.answered for headline in asked) else ""
+    )
     return ModelResult(model, weighed, overall(model, weighed), missing, failed)
 
 

@@ -81,23 +81,25 @@ def twin_results(
     A row of `scores` is a metric's value for an original, a model and a repeat, a row of `items` an original;
     `twins` is the same for twins, with their `kind` and their `original`, the item's id.
     """
-    found = []
+    results = []
     for suite in suites:
-        own = items.filter(pl.col("suite") == suite.name)
-        if suite.twins is None or own.is_empty():
+        suite_items = items.filter(pl.col("suite") == suite.name)
+        if suite.twins is None or suite_items.is_empty():
             continue
-        for name in right_by(suite):
-            there = scores.filter(pl.col("metric") == name).join(own.select("item_id"), on="item_id", how="semi")
-            drawn = own.select(original="item_id")
-            renewed = twins.filter(pl.col("metric") == name).join(drawn, on="original", how="semi")
-            for model in there["model"].unique(maintain_order=True):
-                before, after = (one.filter(pl.col("model") == model) for one in (there, renewed))
+        ids = suite_items.select("item_id", original="item_id")
+        for name in list_right_metrics(suite):
+            # A twin has an id of its own, so it belongs to the suite by its original's.
+            is_metric = pl.col("metric") == name
+            original_scores = scores.filter(is_metric).join(ids, on="item_id", how="semi")
+            twin_scores = twins.filter(is_metric).join(ids, on="original", how="semi")
+            for model in original_scores["model"].unique(maintain_order=True):
+                before, after = (frame.filter(pl.col("model") == model) for frame in (original_scores, twin_scores))
                 if not after.is_empty():
-                    found.append(_result(suite, str(model), name, by_kind(before, after), own))
-    return found
+                    results.append(_result(suite, str(model), name, by_kind(before, after), suite_items))
+    return results
 
 
-def right_by(suite: Suite) -> Iterator[str]:
+def list_right_metrics(suite: Suite) -> Iterator[str]:
     """Yield the metrics, or metric parts, that decide whether a suite's answers are right."""
     for name in suite.score_metrics:
         right = metric(name).right
@@ -130,38 +132,49 @@ def by_kind(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
 
 def differences(values: pl.DataFrame, items: pl.DataFrame) -> Iterator[TwinDifference]:
     """Yield the paired difference of each kind present; `values` from `by_kind`, for one model and metric."""
-    there = {*values["model"].unique()}
-    order = [ORIGINAL, *(kind for kind in reversed(TWIN_KINDS) if kind in there)]
-    wanted = {kind: _PLACEBO if kind == "numbers" and _PLACEBO in there else ORIGINAL for kind in order[1:]}
+    kinds = {*values["model"].unique()}
+    # Each kind is compared with the originals, changed numbers with the placebo, changed names, if there is one.
+    opposites = dict.fromkeys((kind for kind in reversed(TWIN_KINDS) if kind in kinds), ORIGINAL)
+    if "numbers" in kinds and _PLACEBO in kinds:
+        opposites["numbers"] = _PLACEBO
     questions = question_values(values, items)
-    drafts = draft_comparisons(questions, metrics_to_compare(questions), [*wanted.items()])
-    told = {one.model_a: one for one in conclude(drafts)}
+    drafts = draft_comparisons(questions, metrics_to_compare(questions), [*opposites.items()])
+    comparisons = {comparison.model_a: comparison for comparison in conclude(drafts)}
     for kind in TWIN_KINDS:
-        if one := told.get(kind):
-            outcome = _outcome(one)
-            # Number of pairs that would show 5 points with the observed spread.
-            times = (one.test.detectable / MARGIN) ** 2 if one.test.detectable and outcome == "unknown" else 0.0
-            yield TwinDifference(
-                kind=kind,
-                against=one.model_b,
-                n=one.n,
-                mean=one.mean_a,
-                mean_against=one.mean_b,
-                difference=one.difference,
-                interval=one.test.interval,
-                p_adjusted=one.test.p_adjusted,
-                detectable=one.test.detectable,
-                outcome=outcome,
-                needed=math.ceil(one.n * times) if one.n and 1 < times <= FARTHEST else None,
-            )
+        if kind in comparisons:
+            yield _build_difference(kind, comparisons[kind])
 
 
-def _outcome(one: Comparison) -> TwinOutcome:
-    low, high = one.test.interval.low, one.test.interval.high
-    if one.significant and one.difference:
-        return "falls" if one.difference < 0 else "rises"
-    near = low is not None and high is not None and low >= -MARGIN and high <= MARGIN
-    return "same" if near and not one.missing.hangs else "unknown"
+def _build_difference(kind: str, comparison: Comparison) -> TwinDifference:
+    """Return what a comparison shows of a kind of twins."""
+    outcome = _outcome(comparison)
+    needed = None
+    if outcome == "unknown" and comparison.test.detectable:
+        # Number of pairs that would show 5 points with the observed spread.
+        times = (comparison.test.detectable / MARGIN) ** 2
+        if comparison.n and 1 < times <= FARTHEST:
+            needed = math.ceil(comparison.n * times)
+    return TwinDifference(
+        kind=kind,
+        against=comparison.model_b,
+        n=comparison.n,
+        mean=comparison.mean_a,
+        mean_against=comparison.mean_b,
+        difference=comparison.difference,
+        interval=comparison.test.interval,
+        p_adjusted=comparison.test.p_adjusted,
+        detectable=comparison.test.detectable,
+        outcome=outcome,
+        needed=needed,
+    )
+
+
+def _outcome(comparison: Comparison) -> TwinOutcome:
+    low, high = comparison.test.interval.low, comparison.test.interval.high
+    if comparison.significant and comparison.difference:
+        return "falls" if comparison.difference < 0 else "rises"
+    is_near = low is not None and high is not None and low >= -MARGIN and high <= MARGIN
+    return "same" if is_near and not comparison.missing.hangs else "unknown"
 
 
 def _in_all(values: pl.DataFrame, items: pl.DataFrame, kinds: Sequence[str]) -> pl.DataFrame:
@@ -179,18 +192,20 @@ def _in_all(values: pl.DataFrame, items: pl.DataFrame, kinds: Sequence[str]) -> 
     return originals.filter(complete).drop_nulls("value").sort("item_id")
 
 
-def joined_counts(listed: Sequence[TwinCount]) -> list[TwinCount]:
+def add_counts(counts: Sequence[TwinCount]) -> list[TwinCount]:
     """Add up the counts of batches."""
-    joined = Counter[tuple[str, str, str]]()
-    for one in listed:
-        joined[one.suite, one.kind, one.reason] += one.n
-    return [TwinCount(*key, n) for key, n in sorted(joined.items(), key=lambda pair: (*pair[0][:2], -pair[1]))]
+    sums = Counter[tuple[str, str, str]]()
+    for count in counts:
+        sums[count.suite, count.kind, count.reason] += count.n
+    return [TwinCount(*key, n) for key, n in sorted(sums.items(), key=lambda pair: (*pair[0][:2], -pair[1]))]
 
 
-def shares(listed: Sequence[TwinCount]) -> Mapping[tuple[str, str], tuple[int, int]]:
+def count_twins(counts: Sequence[TwinCount]) -> Mapping[tuple[str, str], tuple[int, int]]:
     """Return the number of originals with a twin, and of all originals, by suite and kind."""
-    found: dict[tuple[str, str], tuple[int, int]] = {}
-    for one in listed:
-        made, every = found.get((one.suite, one.kind), (0, 0))
-        found[one.suite, one.kind] = (made + (0 if one.reason else one.n), every + one.n)
-    return found
+    numbers: dict[tuple[str, str], tuple[int, int]] = {}
+    for count in counts:
+        n_twins, n_originals = numbers.get((count.suite, count.kind), (0, 0))
+        if not count.reason:  # a reason says why there is no twin
+            n_twins += count.n
+        numbers[count.suite, count.kind] = (n_twins, n_originals + count.n)
+    return numbers

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from basic_control.data.errors import plural
 from basic_control.data.exits import Exit, GateOutcome
-from basic_control.metrics.analysis.failures import FailureCount, lost, spent_budget
+from basic_control.metrics.analysis.failures import FailureCount, describe_lost, find_spent_budget
 from basic_control.metrics.analysis.headlines import Decision, Headline, Measurement, ModelResult
 from basic_control.metrics.analysis.judged import outcome_as_judged
 from basic_control.metrics.analysis.policy import Gate, Policy, Undecided, outcome_at
@@ -49,19 +50,22 @@ class RunVerdict:
         return self._exit_code(is_gated=self.gate != "off")
 
     @property
-    def gated_exit_code(self) -> Exit:
+    def exit_code_gated(self) -> Exit:
         """The exit code with a gate, where there is none."""
         return self._exit_code(is_gated=True)
 
     def _exit_code(self, *, is_gated: bool) -> Exit:
-        outcomes = {model.verdict for model in self.models}
-        counting: set[str] = {*(outcomes if is_gated else outcomes & {"error"}), *self.changes}
+        outcomes: set[str] = {model.verdict for model in self.models}
+        if not is_gated:
+            outcomes &= {"error"}
+        counting = {*outcomes, *self.changes}
         if "error" in counting:
             return Exit.ERROR
         if counting & {"fail", "regressed"}:
             return Exit.FAILED
         if "undecided" in counting and self.undecided == "undecided":
             return Exit.UNDECIDED
+        # Nothing has passed while replies are still to come.
         return Exit.UNDECIDED if self.waiting else Exit.PASSED
 
 
@@ -92,14 +96,21 @@ def verdict_of(results: Results, policy: Policy) -> RunVerdict:
 
 def decide_all(headlines: Sequence[Headline], policy: Policy) -> tuple[Headline, ...]:
     """Return headlines with their decisions; a suite of which nothing is scored is an error, whatever it has."""
-    decisions = [decided(headline, policy) for headline in headlines]
-    known = {one.suite for one in decisions if one.measured.score.mean is not None or _lacks_judges(one)}
-    listed = []
-    for decision in decisions:
-        is_empty = decision.suite not in known and decision.decided.outcome == "none"
-        error = Decision(outcome="error", reason=decision.missing.problem)
-        listed.append(replace(decision, decided=error) if is_empty else decision)
-    return tuple(listed)
+    decisions = [decide(headline, policy) for headline in headlines]
+    # Judges that do not count are no error: their replies are there.
+    scored_suites = {
+        headline.suite
+        for headline in decisions
+        if headline.measured.score.mean is not None or _lacks_judges(headline)
+    }
+    decided_headlines = []
+    for headline in decisions:
+        if headline.suite not in scored_suites and headline.decided.outcome == "none":
+            error = Decision(outcome="error", reason=headline.missing.problem)
+            decided_headlines.append(replace(headline, decided=error))
+        else:
+            decided_headlines.append(headline)
+    return tuple(decided_headlines)
 
 
 def _lacks_judges(headline: Headline) -> bool:
@@ -108,7 +119,7 @@ def _lacks_judges(headline: Headline) -> bool:
     return bool(missing.withheld and not missing.is_measured and (missing.answered or 0.0) >= MIN_COVERAGE)
 
 
-def decided(headline: Headline, policy: Policy) -> Headline:
+def decide(headline: Headline, policy: Policy) -> Headline:
     """Return a headline with its decision."""
     threshold = policy.thresholds.get((headline.suite, headline.metric))
     if _waits(headline):
@@ -121,7 +132,8 @@ def decided(headline: Headline, policy: Policy) -> Headline:
 
 def describe_waiting(causes: Iterable[FailureCount], n_requests: int) -> str:
     """Say what a run's unanswered requests wait for."""
-    if budget := spent_budget(causes):
+    budget = find_spent_budget(causes)
+    if budget:
         return f"{budget}: {plural(n_requests, 'request')} not asked"
     return f"submitted: {plural(n_requests, 'request')} in batches"
 
@@ -144,39 +156,46 @@ def _rules(headline: Headline, threshold: float | None, gate: Gate) -> Iterator[
         yield Decision(threshold, "error", missing.problem)
     if missing.coverage is not None and missing.coverage < MIN_COVERAGE:
         share, floor = percent(missing.coverage, MIN_COVERAGE), percent(MIN_COVERAGE)
-        reason = f"only {share} of its rows have a score, {floor} is needed: {_missing([headline])}"
+        reason = f"only {share} of its rows have a score, {floor} is needed: {_describe_missing([headline])}"
         yield Decision(threshold, "error", reason)
     if missing.withheld:
         yield withheld
-    by_sequence = _SIDES[stopping.side] if stopping else None
-    at_bounds = (
-        _contradicted(by_sequence, headline, threshold) if by_sequence else _moves(headline, threshold, gate)
-    )
-    if at_bounds:
+    # A sequence decides whatever the gate, so it is held against the bounds by its own outcome.
+    if stopping:
+        by_sequence = _SIDES[stopping.side]
+        depends_on_missing = _is_contradicted(by_sequence, headline, threshold)
+    else:
+        by_sequence = None
+        depends_on_missing = _moves(headline, threshold, gate)
+    if depends_on_missing:
         yield Decision(threshold, "undecided", _depends_on_replies(headline, threshold, [headline]))
-    if stopping and by_sequence:
-        yield Decision(threshold, by_sequence, _open(stopping) if by_sequence == "undecided" else "")
-    yield _compared(headline, threshold, gate, headline.measured.n_scored)
+    if stopping and by_sequence == "undecided":
+        yield Decision(threshold, by_sequence, _describe_open(stopping))
+    elif by_sequence:
+        yield Decision(threshold, by_sequence)
+    yield _compare_with_threshold(headline, threshold, gate, headline.measured.n_scored)
 
 
-def _open(stopping: ConfidenceSequence) -> str:
+def _describe_open(stopping: ConfidenceSequence) -> str:
     """Describe how far a sequence got."""
-    reached = f"undecided after {stopping.asked} of at most {stopping.most} questions"
+    text = f"undecided after {stopping.asked} of at most {stopping.most} questions"
     threshold = stopping.threshold
     if stopping.corrected is None or threshold is None or not any(side(look, threshold) for look in stopping.looks):
-        return reached
+        return text
+    # It was decided before its judge's errors were taken into account.
     low, high = map(percent, stopping.corrected)
-    return f"{reached}: with the errors that its exam showed of the judge, the mean lies between {low} and {high}"
+    return f"{text}: with the errors that its exam showed of the judge, the mean lies between {low} and {high}"
 
 
-def _compared(headline: Headline, threshold: float, gate: Gate, n: int) -> Decision:
+def _compare_with_threshold(headline: Headline, threshold: float, gate: Gate, n: int) -> Decision:
     """Compare a score, raw and corrected for its judges' errors, with its threshold; `n` rows are scored."""
     score = headline.measured.score
     if score.mean is None:
         return Decision(threshold)
     outcome, reason = outcome_as_judged(score, headline.measured.corrected, threshold, gate)
-    n_deciding = None if reason else count_deciding(score.mean, score.interval, threshold, n)
-    return Decision(threshold, outcome, reason, n_deciding)
+    if reason:
+        return Decision(threshold, outcome, reason)
+    return Decision(threshold, outcome, reason, count_deciding(score.mean, score.interval, threshold, n))
 
 
 def _moves(headline: Headline, threshold: float, gate: Gate) -> bool:
@@ -185,7 +204,7 @@ def _moves(headline: Headline, threshold: float, gate: Gate) -> bool:
     return bool(_at_bounds(headline, threshold, gate) - {outcome_at(score.mean, score.interval, threshold, gate)})
 
 
-def _contradicted(outcome: GateOutcome, headline: Headline, threshold: float) -> bool:
+def _is_contradicted(outcome: GateOutcome, headline: Headline, threshold: float) -> bool:
     """Return whether a sequence decided but a bound of missing or truncated responses is on the other side."""
     return {"pass": "fail", "fail": "pass"}.get(outcome) in _at_bounds(headline, threshold, "point")
 
@@ -197,89 +216,103 @@ def _at_bounds(headline: Headline, threshold: float, gate: Gate) -> set[GateOutc
 
 def _depends_on_replies(headline: Headline, threshold: float, parts: Sequence[Headline]) -> str:
     """Describe the responses on which an outcome depends, and how to recover them; `parts` make the score."""
-    missing, cut = _missing(parts), sum(part.missing.n_truncated for part in parts)
-    what = " + ".join(filter(None, (missing, f"truncated replies ({cut})" if cut else "")))
-    wrong, right = (percent(headline.at(end).mean or 0.0, threshold) for end in ("lower", "upper"))
-    ends = f"{wrong} if they are wrong, {right} if they are right"
+    causes = _describe_missing(parts)
+    n_truncated = sum(part.missing.n_truncated for part in parts)
+    if n_truncated:
+        causes = " + ".join(filter(None, (causes, f"truncated replies ({n_truncated})")))
+    wrong = percent(headline.at("lower").mean or 0.0, threshold)
+    right = percent(headline.at("upper").mean or 0.0, threshold)
     n_filtered = sum(part.missing.n_filtered for part in parts)
     n_failed = _count_lost(parts) - n_filtered
-    remedy = _AGAIN[n_failed > 0, cut > 0]
-    if n_filtered and not n_failed and not cut:
+    remedy = _AGAIN[n_failed > 0, n_truncated > 0]
+    if n_filtered and not n_failed and not n_truncated:
         remedy = "the filter would stop them again: change the prompts, or the filter"
-    return f"it depends on {what}: {ends}; {remedy}"
+    return f"it depends on {causes}: {wrong} if they are wrong, {right} if they are right; {remedy}"
 
 
 def _count_lost(parts: Sequence[Headline]) -> int:
     """Return how many rows were asked and are not scored."""
-    lacks = [part.missing for part in parts]
-    return sum(lack.n_failed + lack.n_filtered + lack.n_unread for lack in lacks)
+    return sum(part.missing.n_failed + part.missing.n_filtered + part.missing.n_unread for part in parts)
 
 
-def _missing(parts: Sequence[Headline]) -> str:
+def _describe_missing(parts: Sequence[Headline]) -> str:
     """Describe what was asked and is not scored."""
+    causes = describe_lost(chain.from_iterable(part.missing.failures for part in parts))
     n = _count_lost(parts)
-    causes = lost(cause for part in parts for cause in part.missing.failures)
-    return causes or (f"rows that are not scored ({n})" if n else "")
+    if n and not causes:
+        return f"rows that are not scored ({n})"
+    return causes
 
 
 def _model(model: ModelResult, policy: Policy) -> ModelResult:
     """Decide a model's headlines, and overall: as the only headline with weight, else by `_overall`."""
     model = replace(model, headlines=decide_all(model.headlines, policy))
     if model.has_overall:
-        judged = all(headline.decided.threshold is not None for headline in model.headlines_with_weight)
-        threshold = policy.threshold if policy.threshold is not None or not judged else THRESHOLD
+        threshold = policy.threshold
+        # The overall score has the usual threshold where each of its parts has one.
+        if threshold is None and all(part.decided.threshold is not None for part in model.headlines_with_weight):
+            threshold = THRESHOLD
         decision = _overall(model, threshold, policy.gate)
+    elif model.headlines_with_weight:
+        decision = Decision(outcome=model.headlines_with_weight[0].decided.outcome)
     else:
-        decision = Decision(
-            outcome=model.headlines_with_weight[0].decided.outcome if model.headlines_with_weight else "none"
-        )
-    unasked = f"the model could not be asked: {model.missing}" if model.missing else model.failed
-    decision = replace(decision, reason=unasked or decision.reason)
-    return replace(model, overall=replace(model.overall, decided=decision))
+        decision = Decision(outcome="none")
+    reason = model.failed or decision.reason
+    if model.missing:
+        reason = f"the model could not be asked: {model.missing}"
+    return replace(model, overall=replace(model.overall, decided=replace(decision, reason=reason)))
 
 
 def _overall(model: ModelResult, threshold: float | None, gate: Gate) -> Decision:
     """Decide the overall score by, in order: suite errors, waiting requests, withheld suites, its own score."""
+    parts = model.headlines_with_weight
     wrong = [headline.suite for headline in model.headlines if headline.decided.outcome == "error"]
-    submitted = [headline.suite for headline in model.headlines_with_weight if _waits(headline)]
-    withheld = [headline.suite for headline in model.headlines_with_weight if headline.missing.withheld]
+    submitted = [part.suite for part in parts if _waits(part)]
+    withheld = [part.suite for part in parts if part.missing.withheld]
     if wrong:
         return Decision(threshold, "error", f"an error in {', '.join(wrong)}; look there")
     if threshold is None and not submitted:
         return Decision()
     ends: set[GateOutcome] = set()
     if withheld:
-        ends = {_overall(_assuming(model, value), threshold, gate).outcome for value in (0.0, 1.0)}
+        ends = {_overall(_assume_withheld(model, value), threshold, gate).outcome for value in (0.0, 1.0)}
     if submitted or len(ends) > 1 or "undecided" in ends:
         reason = f"it depends on {', '.join(submitted or withheld)}, which is undecided"
         return Decision(threshold, "undecided", reason)
     if ends:  # the outcome is the same whatever the withheld scores
         return Decision(threshold, ends.pop())
-    return _by_score(model, threshold, gate) if threshold is not None else Decision()
+    if threshold is None:
+        return Decision()
+    return _by_score(model, threshold, gate)
 
 
 def _by_score(model: ModelResult, threshold: float, gate: Gate) -> Decision:
     """Decide by the overall score, with its bounds."""
+    parts = model.headlines_with_weight
     score = model.overall.measured.score
     is_sequence = score.interval.method == "sequence"
-    n_scored = sum(headline.measured.n_scored for headline in model.headlines_with_weight)
-    decision = _compared(model.overall, threshold, "interval" if is_sequence else gate, n_scored)
-    own = outcome_at(score.mean, score.interval, threshold, "interval")
-    at_bounds = (
-        _contradicted(own, model.overall, threshold) if is_sequence else _moves(model.overall, threshold, gate)
-    )
-    if at_bounds:
-        return Decision(
-            threshold, "undecided", _depends_on_replies(model.overall, threshold, model.headlines_with_weight)
-        )
-    return replace(decision, n_deciding=None) if is_sequence else decision
+    if is_sequence:
+        by_sequence = outcome_at(score.mean, score.interval, threshold, "interval")
+        depends_on_missing = _is_contradicted(by_sequence, model.overall, threshold)
+    else:
+        depends_on_missing = _moves(model.overall, threshold, gate)
+    if depends_on_missing:
+        return Decision(threshold, "undecided", _depends_on_replies(model.overall, threshold, parts))
+    n_scored = sum(part.measured.n_scored for part in parts)
+    if not is_sequence:
+        return _compare_with_threshold(model.overall, threshold, gate, n_scored)
+    # How many questions would decide says nothing of a sequence.
+    decision = _compare_with_threshold(model.overall, threshold, "interval", n_scored)
+    return replace(decision, n_deciding=None)
 
 
-def _assuming(model: ModelResult, value: float) -> ModelResult:
+def _assume_withheld(model: ModelResult, value: float) -> ModelResult:
     """Return a model whose withheld suites have a score."""
-    known = Measurement(MeanEstimate(value, Interval(value, value, "combined")))
-    headlines = tuple(
-        Headline("", "", model.model, headline.weight, known) if headline.missing.withheld else headline
-        for headline in model.headlines
-    )
-    return replace(model, headlines=headlines, overall=overall(model.model, headlines))
+    assumed = Measurement(MeanEstimate(value, Interval(value, value, "combined")))
+    headlines = []
+    for headline in model.headlines:
+        if headline.missing.withheld:
+            headlines.append(Headline("", "", model.model, headline.weight, assumed))
+        else:
+            headlines.append(headline)
+    return replace(model, headlines=tuple(headlines), overall=overall(model.model, headlines))

@@ -12,7 +12,7 @@ from basic_control.config.declared import update_recorded
 from basic_control.config.settings import Settings
 from basic_control.data.errors import InputError
 from basic_control.metrics.analysis.baseline import ComparedSide
-from basic_control.metrics.analysis.rules import Provenance, changed_units
+from basic_control.metrics.analysis.rules import Provenance, list_changed_units
 from basic_control.tasks.exchange.tables import Side
 from basic_control.tasks.plan import Plan, resolve
 from basic_control.tasks.store.baselines import Tables
@@ -30,7 +30,7 @@ def score_again(
     `tables` hold the replies, `plan` returns what the run asked, None if that is no longer known; `judges` are its
     judges' identities. Return the side's scores, and the units by which all of its replies were scored again.
     """
-    is_changed = bool(tables and changed_units(side.provenance, provenance))
+    is_changed = bool(tables and list_changed_units(side.provenance, provenance))
     planned = plan() if is_changed else None
     if not planned:
         return side.scores, ()

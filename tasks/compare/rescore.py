@@ -17,7 +17,7 @@ from basic_control.data.units import identity_of
 from basic_control.metrics.analysis.baseline import ComparedSide
 from basic_control.metrics.analysis.joint import joint_scores
 from basic_control.metrics.analysis.judged import LeftOut, collect_left_out, judge_statuses
-from basic_control.metrics.analysis.rules import Provenance, changed_units, same_rules
+from basic_control.metrics.analysis.rules import Provenance, has_same_rules, list_changed_units
 from basic_control.tasks.judges.passports import PassportFinder
 from basic_control.tasks.plan import MetricPlan, Plan, SuitePlan
 from basic_control.tasks.runtime.storage import open_store
@@ -38,7 +38,7 @@ def rescore(
     not score the run of `provenance`, whose judges' identities are `judges`.
     """
     before = side.provenance
-    changed = changed_units(before, provenance)
+    changed = list_changed_units(before, provenance)
     examined = PassportFinder(plan.suites, judges, open_store(plan.store))
     scored: list[pl.DataFrame] = []
     is_rescored: dict[str, bool] = {}
@@ -46,7 +46,7 @@ def rescore(
         for name in suite.suite.metric_names:
             facts = _units(suite.suite, name)
             units = [unit for unit in facts if unit in changed]
-            if not units or not same_rules(before, provenance, suite.name, name):
+            if not units or not has_same_rules(before, provenance, suite.name, name):
                 continue
             frames: list[pl.DataFrame] = []
             # Only the code that scored the run gives scores that can be compared with the run's.

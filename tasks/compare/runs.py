@@ -17,10 +17,10 @@ from basic_control.data.tables import SCORES
 from basic_control.metrics.analysis.matching import (
     ComparedModel,
     changes,
-    common,
     compare_fields,
-    compared_models,
+    count_common,
     fields,
+    label_models,
 )
 from basic_control.metrics.analysis.pairs import Comparison, Grouping, find_crossed
 from basic_control.metrics.analysis.questions import QuestionChanges, align
@@ -87,7 +87,7 @@ def compare_runs(
     what scored the last one, if only that has changed since. The default language is that of the last run's report.
 
     Raises:
-        InputError: a run or a table of it is not there, or the runs have nothing in common.
+        InputError: a run or a table of it is not there, or the runs have nothing in count_common.
     """
     if not names:
         raise InputError("found no run; expected several, or one with several models.")
@@ -109,7 +109,7 @@ def compare_sides(
     """Pair the items of sides, as `compare_runs` does.
 
     Raises:
-        InputError: a table is not there, or the sides have nothing in common.
+        InputError: a table is not there, or the sides have nothing in count_common.
     """
     rescored: Mapping[str, Sequence[str]] = {}
     if rescore:
@@ -136,7 +136,7 @@ def compare_sides(
     pairs, grouped = compare_fields(once.scores, once.items, compared, [*suites.values()], chosen, crossed=crossed)
     if has_files:  # the first metric of files is the main one
         pairs.sort(key=lambda pair: [*chosen, pair.metric].index(pair.metric))
-    shared = common(tables, aligned.items)
+    shared = count_common(tables, aligned.items)
     if not pairs and not is_verified:
         raise InputError(_describe_nothing(whole, shared))
     # What changed is shown with both replies, which no score needs.
@@ -194,7 +194,7 @@ def _language(whole: Sequence[Side], language: str) -> str:
 
 def _models(tables: Mapping[str, pl.DataFrame]) -> list[ComparedModel]:
     models = {name: [*frame["model"].unique(maintain_order=True)] for name, frame in tables.items()}
-    return compared_models(models)
+    return label_models(models)
 
 
 def _fields(whole: Sequence[Side], tables: Mapping[str, pl.DataFrame], *, every: bool) -> list[list[ComparedModel]]:
@@ -301,7 +301,7 @@ def _check(whole: Sequence[Side], tables: Mapping[str, pl.DataFrame]) -> None:
             differences.append(f"{fact} is {' / '.join(map(shorten, values))}")
     why = "; ".join(differences[:_SHOWN_DIFFERENCES]) or _describe_questions(whole)
     raise InputError(
-        f"the runs {', '.join(side.name for side in whole)} have no question in common: {why}. Only runs "
+        f"the runs {', '.join(side.name for side in whole)} have no question in count_common: {why}. Only runs "
         "with the same questions can be compared: with the same seeds, levels, languages and data."
     )
 
@@ -309,7 +309,7 @@ def _check(whole: Sequence[Side], tables: Mapping[str, pl.DataFrame]) -> None:
 def _describe_nothing(whole: Sequence[Side], shared: Mapping[str, tuple[list[int], int]]) -> str:
     total = sum(count for _, count in shared.values())
     parts = [
-        f"the runs have {total} questions in common, but none that two of them score by the same metric.",
+        f"the runs have {total} questions in count_common, but none that two of them score by the same metric.",
         "See their reports: calls or judges may have failed.",
     ]
     parts += (f"{side.name} has {', '.join(metrics_of(side)) or 'no metric'}." for side in whole)

@@ -11,7 +11,7 @@ from basic_control.data.batches import Ref
 from basic_control.data.errors import InputError
 from basic_control.data.tables import SCORES
 from basic_control.metrics.analysis.other_tools import compare_stated
-from basic_control.metrics.analysis.rules import stated_facts
+from basic_control.metrics.analysis.rules import list_stated_facts
 from basic_control.metrics.stated import NAME as STATED
 from basic_control.tasks.exchange.reading import read
 from basic_control.tasks.exchange.records import name_of
@@ -269,7 +269,7 @@ def list_shared_metrics(whole: Sequence[Side]) -> tuple[str, ...]:
 
 def list_stated_differences(whole: Sequence[Side]) -> list[tuple[str, list[str | None]]]:
     """Return what the sides state differently, each side's value in one line; None where it states none."""
-    facts = [stated_facts(side.provenance) for side in whole]
+    facts = [list_stated_facts(side.provenance) for side in whole]
     differing = []
     for name in dict.fromkeys(name for side in facts for name in side):
         values = [side.get(name) for side in facts]

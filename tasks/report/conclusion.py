@@ -44,8 +44,8 @@ def conclusion(verdict: RunVerdict, baseline: BaselineComparison | None) -> Conc
     apart = dict.fromkeys(suite for model in verdict.models for suite in model.suites_apart)
     if apart:
         reason = f"{reason}; {say('screen.apart', suites=join_names([*apart]))}"
-    if verdict.gate == "off" and verdict.exit_code != verdict.gated_exit_code:
-        reason = f"{reason}; {say('screen.report_only', code=int(verdict.gated_exit_code))}"
+    if verdict.gate == "off" and verdict.exit_code != verdict.exit_code_gated:
+        reason = f"{reason}; {say('screen.report_only', code=int(verdict.exit_code_gated))}"
     return Conclusion(outcome, say(f"common.{outcome}"), reason)
 
 

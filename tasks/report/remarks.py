@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from basic_control.metrics.analysis.rules import changed_units
+from basic_control.metrics.analysis.rules import list_changed_units
 from basic_control.metrics.stats.intervals import MIN_CLUSTERS
 from basic_control.tasks.compare.runs import RunComparison
 from basic_control.tasks.compare.sides import metrics_of, select_deciding_scores
@@ -45,7 +45,7 @@ def _list_changed_code(comparison: RunComparison) -> Iterator[str]:
     runs = [side for side in comparison.runs if not side.is_file]
     changed = set[str]()
     for side in runs[:-1]:
-        changed |= {*changed_units(side.provenance, runs[-1].provenance)} - {*rescored.get(side.name, ())}
+        changed |= {*list_changed_units(side.provenance, runs[-1].provenance)} - {*rescored.get(side.name, ())}
     if changed:
         yield say("compare.rules_changed", units=", ".join(sorted(changed)))
 

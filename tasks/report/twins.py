@@ -11,7 +11,7 @@ import polars as pl
 from basic_control.data.questions import format_question
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.results import TwinFindings
-from basic_control.metrics.analysis.twins import TwinDifference, TwinResult, right_by, shares
+from basic_control.metrics.analysis.twins import TwinDifference, TwinResult, count_twins, list_right_metrics
 from basic_control.metrics.stats.intervals import Interval, MeanEstimate
 from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.tables import Column, Table
@@ -67,7 +67,7 @@ def tables(twins: TwinFindings) -> list[Table]:
     if not twins.counts:
         return []
     renewed = []
-    for (suite, kind), (n, total) in shares(twins.counts).items():
+    for (suite, kind), (n, total) in count_twins(twins.counts).items():
         reasons = [count for count in twins.counts if (count.suite, count.kind) == (suite, kind) and count.reason]
         listed = "; ".join(f"{say_reason(count.reason)}: {count.n}" for count in reasons)
         renewed.append({"suite": suite, "twins": kind, "made": f"{n} / {total}", "reasons": listed})
@@ -131,7 +131,7 @@ def changed(
 
     `originals` are their replies and scores; so are `twins`, whose replies have `kind` and `original`.
     """
-    telling = {suite.name: name for suite in suites if suite.twins for name in islice(right_by(suite), 1)}
+    telling = {suite.name: name for suite in suites if suite.twins for name in islice(list_right_metrics(suite), 1)}
     if twins[0].is_empty():
         return None
     after, before = (

@@ -18,7 +18,7 @@ from basic_control.data.reading.refusals import is_refusal
 from basic_control.data.records import HIDDEN_KEYS, NO_CONTEXTS, ONLY_CALLS
 from basic_control.data.truncation import THINKING_ALONE
 from basic_control.metrics.analysis.baseline import BaselineComparison
-from basic_control.metrics.analysis.failures import spent_budget
+from basic_control.metrics.analysis.failures import find_spent_budget
 from basic_control.metrics.analysis.headlines import Headline
 from basic_control.metrics.analysis.results import Results
 from basic_control.metrics.analysis.spending import Spending
@@ -189,7 +189,7 @@ def _of_budget(results: Results, verdict: RunVerdict, plan: Plan) -> Iterator[No
     """Yield what it takes to go on with a run whose budget is spent."""
     headlines = headlines_of(verdict.models)
     failures = chain.from_iterable(headline.missing.failures for headline in headlines)
-    budget = spent_budget(failures)
+    budget = find_spent_budget(failures)
     spending = results.spending
     if not (budget and plan.budget and spending):
         return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from basic_control.config.declared import load_declarations as registered_suites
 from basic_control.data.suites import ALL
-from basic_control.metrics.analysis.failures import lost
+from basic_control.metrics.analysis.failures import describe_lost
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from basic_control.tasks.report.language import say, say_declared, say_reason
 from basic_control.tasks.report.text import format_number, join_names, percent
@@ -152,7 +152,7 @@ def explain_outcome(headline: Headline) -> str:
             reason = say(phrase, n=decided.n_deciding)
         elif headline.measured.score.interval.low is not None:
             reason = say("common.too_close")
-    failed = lost(headline.missing.failures)
+    failed = describe_lost(headline.missing.failures)
     if failed in decided.reason:
         return reason
     return "; ".join(filter(None, (reason, say_reason(failed))))

@@ -21,10 +21,10 @@ from basic_control.metrics.analysis.rules import (
     Provenance,
     SuiteRules,
     differences,
+    has_same_rules,
     missing,
     one_line,
     refuse,
-    same_rules,
 )
 from basic_control.metrics.analysis.values import values_of
 
@@ -400,7 +400,7 @@ def test_an_option_that_is_newer_or_gone_refuses_nothing_unless_it_is_set() -> N
         own = SuiteRules(("m",), {**now, "metrics.m.case": case}, {"metrics.m.case": False})
         after = Provenance({"s": own})
         assert [str(one) for one in differences(before, after)] == refused
-        assert same_rules(before, after, "s", "m") == (not refused)
+        assert has_same_rules(before, after, "s", "m") == (not refused)
 
 
 def test_what_the_run_has_in_addition_is_named() -> None:

@@ -10,30 +10,30 @@ from statsmodels.stats.multitest import multipletests
 from basic_control.data.suites import Stop, Suite
 from basic_control.metrics.analysis.matching import (
     changes,
-    common,
     compare_fields,
-    compared_models,
+    count_common,
     fields,
+    label_models,
     question_sets,
 )
 from tests.tasks.scored import rows
 
 
 def test_a_model_of_two_runs_is_named_with_its_run_and_compared_with_itself() -> None:
-    listed = compared_models({"r1": ["m", "x"], "r2": ["m", "y"]})
+    listed = label_models({"r1": ["m", "x"], "r2": ["m", "y"]})
     assert [one.label for one in listed] == ["m @ r1", "x", "m @ r2", "y"]
     assert [[one.label for one in field] for field in fields(listed)] == [["m @ r1", "m @ r2"]]
     assert len(fields(listed, every=True)[0]) == 4
 
 
 def test_where_no_model_is_in_two_runs_all_are_compared() -> None:
-    listed = compared_models({"r1": ["a"], "r2": ["b"], "r3": ["c"]})
+    listed = label_models({"r1": ["a"], "r2": ["b"], "r3": ["c"]})
     assert [one.label for one in listed] == ["a", "b", "c"]
     assert len(fields(listed)[0]) == 3
 
 
 def test_a_model_that_is_called_as_another_with_its_run_is_told_apart() -> None:
-    labels = [one.label for one in compared_models({"r1": ["m", "m @ r2"], "r2": ["m"]})]
+    labels = [one.label for one in label_models({"r1": ["m", "m @ r2"], "r2": ["m"]})]
     assert len(set(labels)) == 3
 
 
@@ -43,7 +43,7 @@ def test_differences_are_later_minus_earlier_and_agree_with_statsmodels(seed: in
     table = rng.random((3, 60)) < [[0.9], [0.6], [0.5]]
     names = ["z first", "m second", "a third"]
     scores, items = rows(names, right=lambda model, n: float(table[names.index(model)][n]))
-    listed = compared_models({name: [name] for name in names})
+    listed = label_models({name: [name] for name in names})
     pairs, _ = compare_fields(scores, items, fields(listed))
     assert {(p.model_b, p.model_a) for p in pairs} == {
         (names[0], names[1]),
@@ -72,7 +72,7 @@ def test_differences_are_later_minus_earlier_and_agree_with_statsmodels(seed: in
 def test_holm_is_over_the_pairs_of_all_fields() -> None:
     names = ["m @ r1", "m @ r2", "x @ r1", "x @ r2"]
     scores, items = rows(names, right=lambda model, n: float(n % 10 < (9 if model == "m @ r1" else 5)))
-    listed = compared_models({"r1": ["m", "x"], "r2": ["m", "x"]})
+    listed = label_models({"r1": ["m", "x"], "r2": ["m", "x"]})
     assert [one.label for one in listed] == ["m @ r1", "x @ r1", "m @ r2", "x @ r2"]
     pairs, groups = compare_fields(scores, items, fields(listed))
     assert [(p.model_b, p.model_a) for p in pairs] == [("m @ r1", "m @ r2"), ("x @ r1", "x @ r2")]
@@ -86,7 +86,7 @@ def test_holm_is_over_the_pairs_of_all_fields() -> None:
 def test_what_cannot_be_told_apart_is_grouped() -> None:
     names = ["a", "b", "c"]
     scores, items = rows(names, right=lambda model, n: float(n % 10 < {"a": 9, "b": 9, "c": 1}[model]))
-    listed = compared_models({name: [name] for name in names})
+    listed = label_models({name: [name] for name in names})
     _, (grouping,) = compare_fields(scores, items, fields(listed))
     assert grouping.groups == (("a", "b"), ("c",))
 
@@ -97,7 +97,7 @@ def test_a_suite_that_was_looked_at_in_between_is_tested_by_a_sequence_and_its_t
     (name,) = items["suite"].unique()
     (metric,) = scores["metric"].unique()
     once = Suite(name=name, items={"data": "d.jsonl"}, prompt="{{ q }}", metrics={metric: {}}, threshold=0.5)
-    listed = fields(compared_models({name: [name] for name in names}))
+    listed = fields(label_models({name: [name] for name in names}))
     for metrics in ((), (metric,)):
         tested, grouped = compare_fields(scores, items, listed, [once], metrics)
         assert [pair.test.p_value is None for pair in tested] == [False] * 3
@@ -116,7 +116,7 @@ def test_a_suite_that_was_looked_at_in_between_is_tested_by_a_sequence_and_its_t
 
 def test_changes_list_every_item_that_differs_losses_first() -> None:
     scores, items = rows(["old", "new"], right=lambda model, n: float(n % 3 == (0 if model == "old" else 1)))
-    listed = compared_models({"r1": ["old"], "r2": ["new"]})
+    listed = label_models({"r1": ["old"], "r2": ["new"]})
     (pair,), _ = compare_fields(scores, items, fields(listed))
     found = changes(scores, items, pair)
     assert found["change"].to_list() == ["right to wrong"] * 20 + ["wrong to right"] * 20
@@ -133,7 +133,7 @@ def test_graded_values_fall_and_rise_by_size_and_failures_do_not_count() -> None
         value=pl.when(failed).then(None).otherwise("value"),
         status=pl.when(failed).then(pl.lit("model_error")).otherwise("status"),
     )
-    listed = compared_models({"r1": ["old"], "r2": ["new"]})
+    listed = label_models({"r1": ["old"], "r2": ["new"]})
     (pair,), _ = compare_fields(scores, items, fields(listed))
     found = changes(scores, items, pair)
     assert found.select("item_id", "change").rows() == [
@@ -148,7 +148,7 @@ def test_common_counts_questions_once_however_often_they_are_asked() -> None:
     scores, items = rows(["m"])
     fewer = scores.head(25)
     twice = pl.concat([scores, scores.with_columns(repeat=pl.lit(1, pl.Int64))])
-    assert common({"a": twice, "b": fewer}, items) == {"basic_control": ([60, 25], 25)}
+    assert count_common({"a": twice, "b": fewer}, items) == {"basic_control": ([60, 25], 25)}
 
 
 def test_a_set_of_questions_is_the_same_in_any_order() -> None:

@@ -13,8 +13,8 @@ from basic_control.metrics.analysis.twins import (
     TwinDifference,
     TwinOutcome,
     TwinResult,
-    joined_counts,
-    shares,
+    add_counts,
+    count_twins,
     twin_results,
 )
 from basic_control.metrics.stats.intervals import Interval
@@ -143,8 +143,8 @@ def test_no_sentence_says_that_a_model_memorised() -> None:
 
 
 def test_counts_of_batches_are_joined() -> None:
-    listed = joined_counts(
+    listed = add_counts(
         [TwinCount("s", "names", "", 3), TwinCount("s", "names", "why", 1), TwinCount("s", "names", "", 4)]
     )
     assert listed == [TwinCount("s", "names", "", 7), TwinCount("s", "names", "why", 1)]
-    assert shares(listed) == {("s", "names"): (7, 8)}
+    assert count_twins(listed) == {("s", "names"): (7, 8)}

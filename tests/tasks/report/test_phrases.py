@@ -5,7 +5,7 @@ import re
 import polars as pl
 import pytest
 
-from basic_control.metrics.analysis.failures import FailureCount, all_failed, lost
+from basic_control.metrics.analysis.failures import FailureCount, describe_all_failed, describe_lost
 from basic_control.metrics.analysis.summary import summarise
 from basic_control.metrics.stats.intervals import Interval
 from basic_control.prompts.phrases import translate_reason
@@ -79,8 +79,8 @@ def every() -> set[str]:
             for model in finalise(four(None), models=["m"], suites=declared("cot", "rag")).models
         ),
         *reasons(*right, row("19", "cot", "model_error", "cot"), suite="cot", threshold=0.96),
-        *(lost(one) for one in (FAILED[:1], FAILED[:2], FAILED)),
-        all_failed(FAILED[:2]),
+        *(describe_lost(one) for one in (FAILED[:1], FAILED[:2], FAILED)),
+        describe_all_failed(FAILED[:2]),
         UNSETTLED,
     }
 
