@@ -18,13 +18,15 @@ def cascade_table(data: ReportData) -> Table:
     column = column_maker("common", "cascade_")
 
     def write_bound(cascade: CascadeFinding) -> str:
-        return "–" if cascade.rule.bound is None else f"{percent(cascade.rule.bound)} / {percent(cascade.error)}"
+        if cascade.rule.bound is None:
+            return "–"
+        return f"{percent(cascade.rule.bound)} / {percent(cascade.error)}"
 
     def write_own_error(cascade: CascadeFinding) -> str:
-        return say("common.of", k=cascade.own_wrong, n=cascade.own_n) if cascade.own_n else "–"
+        return _format_count(cascade.own_wrong, cascade.own_n)
 
     def write_checked(cascade: CascadeFinding) -> str:
-        return say("common.of", k=cascade.n_contradicted, n=cascade.n_checked) if cascade.n_checked else "–"
+        return _format_count(cascade.n_contradicted, cascade.n_checked)
 
     # What was saved stands before what the small judge got wrong: that is why there is a cascade.
     return Table.of(
@@ -47,6 +49,12 @@ def cascade_table(data: ReportData) -> Table:
     )
 
 
+def _format_count(k: int, n: int) -> str:
+    if not n:
+        return "–"
+    return say("common.of", k=k, n=n)
+
+
 def _source(cascade: CascadeFinding) -> str:
     if not cascade.source:
         return say("common.cascade_on_nothing")
@@ -64,7 +72,9 @@ def _price_saved(cascade: CascadeFinding, data: ReportData) -> float | None:
     if large is None:
         return None
     replies = data.judged.filter(model=large.name).unique("request_id")
-    cost = sum_usage("judge", replies, large).cost if replies.height else None
+    if replies.is_empty():
+        return None
+    cost = sum_usage("judge", replies, large).cost
     return None if cost is None else cost / replies.height * cascade.calls_saved
 
 

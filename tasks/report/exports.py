@@ -21,14 +21,14 @@ _FORMULA = r"^[\t\r\n]|^[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]"
 """Beginning of a cell that a spreadsheet may take for a formula."""
 
 
-def guarded(frame: pl.DataFrame) -> pl.DataFrame:
+def guard_formulas(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a frame whose text cells and column names no spreadsheet takes for a formula; numbers stay numbers.
 
     Such texts get a leading apostrophe. Leading white space and full-width signs are recognised too.
     """
     names = pl.Series(frame.columns, dtype=pl.String).str.replace(_FORMULA, "'${0}")
-    held = frame.with_columns(pl.col(pl.String).str.replace(_FORMULA, "'${0}"))
-    return held.rename(dict(zip(frame.columns, names, strict=True)))
+    guarded = frame.with_columns(pl.col(pl.String).str.replace(_FORMULA, "'${0}"))
+    return guarded.rename(dict(zip(frame.columns, names, strict=True)))
 
 
 def write_csv(frame: pl.DataFrame, path: Path) -> Path:
@@ -38,7 +38,7 @@ def write_csv(frame: pl.DataFrame, path: Path) -> Path:
 
 def csv_text(frame: pl.DataFrame, *, header: bool = True) -> str:
     """Return a frame as guarded CSV text."""
-    return guarded(frame).write_csv(include_header=header)
+    return guard_formulas(frame).write_csv(include_header=header)
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> Path:
@@ -53,24 +53,24 @@ def write(data: "ReportData", folder: Path) -> list[Path]:
     items' columns. Where judges decide, `probabilities` has a row for each of their answers. Model names, reasons
     and details are guarded in CSV against being read as formulas.
     """
-    there = folder / "tables"
+    tables = folder / "tables"
     names = ("items", "replies", "judged", "verdicts", "scores", "summary")
-    written = [write_parquet(getattr(data, name), there / f"{name}.parquet") for name in names]
-    told = ("suite", "family", "level", "language", "template")
-    items = data.items.select("item_id", *told)
+    written = [write_parquet(getattr(data, name), tables / f"{name}.parquet") for name in names]
+    item_columns = ("suite", "family", "level", "language", "template")
+    items = data.items.select("item_id", *item_columns)
     scores = data.scores.join(items, on="item_id", how="left", maintain_order="left")
     with speaking(data.language, point="."):  # as in the other CSV files
         table = verdict_table(data.verdict.models, data.results.spending, by_id=True)
     frames = {
         "summary": data.summary,
-        "scores": scores.select(*told, *data.scores.columns),
-        "verdict": pl.DataFrame(table.rows, {one.name: pl.String for one in table.columns}, orient="row"),
+        "scores": scores.select(*item_columns, *data.scores.columns),
+        "verdict": pl.DataFrame(table.rows, dict.fromkeys(table.names, pl.String), orient="row"),
     }
     probabilities = probability_table(data.scores)
     if probabilities.height:
         frames["probabilities"] = probabilities
-        written.append(write_parquet(probabilities, there / "probabilities.parquet"))
-    return written + [write_csv(frame, there / f"{name}.csv") for name, frame in frames.items()]
+        written.append(write_parquet(probabilities, tables / "probabilities.parquet"))
+    return written + [write_csv(frame, tables / f"{name}.csv") for name, frame in frames.items()]
 
 
 def records(data: "ReportData") -> pl.DataFrame:
@@ -90,14 +90,16 @@ def write_records(data: "ReportData", folder: Path) -> list[Path]:
 
     Writes nothing for a run without a judged suite.
     """
-    found, written = records(data), []
-    scored = pl.col("status").is_in(VALUED)
-    for name, which in (("successes", scored), ("failures", ~scored)) if found.height else ():
-        chosen, path = found.filter(which), folder / "records" / name
-        rows = chosen.iter_rows(named=True)
-        listed = [{**row, "details": json.loads(row["details"] or "{}")} for row in rows]
-        written += [
-            write_parquet(chosen, path.with_suffix(".parquet")),
-            write_json(path.with_suffix(".json"), listed, indent=2),
-        ]
+    frame, written = records(data), []
+    if frame.is_empty():
+        return []
+    has_score = pl.col("status").is_in(VALUED)
+    for name, condition in (("successes", has_score), ("failures", ~has_score)):
+        selection, path = frame.filter(condition), folder / "records" / name
+        written.append(write_parquet(selection, path.with_suffix(".parquet")))
+        # A metric's details are JSON in the tables: in a JSON file they are objects.
+        rows = selection.rows(named=True)
+        for row in rows:
+            row["details"] = json.loads(row["details"] or "{}")
+        written.append(write_json(path.with_suffix(".json"), rows, indent=2))
     return written

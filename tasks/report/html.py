@@ -33,8 +33,8 @@ def _pieces(contents: Contents, size: int) -> Iterator[str]:
     samples = chunks.Chunks(browsed.frames, size=size)
     index, index_encoding = chunks.encode({**browsed.names, **samples.index()})
     sheet, sheet_encoding = chunks.encode(browsed.sheet) if browsed.sheet else ("", "")
-    style, style_hash = pages.inlined(pages.read(pages.STYLES))
-    script, script_hash = pages.inlined(
+    style, style_hash = pages.inline_text(pages.read(pages.STYLES))
+    script, script_hash = pages.inline_text(
         "".join(('"use strict";\n(() => {\n', *map(pages.read, _SCRIPT), "})();\n"))
     )
     return (

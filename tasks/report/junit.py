@@ -1,7 +1,7 @@
 """JUnit XML: a case for each gate, which fails if the exit code does."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -19,6 +19,7 @@ from basic_control.tasks.store.tables import write_atomically
 
 _OVERALL = "overall"
 """The name of the overall score's case, in every language."""
+# What XML 1.0 cannot hold even escaped, such as U+0000 or U+FFFE.
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -27,19 +28,19 @@ def clean(text: object) -> str:
     return make_visible(_FORBIDDEN.sub(lambda sign: f"<U+{ord(sign[0]):04X}>", str(text)))
 
 
-def case_of(name: str, of: str, outcome: str, told: str, *, counts: bool, passes: bool) -> ET.Element:
+def case_of(name: str, of: str, outcome: str, text: str, *, counts: bool, passes: bool) -> ET.Element:
     """Return a gate's test case; `counts`: it affects the exit code, `passes`: undecided counts as passed."""
     case = ET.Element("testcase", name=clean(name), classname=clean(of), time="0.000")
     if outcome == "error":
-        ET.SubElement(case, "error", type=outcome, message=clean(told))
+        ET.SubElement(case, "error", type=outcome, message=clean(text))
     elif not counts:
         if outcome not in {"none", "pass", "held"}:
-            ET.SubElement(case, "skipped", message=clean(f"{outcome}, and the gate is off: {told}"))
+            ET.SubElement(case, "skipped", message=clean(f"{outcome}, and the gate is off: {text}"))
     elif outcome in {"fail", "regressed"} or (outcome == "undecided" and not passes):
-        ET.SubElement(case, "failure", type=outcome, message=clean(told)).text = clean(told)
+        ET.SubElement(case, "failure", type=outcome, message=clean(text)).text = clean(text)
     elif outcome == "undecided":
-        ET.SubElement(case, "skipped", message=clean(f"undecided: {told}"))
-    ET.SubElement(case, "system-out").text = clean(told)
+        ET.SubElement(case, "skipped", message=clean(f"undecided: {text}"))
+    ET.SubElement(case, "system-out").text = clean(text)
     return case
 
 
@@ -47,12 +48,12 @@ def gates(data: ReportData) -> list[ET.Element]:
     """Return the cases of all gates: each model in each suite and overall, and each suite against the baseline."""
     policy, models, baseline = data.plan.policy, data.verdict.models, data.results.baseline
     waiting = data.verdict.waiting
-    passes = policy.undecided == "pass" and not waiting  # which leaves a run undecided, whatever the gate
-    warned: dict[tuple[str, str, str], list[str]] = {}
+    # Calls that wait leave a run undecided, whatever the gate.
+    passes = policy.undecided == "pass" and not waiting
+    warning_texts: dict[tuple[str, str, str], list[str]] = {}
     for warning in warnings(headlines_of(models), data.results.judged, data.run):
-        warned.setdefault((warning.model, warning.suite, warning.metric), []).append(
-            f"{say('common.warning')}: {warning.text}"
-        )
+        texts = warning_texts.setdefault((warning.model, warning.suite, warning.metric), [])
+        texts.append(f"{say('common.warning')}: {warning.text}")
     cases = []
     for row in model_rows(models, data.results.spending):
         for score in row.model.scores:
@@ -60,11 +61,10 @@ def gates(data: ReportData) -> list[ET.Element]:
             counts = policy.gate != "off" or bool(waiting and outcome == "undecided")
             name = score_id(score) if score.suite else _OVERALL
             case = case_of(name, score.model, outcome, _summary(score), counts=counts, passes=passes)
-            if score is row.score and (values := model_values(row)):
-                listed = ET.SubElement(case, "properties")
-                for title, value in values.items():
-                    ET.SubElement(listed, "property", name=clean(title), value=clean(value))
-            if texts := warned.get((score.model, score.suite, score.metric)):
+            if score is row.score:
+                _add_properties(case, model_values(row))
+            texts = warning_texts.get((score.model, score.suite, score.metric), [])
+            if texts:
                 ET.SubElement(case, "system-err").text = clean("\n".join(texts))
             cases.append(case)
     if baseline:
@@ -72,45 +72,64 @@ def gates(data: ReportData) -> list[ET.Element]:
     return cases
 
 
+def _add_properties(case: ET.Element, values: Mapping[str, str]) -> None:
+    """Add values by their titles to a case; nothing if there are none."""
+    if not values:
+        return
+    properties = ET.SubElement(case, "properties")
+    for title, value in values.items():
+        ET.SubElement(properties, "property", name=clean(title), value=clean(value))
+
+
 def against_baseline(comparison: BaselineComparison, *, counts: bool, passes: bool) -> Iterator[ET.Element]:
     """Yield the cases of a comparison with a baseline: each headline, and what is missing."""
     of = f"baseline {comparison.name}"
     for change in comparison.headlines:
-        name, told = f"{of}.{change.pair.model_a}", regression(change)
-        yield case_of(
-            pair_name(change.pair, comparison), name, change.decision.outcome, told, counts=counts, passes=passes
-        )
-    for what in () if comparison.allowed else comparison.missing:
-        told = say("regression.missing", what=what)
-        yield case_of(what, of, "regressed", told, counts=counts, passes=passes)
+        name, class_name = pair_name(change.pair, comparison), f"{of}.{change.pair.model_a}"
+        outcome, text = change.decision.outcome, regression(change)
+        yield case_of(name, class_name, outcome, text, counts=counts, passes=passes)
+    if comparison.allowed:
+        return
+    for what in comparison.missing:
+        text = say("regression.missing", what=what)
+        yield case_of(what, of, "regressed", text, counts=counts, passes=passes)
 
 
 def _summary(headline: Headline) -> str:
     """Return a headline's score with four decimals, its bounds, threshold and outcome, and why."""
     measured, threshold = headline.measured, headline.decided.threshold
-    mean = measured.score.mean
-    score = "no score" if mean is None else f"score {mean:.4f}"
+    score = "no score"
     if not headline.missing.is_measured:
         score = "no measured score"
+    elif measured.score.mean is not None:
+        score = f"score {measured.score.mean:.4f}"
+    name = measure(headline)
+    if name:
+        score = f"{name} {score}"
+        if measured.mean.mean is not None:
+            score += f", mean {measured.mean.mean:.4f}"
     low, high = headline.at("lower").mean, headline.at("upper").mean
-    bound = "" if low == high else f" (from {low:.4f} to {high:.4f})"
-    if name := measure(headline):
-        score = f"{name} {score}" + ("" if measured.mean.mean is None else f", mean {measured.mean.mean:.4f}")
+    if low != high:
+        score += f" (from {low:.4f} to {high:.4f})"
+    if headline.missing.n_filtered:
+        score += f", {headline.missing.n_filtered} stopped by a content filter"
     limit = "no threshold" if threshold is None else f"threshold {threshold:g}"
+    sentence = f"{score}, {limit}: {headline.decided.outcome}"
     reason = explain_outcome(headline)
-    n_filtered = headline.missing.n_filtered
-    stopped = f", {n_filtered} stopped by a content filter" if n_filtered else ""
-    return f"{score}{bound}{stopped}, {limit}: {headline.decided.outcome}{f'; {reason}' if reason else ''}"
+    return f"{sentence}; {reason}" if reason else sentence
 
 
 def document(name: str, cases: Sequence[ET.Element], started: datetime) -> ET.Element:
     """Return cases as a document of one test suite."""
     kinds = {"failures": "failure", "errors": "error", "skipped": "skipped"}
-    counts = {name: str(sum(case.find(kind) is not None for case in cases)) for name, kind in kinds.items()}
-    counts = {"tests": str(len(cases)), **counts, "time": "0.000"}
+    counts = {"tests": str(len(cases))}
+    for attribute, kind in kinds.items():
+        n = sum(case.find(kind) is not None for case in cases)
+        counts[attribute] = str(n)
+    counts["time"] = "0.000"
     top = ET.Element("testsuites", {"name": f"basic-control {clean(name)}", **counts})
-    own = {"name": "gates", "timestamp": started.isoformat(timespec="seconds")}
-    ET.SubElement(top, "testsuite", {**own, **counts}).extend(cases)
+    attributes = {"name": "gates", "timestamp": started.isoformat(timespec="seconds")}
+    ET.SubElement(top, "testsuite", {**attributes, **counts}).extend(cases)
     ET.indent(top)
     return top
 

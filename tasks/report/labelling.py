@@ -17,7 +17,7 @@ ROOM = 3_000_000
 SHOWN = ("suite", "model", "metric", "prompt", "reference", "response")
 
 
-def judged(data: ReportData) -> pl.DataFrame:
+def list_judged_replies(data: ReportData) -> pl.DataFrame:
     """Return judged samples with their replies."""
     texts = data.replies.select("item_id", "model", "repeat", response="text").unique(
         ["item_id", "model", "repeat"], maintain_order=True
@@ -25,11 +25,14 @@ def judged(data: ReportData) -> pl.DataFrame:
     return joined(data.scores, data.items, texts)
 
 
-def drawn(found: pl.DataFrame) -> pl.DataFrame | None:
+def draw_rows(judged: pl.DataFrame) -> pl.DataFrame | None:
     """Draw the sheet as `label RUN` does by default, fewer rows if texts are long; None if nothing was judged."""
-    for n in DRAWN if found.height else ():
-        rows = sheet(found, n=n)
-        if sum(int(rows[name].str.len_chars().sum()) for name in SHOWN) <= ROOM:
+    if judged.is_empty():
+        return None
+    for n in DRAWN:
+        rows = sheet(judged, n=n)
+        lengths = rows.select(pl.col(SHOWN).str.len_chars().sum()).row(0)
+        if sum(lengths) <= ROOM:
             return rows
     return None
 
@@ -39,30 +42,35 @@ def sheet_of(data: ReportData) -> dict[str, Any] | None:
 
     The page appends a label to a row of CSV, so that its file equals the sheet's to the byte.
     """
-    found = judged(data)
-    rows = drawn(found)
+    judged = list_judged_replies(data)
+    rows = draw_rows(judged)
     if rows is None:
         return None
-    values = rows.select(KEY).join(found.select(*KEY, "value"), on=KEY, how="left", maintain_order="left")["value"]
-    criteria = {}  # what each judged metric of a suite asks, in words: its criteria, or its title
+    values = rows.select(KEY).join(judged.select(*KEY, "value"), on=KEY, how="left", maintain_order="left")["value"]
+    criteria = {}
     for suite in data.plan.declared:
-        for name, given in suite.metrics.items():
-            asked = given.get("criteria") or metric_title(name)
-            listed = asked.items() if isinstance(asked, Mapping) else [("", asked)]
-            criteria[suite.name, name] = "\n".join(f"{one}: {text}" if one else str(text) for one, text in listed)
+        for name, options in suite.metrics.items():
+            criteria[suite.name, name] = _describe_criterion(options.get("criteria") or metric_title(name))
     head, *_ = csv_text(rows.head(0)).splitlines()
-    records = [csv_text(one, header=False).rstrip("\n") for one in rows.drop("label").iter_slices(1)]
-    shown = rows.select(*KEY, *(name for name in COLUMNS if name in SHOWN and name not in KEY)).rows(named=True)
+    records = [csv_text(row, header=False).rstrip("\n") for row in rows.drop("label").iter_slices(1)]
+    # Each row as the page shows it, beside its line of the file.
+    columns = [name for name in COLUMNS if name in SHOWN and name not in KEY]
+    page_rows = rows.select(*KEY, *columns).rows(named=True)
+    for row, record, value in zip(page_rows, records, values, strict=True):
+        criterion = criteria.get((row["suite"], row["metric"]), row["metric"])
+        row |= {"csv": record, "value": value, "criterion": criterion}
     return {
         "head": f"{head}\n",
         "empty": csv_text(pl.DataFrame({"label": [""]}), header=False).rstrip("\n"),
-        "rows": [
-            {
-                **row,
-                "csv": record,
-                "value": value,
-                "criterion": criteria.get((row["suite"], row["metric"]), row["metric"]),
-            }
-            for row, record, value in zip(shown, records, values, strict=True)
-        ],
+        "rows": page_rows,
     }
+
+
+def _describe_criterion(criterion: object) -> str:
+    """Return what a judged metric asks, in words: its criterion, or several by their names, a line each."""
+    if not isinstance(criterion, Mapping):
+        return str(criterion)
+    lines = []
+    for name, text in criterion.items():
+        lines.append(f"{name}: {text}" if name else str(text))
+    return "\n".join(lines)

@@ -25,13 +25,15 @@ def summary(data: ReportData) -> str:
     """Return the Markdown for a merge request: the screen, the baseline's table, the largest changes, files."""
     manifest, baseline = data.manifest, data.results.baseline
     with speaking(data.language):
-        shown = screen(data.results, data.verdict, data.plan, manifest["requests"], wall_s=manifest.get("wall_s"))
-        text = ["## Basic Control", "", *shown.markdown(), ""]
+        tables = screen(data.results, data.verdict, data.plan, manifest["requests"], wall_s=manifest.get("wall_s"))
+        text = ["## Basic Control", "", *tables.markdown(), ""]
         if baseline:
             text += _against(baseline)
         # Raw results are written of generated items alone.
-        raw = [] if data.verdicts.is_empty() else ["raw/"]
-        files = ", ".join(code(name) for name in ("results.json", "reports/", *raw))
+        names = ["results.json", "reports/"]
+        if not data.verdicts.is_empty():
+            names.append("raw/")
+        files = ", ".join(map(code, names))
         text += [say("regression.files", run=code(data.run), files=files), ""]
     return "\n".join(text)
 
@@ -39,20 +41,32 @@ def summary(data: ReportData) -> str:
 def _against(comparison: BaselineComparison) -> Iterator[str]:
     yield f"### {escape_markdown(say('regression.head', name=comparison.name, run=comparison.run))}"
     yield ""
-    yield from (f"- {escape_markdown(line)}" for line in list_differences(comparison))
-    moved = (line for change in comparison.headlines for line in describe_question_changes(change.moved))
-    yield from dict.fromkeys(f"- {escape_markdown(line)}" for line in moved)
+    for line in list_differences(comparison):
+        yield f"- {escape_markdown(line)}"
+    # Headlines of the same suite have the same questions: what changed in them is said once.
+    change_lines: dict[str, None] = {}
+    for change in comparison.headlines:
+        change_lines |= dict.fromkeys(describe_question_changes(change.moved))
+    for line in change_lines:
+        yield f"- {escape_markdown(line)}"
     yield ""
+    yield from _build_table(comparison).markdown()
+    yield ""
+    if comparison.changed:
+        yield from (f"### {say('regression.changed')}", "")
+        yield from _build_items_table(comparison).markdown()
+        yield ""
+
+
+def _build_table(comparison: BaselineComparison) -> Table:
+    """Return a row for each headline: its score before and now."""
     of_all, column = column_maker("common"), column_maker("regression")
 
     def interval(change: HeadlineChange) -> str:
         ends = change.pair.test.interval
         return f"{points(ends.low)} … {points(ends.high)}"
 
-    def now(item: ChangedItem) -> str:
-        return localize_digits(f"{item.after:g}") + ("" if item.status == "scored" else f" ({item.status})")
-
-    yield from Table.of(
+    return Table.of(
         comparison.headlines,
         of_all("model", lambda change: change.pair.model_a),
         of_all("suite", lambda change: pair_name(change.pair, comparison)),
@@ -62,24 +76,33 @@ def _against(comparison: BaselineComparison) -> Iterator[str]:
         column("interval", interval, numeric=True),
         column("lost_won", lambda change: f"{change.pair.only_b} / {change.pair.only_a}", numeric=True),
         column("outcome", outcome_with_conditions, strong=True),
-    ).markdown()
-    yield ""
-    several = len({(change.pair.suite, change.pair.metric) for change in comparison.headlines}) > len(
-        {change.pair.suite for change in comparison.headlines}
     )
-    if comparison.changed:
-        yield from (f"### {say('regression.changed')}", "")
-        yield from Table.of(
-            comparison.changed,
-            column(
-                "item",
-                lambda item: " ".join(filter(None, (item.suite, item.metric if several else "", item.item_id))),
-            ),
-            column("baseline", lambda item: localize_digits(f"{item.before:g}"), numeric=True),
-            column("now", now, numeric=True),
-            column("prompt", lambda item: clip_text(" ".join((item.prompt or "").split()), LONGEST)),
-        ).markdown()
-        yield ""
+
+
+def _build_items_table(comparison: BaselineComparison) -> Table:
+    """Return a row for each of the items whose scores changed the most."""
+    column = column_maker("regression")
+    pairs = [change.pair for change in comparison.headlines]
+    n_headlines = len({(pair.suite, pair.metric) for pair in pairs})
+    has_several_metrics = n_headlines > len({pair.suite for pair in pairs})
+
+    def identify(item: ChangedItem) -> str:
+        names = [item.suite, item.item_id]
+        if has_several_metrics:
+            names.insert(1, item.metric)
+        return " ".join(filter(None, names))
+
+    def now(item: ChangedItem) -> str:
+        value = localize_digits(f"{item.after:g}")
+        return value if item.status == "scored" else f"{value} ({item.status})"
+
+    return Table.of(
+        comparison.changed,
+        column("item", identify),
+        column("baseline", lambda item: localize_digits(f"{item.before:g}"), numeric=True),
+        column("now", now, numeric=True),
+        column("prompt", lambda item: clip_text(" ".join((item.prompt or "").split()), LONGEST)),
+    )
 
 
 def write(data: ReportData, path: Path) -> Path:

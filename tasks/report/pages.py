@@ -18,19 +18,23 @@ from basic_control.data.characters import make_visible
 from basic_control.tasks.report.language import current, say
 from basic_control.tasks.report.text import format_number, p_value, percent, points, total_percent
 
+# Code in a caption, as in: the file `results.json`.
+_CODE = re.compile("`([^`]+)`")
 HERE = Path(__file__).parent
 STYLES = "page.css"
 """The one style sheet of all pages."""
 
 
-def _finished(value: Any) -> Any:
+def _make_visible(value: Any) -> Any:
     """Return a template value for the page: text with its invisible characters shown."""
-    return make_visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    is_text = isinstance(value, str) and not isinstance(value, Markup)
+    return make_visible(value) if is_text else value
 
 
-def _coded(text: str) -> Markup:
+def _mark_code(text: str) -> Markup:
     """Return a text of ours, such as a caption, which may have code in backticks as in Markdown."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(_finished(text)))))  # noqa: S704 - escaped
+    escaped = str(escape(_make_visible(text)))
+    return Markup(_CODE.sub(r"<code>\1</code>", escaped))  # noqa: S704 - escaped
 
 
 class _Bytecode(FileSystemBytecodeCache):
@@ -47,7 +51,7 @@ def environment() -> Environment:
     """Return the template environment: everything is escaped, and an undefined name is an error."""
     # A template's bytecode depends on its compiler: Jinja, and the options below.
     compiler = hashlib.sha256(version("jinja2").encode() + Path(__file__).read_bytes()).hexdigest()[:12]
-    made = Environment(
+    templates = Environment(
         bytecode_cache=_Bytecode(str(HERE / "__pycache__"), f"{compiler}-%s.jinja"),
         loader=FileSystemLoader(HERE),
         autoescape=True,
@@ -55,10 +59,10 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.finalize = _finished
-    written = {"percent": percent, "p_value": p_value, "points": points, "total_percent": total_percent}
-    made.filters |= {**written, "coded": _coded, "number": format_number}
-    return made
+    templates.finalize = _make_visible
+    formats = {"percent": percent, "p_value": p_value, "points": points, "total_percent": total_percent}
+    templates.filters |= {**formats, "coded": _mark_code, "number": format_number}
+    return templates
 
 
 def read(name: str) -> str:
@@ -66,7 +70,7 @@ def read(name: str) -> str:
     return (HERE / name).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
-def inlined(text: str) -> tuple[Markup, str]:
+def inline_text(text: str) -> tuple[Markup, str]:
     """Return our own text as an element's content, and its hash for the policy."""
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return Markup(text), f"'sha256-{digest}'"  # noqa: S704 - our own files
@@ -74,8 +78,10 @@ def inlined(text: str) -> tuple[Markup, str]:
 
 def policy(style: str, script: str = "", form: str = "'none'") -> str:
     """Return the content-security policy of a page: only its own style sheets and scripts."""
-    runs = f"; script-src {script}" if script else ""
-    return f"default-src 'none'; style-src {style}; base-uri 'none'; form-action {form}{runs}"
+    directives = f"default-src 'none'; style-src {style}; base-uri 'none'; form-action {form}"
+    if script:
+        directives += f"; script-src {script}"
+    return directives
 
 
 def still(
@@ -95,8 +101,10 @@ def still(
     def t(name: str, /, **gaps: object) -> str:
         return say(f"{section}.{name}", **gaps)
 
-    style, digest = inlined(read(sheet))
-    run, hashed = inlined(read(script)) if script else (Markup(), "")
-    allowed = policy(digest, hashed, "'self'" if form else "'none'")
-    own = {"t": t, "language": current(), "style": style, "policy": allowed, "script": run}
-    return environment().get_template(template).render(values, **own)
+    style, digest = inline_text(read(sheet))
+    code, script_digest = Markup(), ""
+    if script:
+        code, script_digest = inline_text(read(script))
+    allowed = policy(digest, script_digest, "'self'" if form else "'none'")
+    context = {"t": t, "language": current(), "style": style, "policy": allowed, "script": code}
+    return environment().get_template(template).render(values, **context)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -31,7 +32,7 @@ _EACH = 2
 """Maximum number of judges that get a line each."""
 
 
-def _measured(name: str, passport: Passport) -> str:
+def _format_reliability(name: str, passport: Passport) -> str:
     """Return how far a judge's probabilities can be believed by one measure, with its interval."""
     measured = passport.reliability
     if measured is None:
@@ -45,10 +46,12 @@ def _columns(*, is_labelled: bool, has_probabilities: bool) -> list[Column]:
     column = column_maker("common", "passport_")
 
     def kappa(passport: Passport) -> str:
+        if passport.kappa is None:
+            return "–"
         low, high = passport.kappa_interval.low or 0.0, passport.kappa_interval.high or 0.0
-        return "–" if passport.kappa is None else localize_digits(f"{passport.kappa:.2f} [{low:.2f}, {high:.2f}]")
+        return localize_digits(f"{passport.kappa:.2f} [{low:.2f}, {high:.2f}]")
 
-    own = [
+    columns = [
         column("step", attrgetter("exam")),
         column("language", attrgetter("language")),
         column("right", lambda passport: share(passport.right)),
@@ -58,12 +61,16 @@ def _columns(*, is_labelled: bool, has_probabilities: bool) -> list[Column]:
         column("unreadable", lambda passport: share(passport.failed)),
         column("changed", lambda passport: share(passport.repeated)),
     ]
+    # Only judges that give probabilities have measures of them.
     if has_probabilities:
-        own += [column("brier", partial(_measured, "brier")), column("calibration", partial(_measured, "error"))]
+        columns += [
+            column("brier", partial(_format_reliability, "brier")),
+            column("calibration", partial(_format_reliability, "error")),
+        ]
     if is_labelled:
         data = column("data", lambda passport: f"{passport.domain}: {say_reason(SETS[passport.domain].domain)}")
-        return [data, *own]
-    return [*own, column("verdict", lambda passport: say_reason(passport.exclusion or "usable"))]
+        return [data, *columns]
+    return [*columns, column("verdict", lambda passport: say_reason(passport.exclusion or "usable"))]
 
 
 def passport_tables(passports: Iterable[Passport]) -> Iterator[Table]:
@@ -73,7 +80,7 @@ def passport_tables(passports: Iterable[Passport]) -> Iterator[Table]:
         yield Table.of(
             [passport for passport in listed_passports if bool(passport.domain) == is_labelled],
             Column(say("common.judge"), attrgetter("judge")),
-            *_columns(is_labelled=is_labelled, has_probabilities=_decide(listed_passports)),
+            *_columns(is_labelled=is_labelled, has_probabilities=_have_probabilities(listed_passports)),
             title=say(f"common.{name}_head"),
             caption=" ".join([say(f"common.{name}_note"), *explain(listed_passports)]),
             name=name,
@@ -83,19 +90,19 @@ def passport_tables(passports: Iterable[Passport]) -> Iterator[Table]:
 def tables_of(judge: str, passports: Sequence[Passport]) -> Iterator[Table]:
     """Yield one judge's exam results for a terminal: on its own questions, and on human-labelled ones."""
     for is_labelled, name in ((False, "passport"), (True, "labelled")):
-        own = [passport for passport in passports if bool(passport.domain) == is_labelled]
-        if own:
-            columns = _columns(is_labelled=is_labelled, has_probabilities=_decide(own))
-            yield Table.of(own, *columns, title=say(f"exam.{name}", judge=judge))
+        rows = [passport for passport in passports if bool(passport.domain) == is_labelled]
+        if rows:
+            columns = _columns(is_labelled=is_labelled, has_probabilities=_have_probabilities(rows))
+            yield Table.of(rows, *columns, title=say(f"exam.{name}", judge=judge))
 
 
-def _decide(passports: Iterable[Passport]) -> bool:
+def _have_probabilities(passports: Iterable[Passport]) -> bool:
     return any(passport.probabilities for passport in passports)
 
 
 def explain(passports: Iterable[Passport]) -> Iterator[str]:
     """Yield what the measures of probabilities mean, if there are any."""
-    if _decide(passports):
+    if _have_probabilities(passports):
         yield say("common.probabilities_note")
 
 
@@ -116,7 +123,7 @@ def reliability_curves(judged: JudgeFindings) -> list[ReliabilityCurve]:
     return [*curves.values()]
 
 
-def corrected_table(means: Sequence[CorrectedMean]) -> Table:
+def build_corrected_table(means: Sequence[CorrectedMean]) -> Table:
     """Return each judged mean of a run with its corrected value, or the reason why there is none."""
     column = column_maker("common")
 
@@ -126,6 +133,9 @@ def corrected_table(means: Sequence[CorrectedMean]) -> Table:
     def interval(mean: CorrectedMean) -> str:
         return around(mean.value.interval) if is_corrected(mean) else say_reason(mean.reason)
 
+    def format_corrected(mean: CorrectedMean) -> str:
+        return percent(mean.value.mean) if is_corrected(mean) else "–"
+
     return Table.of(
         means,
         column("model", attrgetter("model")),
@@ -134,7 +144,7 @@ def corrected_table(means: Sequence[CorrectedMean]) -> Table:
         column("judge", lambda mean: f"{mean.judge} ({mean.language})"),
         column("interval", interval),
         column("as_judged", lambda mean: format_estimate(mean.raw), numeric=True),
-        column("corrected", lambda mean: percent(mean.value.mean) if is_corrected(mean) else "–", numeric=True),
+        column("corrected", format_corrected, numeric=True),
         column("verdicts", lambda mean: str(mean.n_verdicts or mean.n_samples), numeric=True),
         column("exam_questions", lambda mean: str(mean.n_exam or "–"), numeric=True),
         title=say("common.judges_head"),
@@ -159,7 +169,7 @@ def _exam_command(run: str) -> str:
 
 def warnings(headlines: Iterable[Headline], judged: JudgeFindings, run: str = "") -> list[JudgeWarning]:
     """Return the warnings of judges that do not count, were not examined, or grade their own model."""
-    found = []
+    judge_warnings = []
     for headline in headlines:
         missing, names = headline.missing, {"suite": suite_title(headline.suite)}
         texts = [
@@ -180,8 +190,8 @@ def warnings(headlines: Iterable[Headline], judged: JudgeFindings, run: str = ""
             for judge, models in judged.self_judged.get(headline.suite, {}).items()
             if headline.model in models
         ]
-        found += [JudgeWarning(headline.model, headline.suite, headline.metric, text) for text in texts]
-    return found
+        judge_warnings += [JudgeWarning(headline.model, headline.suite, headline.metric, text) for text in texts]
+    return judge_warnings
 
 
 def panel(headlines: Sequence[Headline], judged: JudgeFindings, run: str = "") -> Iterator[str]:
@@ -189,47 +199,69 @@ def panel(headlines: Sequence[Headline], judged: JudgeFindings, run: str = "") -
 
     Then the corrections of judged means by human labels; nothing if there are no judges.
     """
-    rated = [judge for agreement in judged.agreement.values() for judge in agreement.judges]
-    judges = dict.fromkeys(one.judge for one in rated)
+    failures = [*chain.from_iterable(agreement.judges for agreement in judged.agreement.values())]
+    # Every judge of the run in the order in which it comes first, and why some do not count.
+    judges = dict.fromkeys(map(attrgetter("judge"), failures))
     left_out: dict[str, list[str]] = {}
+    unmeasured: set[str] = set()
     for headline in headlines:
+        unmeasured.update(headline.missing.judges_unmeasured)
         judges |= dict.fromkeys(headline.missing.judges_unmeasured)
         for judge_and_metric, reason in headline.missing.judges_left_out.items():
             judge = judge_and_metric.rpartition(", ")[0]
             judges[judge] = None
             left_out.setdefault(judge, []).append(reason)
-    unmeasured = {judge for headline in headlines for judge in headline.missing.judges_unmeasured}
     for models_by_judge in judged.self_judged.values():
         judges |= dict.fromkeys(models_by_judge)
     if len(judges) > _EACH:
         counts = {"not_counting": len(left_out), "not_measured": len(unmeasured)}
         parts = [say(f"screen.{name}", n=n, command=_exam_command(run)) for name, n in counts.items() if n]
-        yield say("screen.judges", n=len(judges), told="; ".join([*parts, *_readable(rated, judges)]))
+        parts += _describe_readability(failures, judges)
+        yield say("screen.judges", n=len(judges), told="; ".join(parts))
         judges = {}
+    # A few judges get a line each.
     for judge in judges:
-        parts = [_left_out(left_out[judge])] if judge in left_out else []
-        parts += [say("screen.no_passport", command=_exam_command(run))] if judge in unmeasured else []
-        models = [model for own in judged.self_judged.values() for model in own.get(judge, ())]
-        if models:
-            parts.append(say("screen.self_judged", models=join_names([*dict.fromkeys(models)])))
-        yield say("screen.judge", judge=shorten_name(judge), told="; ".join([*parts, *_readable(rated, [judge])]))
+        parts = []
+        if judge in left_out:
+            parts.append(_describe_exclusion(left_out[judge]))
+        if judge in unmeasured:
+            parts.append(say("screen.no_passport", command=_exam_command(run)))
+        parts += _describe_own_models(judge, judged)
+        parts += _describe_readability(failures, [judge])
+        yield say("screen.judge", judge=shorten_name(judge), told="; ".join(parts))
+    # Human labels correct what judges say.
     for headline in headlines:
         if headline.measured.as_judged is not None:
             yield f"{score_name(headline)}, {shorten_name(headline.model)}: {format_labelled_score(headline)}"
 
 
-def _left_out(reasons: Sequence[str]) -> str:
-    n = len({*reasons}) - 1
-    others = say("screen.left_out_more", n=n) if n else ""
-    return say("screen.left_out", why=say_reason(reasons[0])) + others
+def _describe_own_models(judge: str, judged: JudgeFindings) -> Iterator[str]:
+    """Yield which models' replies a judge grades that is of the same make, if any."""
+    models: dict[str, None] = {}
+    for models_by_judge in judged.self_judged.values():
+        models |= dict.fromkeys(models_by_judge.get(judge, ()))
+    if models:
+        yield say("screen.self_judged", models=join_names([*models]))
 
 
-def _readable(rated: Sequence[JudgeFailures], judges: Collection[str]) -> Iterator[str]:
+def _describe_exclusion(reasons: Sequence[str]) -> str:
+    sentence = say("screen.left_out", why=say_reason(reasons[0]))
+    n_further = len({*reasons}) - 1
+    if n_further:
+        sentence += say("screen.left_out_more", n=n_further)
+    return sentence
+
+
+def _describe_readability(failures: Sequence[JudgeFailures], judges: Collection[str]) -> Iterator[str]:
     """Yield how many of judges' replies could be read, if any was asked for, and of how many they are unsure."""
-    own = [judge for judge in rated if judge.judge in judges]
-    n_failed, n_asked = sum(judge.n_failed for judge in own), sum(judge.n_asked for judge in own)
+    n_failed = n_asked = n_unsure = 0
+    for judge in failures:
+        if judge.judge in judges:
+            n_failed += judge.n_failed
+            n_asked += judge.n_asked
+            n_unsure += judge.n_unsure
     if n_asked:
-        yield say("screen.unread" if n_failed else "screen.read", k=n_failed, n=n_asked)
-    n_unsure = sum(judge.n_unsure for judge in own)
+        phrase = "screen.unread" if n_failed else "screen.read"
+        yield say(phrase, k=n_failed, n=n_asked)
     if n_unsure:
         yield say("screen.unsure", n=n_unsure)

@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import polars as pl
 
+_PREFIX = "probability."
 KEYS = ("item_id", "model", "repeat", "metric")
 
 
@@ -15,34 +18,38 @@ def probability_table(scores: pl.DataFrame) -> pl.DataFrame:
     `label` is the most probable one, `expected` the mean level of a rating (null of other answers), and
     `probability.LABEL` that of a label (null where the question does not have it).
     """
-    rows = [answer for row in scores.iter_rows(named=True) for answer in _answers(row)]
-    labels = dict.fromkeys(name for row in rows for name in row if name.startswith("probability."))
+    rows = [*chain.from_iterable(map(_list_answers, scores.iter_rows(named=True)))]
+    columns = dict.fromkeys(chain.from_iterable(rows))
+    labels = [name for name in columns if name.startswith(_PREFIX)]
     kinds = dict.fromkeys(("judge", "step", "question", "label"), pl.String)
-    schema = {name: scores.schema[name] for name in KEYS} | kinds
+    keys = dict(scores.select(KEYS).schema)
     numbers = dict.fromkeys(("expected", *labels), pl.Float64)
-    return pl.DataFrame(rows, {**schema, **numbers}, orient="row")
+    return pl.DataFrame(rows, {**keys, **kinds, **numbers}, orient="row")
 
 
-def _answers(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _list_answers(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if '"probabilities"' not in row["details"]:
         return
     for judge, result in json.loads(row["details"]).get("judges", {}).items():
         for step, questions in result.get("probabilities", {}).items():
             for question, shares in questions.items():
                 yield {
-                    **{name: row[name] for name in KEYS},
+                    **dict(zip(KEYS, itemgetter(*KEYS)(row), strict=True)),
                     "judge": judge,
                     "step": step,
                     "question": question,
                     "label": max(shares, key=shares.__getitem__),
                     "expected": _find_mean_level(shares),
-                    **{f"probability.{label}": share for label, share in shares.items()},
+                    **{f"{_PREFIX}{label}": share for label, share in shares.items()},
                 }
 
 
 def _find_mean_level(shares: Mapping[str, float]) -> float | None:
     """Return the mean level; None if the labels are no levels."""
-    # As in: -1, 0, 1
-    if not all(label.lstrip("-").isdecimal() for label in shares):
-        return None
-    return sum(int(label) * share for label, share in shares.items())
+    mean = 0.0
+    for label, share in shares.items():
+        # As in: -1, 0, 1
+        if not label.lstrip("-").isdecimal():
+            return None
+        mean += int(label) * share
+    return mean

@@ -5,8 +5,9 @@ Source: seed 001, section 5.2, as SPEC 2 settles it.
 
 import hashlib
 import json
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,11 @@ from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.store.tables import write_json
 
+# What the seed's files have not, after its keys.
 _ADDED = ("error", "reasoning", "finish_reason", "tokens_in", "tokens_out", "cached", "item_id", "level",
           "language", "repeat", "request_id")  # fmt: skip
+# What a file name may not have everywhere, such as "/" and ":" in "org/model:latest".
+_UNSAFE = re.compile(r"[^\w.-]")
 MOST_BYTES = 120
 """Bytes of a model's name in a file name, which file systems limit to 255 in total."""
 
@@ -30,49 +34,66 @@ def slugs(models: Sequence[str]) -> list[str]:
     A name that is too long is truncated, with a digest added; so are all but the first of several that would be one
     file. Names that differ in case only are one file to some file systems.
     """
-    taken: set[str] = set()
-    found = []
+    folded_slugs: set[str] = set()
+    model_slugs = []
     for model in models:
         digest = hashlib.sha256(model.encode("utf-8", "replace")).hexdigest()[:8]
-        slug = "".join(c if c.isalnum() or c in "._-" else "_" for c in model).lstrip(".") or "_"
+        # A name that begins with a dot would be a hidden file.
+        slug = _UNSAFE.sub("_", model).lstrip(".") or "_"
         if len(slug.encode()) > MOST_BYTES:
             slug = slug.encode()[: MOST_BYTES - 9].decode(errors="ignore") + f"_{digest}"
-        if slug.casefold() in taken:
+        if slug.casefold() in folded_slugs:
             slug = f"{slug}_{digest}"
-        taken.add(slug.casefold())
-        found.append(slug)
-    return found
+        folded_slugs.add(slug.casefold())
+        model_slugs.append(slug)
+    return model_slugs
 
 
 def entries(data: ReportData, model: str) -> list[dict[str, Any]]:
     """Return the objects of one model's file: the seed's keys first, our additions after them."""
     start = int(data.start_time.timestamp())
-    known = families() if data.verdicts.height else {}
+    # Families are registered by importing their modules: not for a run that has none.
+    registry = families() if data.verdicts.height else {}
     numbers: Counter[str] = Counter()
     verdicts = data.verdicts.filter(model=model)
     replies = data.replies.filter(model=model)
     joined = replies.join(verdicts, on=["item_id", "model", "repeat"], how="inner", maintain_order="left")
-    listed = []
+    objects = []
     for row in joined.iter_rows(named=True):
         name = row["family"]
-        seed_id = (known[name].seed_id if name in known else "") or name
+        seed_id = name
+        if name in registry:
+            seed_id = registry[name].seed_id or name
         numbers[seed_id] += 1
-        listed.append(
+        objects.append(
             {
                 "test_id": f"{seed_id}_{start}_{numbers[seed_id]}",
                 "model_name": model,
                 "prompt": row["prompt"],
                 "llm_response": row["text"],
                 "expected_output": row["answer"],
-                "is_correct": bool(row["correct"]) if row["status"] in VALUED else None,
-                "execution_time_ms": None if row["latency_s"] is None else round(1000 * row["latency_s"]),
+                "is_correct": _find_verdict(row),
+                "execution_time_ms": _find_milliseconds(row),
                 "status": row["status"],
                 "reason": row["reason"],
-                "details": json.loads(row["details"]) if row["details"] else {},
+                "details": json.loads(row["details"] or "{}"),
                 **{name: row[name] for name in _ADDED},
             }
         )
-    return listed
+    return objects
+
+
+def _find_verdict(row: Mapping[str, Any]) -> bool | None:
+    """Return whether a reply is right; None of one that has no value."""
+    if row["status"] not in VALUED:
+        return None
+    return bool(row["correct"])
+
+
+def _find_milliseconds(row: Mapping[str, Any]) -> int | None:
+    if row["latency_s"] is None:
+        return None
+    return round(1000 * row["latency_s"])
 
 
 def write(data: ReportData, folder: Path) -> list[Path]:
@@ -86,9 +107,10 @@ def write(data: ReportData, folder: Path) -> list[Path]:
 
 def write_results(results: Results, verdict: RunVerdict, folder: Path, *, copy: str = "") -> None:
     """Write `results.json`, also to the file `copy`, and `FINAL_RESULTS_<YYYYMMDD>.json` if it applies."""
-    written = document(results, verdict)
-    for path in (folder / "results.json", *([Path(copy)] if copy else [])):
-        write_json(path, written)
+    content = document(results, verdict)
+    write_json(folder / "results.json", content)
+    if copy:
+        write_json(Path(copy), content)
     write_explained(results, folder)
 
 
@@ -98,7 +120,10 @@ def write_explained(results: Results, folder: Path) -> None:
     If one model reasoned and another cited, the file of several has both their names.
     """
     day = str(results.run["started"])[:10].replace("-", "")
-    listed = results.explainability
-    for one, name in zip(listed, slugs([one.name for one in listed]), strict=True):
-        suffix = f"_{name}" if len(listed) > 1 else ""
-        write_json(folder / f"FINAL_RESULTS_{day}{suffix}.json", one.published, indent=2)
+    reports = results.explainability
+    names = slugs([report.name for report in reports])
+    for report, name in zip(reports, names, strict=True):
+        stem = f"FINAL_RESULTS_{day}"
+        if len(reports) > 1:
+            stem += f"_{name}"
+        write_json(folder / f"{stem}.json", report.published, indent=2)

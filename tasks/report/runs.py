@@ -153,7 +153,12 @@ class RunCard:
 
 def _card(run: HistoryEntry, address: str, path: str) -> RunCard:
     tasks = join_names([suite_title(suite) for suite in run.suites]) if run.suites else ""
-    about = [_date_of(run.started), tasks if run.title else "", money(*run.cost) if run.cost else ""]
+    about = [_date_of(run.started)]
+    # Without a title the heading names the tasks already.
+    if run.title and tasks:
+        about.append(tasks)
+    if run.cost:
+        about.append(money(*run.cost))
     return RunCard(
         name=run.name,
         heading=run.title or tasks or run.name,
@@ -161,7 +166,7 @@ def _card(run: HistoryEntry, address: str, path: str) -> RunCard:
         path=path,
         verdict=outcome_of(run),
         outcome=_outcome_name(outcome_of(run)),
-        about=[part for part in about if part],
+        about=[*filter(None, about)],
         questions=run.questions,
         targets=[*_targets_of(run)],
         note=run.note,

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from operator import itemgetter
 from typing import Any
 
@@ -44,9 +43,13 @@ def sentence(difference: TwinDifference) -> str:
     """Return a difference in words that claim no more than it shows."""
     name: str = difference.outcome
     if name in {"falls", "rises"}:
-        kind = difference.kind if difference.kind in {"numbers", "names"} else "other"
-        is_alone = kind == "numbers" and difference.against != "names"
-        name = f"{name}_{'numbers_alone' if is_alone else kind}"
+        kind: str = difference.kind
+        if kind not in {"numbers", "names"}:
+            kind = "other"
+        # Only beside a twin with other names does a drop at other numbers say which of the two it is.
+        if kind == "numbers" and difference.against != "names":
+            kind = "numbers_alone"
+        name = f"{name}_{kind}"
     elif name == "unknown" and difference.needed:
         name = "unknown_needed"
     ends = (difference.interval.low, difference.interval.high)
@@ -69,8 +72,8 @@ def tables(twins: TwinFindings) -> list[Table]:
     renewed = []
     for (suite, kind), (n, total) in count_twins(twins.counts).items():
         reasons = [count for count in twins.counts if (count.suite, count.kind) == (suite, kind) and count.reason]
-        listed = "; ".join(f"{say_reason(count.reason)}: {count.n}" for count in reasons)
-        renewed.append({"suite": suite, "twins": kind, "made": f"{n} / {total}", "reasons": listed})
+        reason_counts = "; ".join(f"{say_reason(count.reason)}: {count.n}" for count in reasons)
+        renewed.append({"suite": suite, "twins": kind, "made": f"{n} / {total}", "reasons": reason_counts})
     return [_table("", _rows(twins.results)), _table("made_", renewed)]
 
 
@@ -93,14 +96,14 @@ def _rows(results: Iterable[TwinResult]) -> Iterator[Mapping[str, str]]:
     """Yield a row for each difference, and one for the share right in all twins, of each model and suite."""
     for result in results:
         names = {"model": result.model, "suite": result.suite, "metric": metric_title(result.metric)}
-        for one in result.differences:
+        for difference in result.differences:
             yield names | {
-                "twins": f"{one.kind} − {one.against}",
-                "pairs": str(one.n),
-                "mean": percent(one.mean),
-                "against": percent(one.mean_against),
-                "difference": points(one.difference) + _ends(one.interval),
-                "says": sentence(one),
+                "twins": f"{difference.kind} − {difference.against}",
+                "pairs": str(difference.n),
+                "mean": percent(difference.mean),
+                "against": percent(difference.mean_against),
+                "difference": points(difference.difference) + _ends(difference.interval),
+                "says": sentence(difference),
             }
         yield names | {
             "twins": say("twins.every"),
@@ -122,7 +125,7 @@ def _robust(result: TwinResult) -> str:
     return format_estimate(MeanEstimate(result.robust, result.robust_interval))
 
 
-def changed(
+def build_pairs_table(
     suites: Iterable[Suite],
     originals: tuple[pl.DataFrame, pl.DataFrame],
     twins: tuple[pl.DataFrame, pl.DataFrame],
@@ -131,15 +134,17 @@ def changed(
 
     `originals` are their replies and scores; so are `twins`, whose replies have `kind` and `original`.
     """
-    telling = {suite.name: name for suite in suites if suite.twins for name in islice(list_right_metrics(suite), 1)}
     if twins[0].is_empty():
         return None
-    after, before = (
-        replies.join(scores.select(*_KEY, "metric", "value").drop_nulls(), on=_KEY).filter(
-            pl.col("metric") == pl.col("suite").replace_strict(telling, default="")
-        )
-        for replies, scores in (twins, originals)
-    )
+    # Of each suite, the first metric that tells right replies from wrong ones.
+    deciding: dict[str, str] = {}
+    for suite in suites:
+        if suite.twins:
+            name = next(iter(list_right_metrics(suite)), None)
+            if name is not None:
+                deciding[suite.name] = name
+    after, before = _join_scores(*twins, deciding), _join_scores(*originals, deciding)
+    # Where both replies are right, or both wrong, there is nothing to see.
     pairs = after.join(
         before, left_on=["original", *_KEY[1:]], right_on=_KEY, suffix=_BEFORE, maintain_order="left"
     ).filter((pl.col("value") == 1) != (pl.col(f"value{_BEFORE}") == 1))
@@ -150,25 +155,37 @@ def changed(
     return _table("changed_", rows, n=format_number(pairs.height), shown=format_number(len(rows)))
 
 
+def _join_scores(replies: pl.DataFrame, scores: pl.DataFrame, metrics: Mapping[str, str]) -> pl.DataFrame:
+    """Return replies with their scores by one metric of each suite, without those that have none."""
+    is_deciding = pl.col("metric") == pl.col("suite").replace_strict(metrics, default="")
+    values = scores.select(*_KEY, "metric", "value").drop_nulls()
+    return replies.join(values, on=_KEY).filter(is_deciding)
+
+
 def _side(pair: Mapping[str, Any], name: str, side: str) -> dict[str, str]:
     """Return a question with its expected answer, and the reply with whether it is right."""
     facts, text = json.loads(pair[f"facts{side}"]), (pair[f"text{side}"] or "").strip()
     question = facts.get("question") or format_question(pair[f"prompt{side}"], facts)
-    reply = text if len(text) <= _LONGEST else f"…{text[-_LONGEST:]}"  # the answer is at the end
+    reply = text
+    if len(text) > _LONGEST:
+        reply = f"…{text[-_LONGEST:]}"  # the answer is at the end
     mark = "✓" if pair[f"value{side}"] == 1 else "✗"
     return {name: f"{clip_text(question, _LONGEST)} → {pair[f'answer{side}']}", f"{name}_reply": f"{mark} {reply}"}
 
 
 def lines(results: Sequence[TwinResult]) -> Iterator[str]:
     """Yield lines of differences and robust shares: the largest drops first, then the number of others."""
-    falling, others = list[str](), list[str]()
+    drops, remaining = list[str](), list[str]()
     for result in results:
-        for one in result.differences:
-            line = f"{result.model}, {result.suite}, {one.kind}: {sentence(one)}"
-            (falling if one.outcome == "falls" else others).append(line)
+        for difference in result.differences:
+            line = f"{result.model}, {result.suite}, {difference.kind}: {sentence(difference)}"
+            if difference.outcome == "falls":
+                drops.append(line)
+            else:
+                remaining.append(line)
         names = {"model": result.model, "suite": result.suite, "n": result.n_robust}
-        others.append(say("twins.robust", share=_robust(result), **names))
-    every = [*falling, *others]
-    yield from every[:MOST]
-    if len(every) > MOST:
-        yield say("screen.folded", n=len(every) - MOST)
+        remaining.append(say("twins.robust", share=_robust(result), **names))
+    all_lines = drops + remaining
+    yield from all_lines[:MOST]
+    if len(all_lines) > MOST:
+        yield say("screen.folded", n=len(all_lines) - MOST)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from basic_control.tasks.judges.labels import estimates, joined, read_labels
 from basic_control.tasks.report.exports import write_csv
-from basic_control.tasks.report.labelling import drawn, judged
+from basic_control.tasks.report.labelling import draw_rows, list_judged_replies
 from basic_control.tasks.report.report_data import ReportData
 from tests.tasks.report.conftest import Open
 
@@ -35,7 +35,7 @@ def saved(page: "Page") -> bytes:
 def test_an_unlabelled_page_saves_the_sheet_to_the_byte(
     visit: Open, page_file: Path, data: ReportData, tmp_path: Path
 ) -> None:
-    sheet = drawn(judged(data))
+    sheet = draw_rows(list_judged_replies(data))
     assert sheet is not None
     assert saved(begun(visit, page_file)) == write_csv(sheet, tmp_path / "labels.csv").read_bytes()
 
@@ -69,7 +69,7 @@ def test_labels_are_given_from_the_keyboard_and_read_back(
 
 def test_the_page_shows_what_the_row_is_about(visit: Open, page_file: Path, data: ReportData) -> None:
     page = begun(visit, page_file)
-    sheet = drawn(judged(data))
+    sheet = draw_rows(list_judged_replies(data))
     assert sheet is not None
     row = sheet.row(0, named=True)
     shown = page.inner_text("#desk .card")
