@@ -54,11 +54,11 @@ class Shortfall:
     `problem` says why there is no score. `coverage` is the smallest share of applicable rows that a metric has
     scored, `answered` that of rows with a reply. In `n_failed` rows the call failed, in `n_filtered` a filter
     stopped the reply, in `n_unread` no judge's reply could be read: `lower` is the score with all of these wrong,
-    `failures` are their causes, most frequent first. `n_truncated` replies were truncated: `upper` is the score
-    with these and the former right. A bound without a mean: there are no such rows. `waiting` requests are in
-    batches at a server. `withheld` says why no score decides ('' if one does); `is_measured` is false if that
-    is because none of its judges counts: then there is no score. `judges_left_out` do not count (with reasons,
-    by judge and metric); the errors of `judges_unmeasured` are not known.
+    `failures` are their causes, most frequent first. `n_truncated` replies were truncated and are not right:
+    `upper` is the score with these and the former right. A bound without a mean: there are no such rows. `waiting`
+    requests are in batches at a server. `withheld` says why no score decides ('' if one does); `is_measured` is
+    false if that is because none of its judges counts: then there is no score. `judges_left_out` do not count
+    (with reasons, by judge and metric); the errors of `judges_unmeasured` are not known.
     """
 
     problem: str = ""

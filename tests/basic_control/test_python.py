@@ -168,7 +168,7 @@ def test_an_error_has_the_message_of_the_command_line(tmp_path: Path, capfd: pyt
         (["France"], "rows, row 1: found a str, expected a mapping"),
         ([{"question": object()}], "rows, row 1, question: found a object"),
         ({"question": "one"}, "rows: found a dict"),
-        ([{"country": "France"}], "prompt: missing"),
+        ([{"country": "France"}], "prompt: found none"),
     ],
 )
 def test_rows_that_are_none_are_refused_before_anything_runs(rows: Any, named: str, tmp_path: Path) -> None:
