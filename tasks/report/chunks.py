@@ -56,69 +56,71 @@ def encode(value: Any, *, plain: int = PLAIN) -> tuple[str, str]:
     return base64.b64encode(packed).decode("ascii"), "gzip"
 
 
-def _texts(frame: pl.DataFrame, names: Iterable[str]) -> dict[str, Any]:
+def _collect_texts(frame: pl.DataFrame, names: Iterable[str]) -> dict[str, Any]:
     """Return text columns, truncated, and under `<name>_whole` the full lengths of truncated ones."""
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for name in names:
         column = frame[name]
+        # What no sample has takes no room in the page.
         if column.null_count() == len(column):
             continue
-        found[name] = column.to_list()
+        columns[name] = column.to_list()
         if (column.str.len_bytes() > LONGEST).any():  # byte lengths are known, characters must be counted
             lengths = column.str.len_chars().fill_null(0)
-            found[name] = column.str.head(LONGEST).to_list()
-            found[f"{name}_whole"] = [length if length > LONGEST else 0 for length in lengths]
-    return found
+            columns[name] = column.str.head(LONGEST).to_list()
+            columns[f"{name}_whole"] = lengths.set(lengths <= LONGEST, 0).to_list()
+    return columns
 
 
-def _coded(column: pl.Series) -> dict[str, Any]:
+def _encode_texts(column: pl.Series) -> dict[str, Any]:
     """Return a column of few distinct texts as codes and the texts."""
     filled = column.fill_null("")
-    known = filled.unique(maintain_order=True)
-    return {"of": known.to_list(), "at": filled.cast(pl.Enum(known)).to_physical().to_list()}
+    texts = filled.unique(maintain_order=True)
+    return {"of": texts.to_list(), "at": filled.cast(pl.Enum(texts)).to_physical().to_list()}
 
 
 class Chunks:
     """The samples of a run, cut into chunks of at most `size` samples."""
 
-    def __init__(self, found: Frames, *, size: int = SIZE) -> None:
-        self.found = found
-        prompts = (name for name in found.items.columns if name.startswith("prompt"))
-        items = found.items.with_columns(
-            begins=_begins(found.items),
+    def __init__(self, frames: Frames, *, size: int = SIZE) -> None:
+        self.frames = frames
+        prompts = (name for name in frames.items.columns if name.startswith("prompt"))
+        items = frames.items.with_columns(
+            begins=_measure_instructions(frames.items),
             question=pl.when(pl.col("question") != pl.col("prompt")).then("question"),
         )
         self._items = items
-        weighed = pl.concat(
-            frame.select(pl.col("row").cast(pl.Int64), weight=_weight(*names))
+        # All that a sample shows counts: its own texts, those of its scores, and those of its judges.
+        row_weights = pl.concat(
+            frame.select(pl.col("row").cast(pl.Int64), weight=_sum_bytes(*names))
             for frame, names in (
-                (found.rows.with_row_index("row"), ("text", "reasoning", "error")),
-                (found.scores, ("details", "reason")),
-                (found.judged, ("text", "error")),
+                (frames.rows.with_row_index("row"), ("text", "reasoning", "error")),
+                (frames.scores, ("details", "reason")),
+                (frames.judged, ("text", "error")),
             )
         )
-        weights = weighed.group_by("row").agg(pl.col("weight").sum()).sort("row")
+        weights = row_weights.group_by("row").agg(pl.col("weight").sum()).sort("row")
         self._texts_of_items = (*prompts, "question", "answer", "facts")
         self.starts = {
-            "rows": _cut(weights["weight"], size),
-            "items": _cut(items.select(weight=_weight(*self._texts_of_items))["weight"], size),
+            "rows": _find_starts(weights["weight"], size),
+            "items": _find_starts(items.select(weight=_sum_bytes(*self._texts_of_items))["weight"], size),
         }
 
     def index(self) -> dict[str, Any]:
         """Return the columns that the page needs of all samples at once."""
-        rows, items = self.found.rows, self.found.items
-        metrics = [
-            {
-                "name": name,
-                "row": own["row"].to_list(),
-                "value": own["value"].round(4).to_list(),
-                "outcome": _coded(own["outcome"]),
-            }
-            for (name,), own in self.found.scores.with_columns(outcome=OUTCOME).group_by(
-                "metric", maintain_order=True
+        rows, items = self.frames.rows, self.frames.items
+        scores = self.frames.scores.with_columns(outcome=OUTCOME)
+        metrics = []
+        for (name,), metric_scores in scores.group_by("metric", maintain_order=True):
+            metrics.append(
+                {
+                    "name": name,
+                    "row": metric_scores["row"].to_list(),
+                    "value": metric_scores["value"].round(4).to_list(),
+                    "outcome": _encode_texts(metric_scores["outcome"]),
+                }
             )
-        ]
-        place = rows.select("item_id").join(
+        item_positions = rows.select("item_id").join(
             items.select("item_id").with_row_index("at"), on="item_id", how="left", maintain_order="left"
         )
         return {
@@ -128,11 +130,11 @@ class Chunks:
             "items": {
                 "id": items["item_id"].to_list(),
                 "number": (items["index"] + 1).to_list(),
-                **{n: _coded(items[n]) for n in (*_KIND, "template")},
+                **{n: _encode_texts(items[n]) for n in (*_KIND, "template")},
             },
             "rows": {
-                "item": place["at"].to_list(),
-                **{n: _coded(rows[n]) for n in ("model", "outcome")},
+                "item": item_positions["at"].to_list(),
+                **{n: _encode_texts(rows[n]) for n in ("model", "outcome")},
                 "repeat": rows["repeat"].to_list(),
                 "latency_s": rows["latency_s"].round(4).to_list(),
                 "value": rows["value"].round(6).to_list(),
@@ -143,79 +145,83 @@ class Chunks:
         """Yield the chunks, those of the first samples first; threads compress them."""
         parts = [
             (number, kind, start, end)
-            for kind, height in (("rows", self.found.rows.height), ("items", self._items.height))
+            for kind, height in (("rows", self.frames.rows.height), ("items", self._items.height))
             for number, (start, end) in enumerate(pairwise((*self.starts[kind], height)))
         ]
         parts.sort(key=lambda part: part[0])
         with ThreadPoolExecutor(max_workers=4) as pool:
             for first in range(0, len(parts), AHEAD):
-                yield from pool.map(self._chunk, *zip(*parts[first : first + AHEAD], strict=True))
+                yield from pool.map(self._build_chunk, *zip(*parts[first : first + AHEAD], strict=True))
 
-    def _chunk(self, number: int, kind: str, start: int, end: int) -> Chunk:
-        alone = max(map(len, self.starts.values())) == 1
-        document = (self._rows if kind == "rows" else self._item_texts)(start, end)
-        return Chunk(f"{kind}-{number}", *encode(document, plain=PLAIN if alone else 0))
+    def _build_chunk(self, number: int, kind: str, start: int, end: int) -> Chunk:
+        is_single = max(map(len, self.starts.values())) == 1
+        document = self._build_rows(start, end) if kind == "rows" else self._build_items(start, end)
+        # The parts of a small run stay readable; of several, each is packed.
+        return Chunk(f"{kind}-{number}", *encode(document, plain=PLAIN if is_single else 0))
 
-    def _rows(self, start: int, end: int) -> dict[str, Any]:
+    def _build_rows(self, start: int, end: int) -> dict[str, Any]:
         """Return samples in columns; the rows of scores and judges' replies are relative to `start`."""
-        rows = self.found.rows.slice(start, end - start)
+        rows = self.frames.rows.slice(start, end - start)
         metrics = []
-        for (metric,), group in _within(self.found.scores, start, end).group_by("metric", maintain_order=True):
+        for (metric,), group in _select_rows(self.frames.scores, start, end).group_by(
+            "metric", maintain_order=True
+        ):
+            # Scores without details, as most are, have no texts there.
             details = group.with_columns(pl.when(pl.col("details") != "{}").then("details"))
             metrics.append(
                 {
                     "name": metric,
                     "row": group["row"].to_list(),
                     "value": group["value"].round(6).to_list(),
-                    "status": _coded(group["status"]),
-                    "reason": _coded(group["reason"].str.head(LONGEST)),
-                    **_texts(details, ("details",)),
+                    "status": _encode_texts(group["status"]),
+                    "reason": _encode_texts(group["reason"].str.head(LONGEST)),
+                    **_collect_texts(details, ("details",)),
                 }
             )
-        judged = _within(self.found.judged, start, end)
+        judged = _select_rows(self.frames.judged, start, end)
         return {
             **{n: rows[n].to_list() for n in ("request_id", "finish_reason", "tokens_in", "tokens_out", "cached")},
-            **_texts(rows, ("reason", "text", "reasoning", "error", "error_kind", "marks")),
+            **_collect_texts(rows, ("reason", "text", "reasoning", "error", "error_kind", "marks")),
             "metrics": metrics,
             "judged": {
                 "row": judged["row"].to_list(),
-                **{n: _coded(judged[n]) for n in ("judge", "step", "key")},
-                **_texts(judged, ("text", "error")),
+                **{n: _encode_texts(judged[n]) for n in ("judge", "step", "key")},
+                **_collect_texts(judged, ("text", "error")),
             },
         }
 
-    def _item_texts(self, start: int, end: int) -> dict[str, Any]:
+    def _build_items(self, start: int, end: int) -> dict[str, Any]:
         items = self._items.slice(start, end - start)
         return {
             "begins": items["begins"].to_list(),
-            **_texts(items, self._texts_of_items),
+            **_collect_texts(items, self._texts_of_items),
         }
 
 
-def _within(frame: pl.DataFrame, start: int, end: int) -> pl.DataFrame:
+def _select_rows(frame: pl.DataFrame, start: int, end: int) -> pl.DataFrame:
     """Return the rows of samples `start` to `end`, renumbered from 0; they are sorted by `row`."""
     first, last = (int(frame["row"].search_sorted(edge, "left")) for edge in (start, end))
     return frame.slice(first, last - first).with_columns(pl.col("row").cast(pl.Int64) - start)
 
 
-def _weight(*names: str) -> pl.Expr:
+def _sum_bytes(*names: str) -> pl.Expr:
     """Return how many bytes of text each row takes in the page."""
     lengths = (pl.col(name).str.len_bytes().clip(upper_bound=4 * LONGEST).fill_null(0) for name in names)
     return pl.sum_horizontal(*lengths).cast(pl.Int64)
 
 
-def _cut(weights: Iterable[int], size: int) -> list[int]:
+def _find_starts(weights: Iterable[int], size: int) -> list[int]:
     """Return the starts of the chunks; at least one."""
     starts, weight = [0], 0
-    for at, own in enumerate(weights):
-        if at > starts[-1] and (at - starts[-1] >= size or weight + own > WEIGHT):
-            starts.append(at)
+    for row, row_weight in enumerate(weights):
+        if row > starts[-1] and (row - starts[-1] >= size or weight + row_weight > WEIGHT):
+            starts.append(row)
             weight = 0
-        weight += own
+        weight += row_weight
     return starts
 
 
-def _begins(items: pl.DataFrame) -> pl.Series:
+def _measure_instructions(items: pl.DataFrame) -> pl.Series:
     """Return where each prompt begins to differ from others of its kind, in the page's UTF-16 units.
 
     0 if the rows have their own questions. Otherwise the common prefix of all prompts of a kind, up to a line's

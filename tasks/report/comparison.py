@@ -2,9 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -33,6 +34,7 @@ ROOM = 20_000_000
 LISTED = 50
 """Maximum number of replies listed where another tool and we differ; JSON has all."""
 
+# A word with what ends it, as a comparison word by word takes it: "cat ", "cat.\n", "cat".
 _WORD = re.compile(r"[^ \n]* |[^ \n]*\n|[^ \n]+")
 _WORDS = 2_000
 """Maximum words of texts compared word by word: the cost grows with the product of both lengths."""
@@ -55,16 +57,16 @@ def verdict(pair: Comparison) -> str:
 
 def remarks(pair: Comparison) -> list[str]:
     """Return the qualifications of a comparison, and on how few of the earlier side's questions it rests."""
-    listed = conditions(pair)
+    qualifications = conditions(pair)
     if pair.is_partial:
         total = pair.missing.n_before
-        listed.append(say("compare.partial", n=total - pair.missing.n_unasked, total=total))
-    return listed
+        qualifications.append(say("compare.partial", n=total - pair.missing.n_unasked, total=total))
+    return qualifications
 
 
 def conclusion(pair: Comparison) -> str:
     """Return the outcome of a comparison with its qualifications."""
-    outcome = outcome_of(pair)
+    outcome = find_outcome(pair)
     # Where so few questions could show nothing, that alone is said.
     first = [] if _is_too_small(pair, outcome) else [say(f"compare.{outcome}")]
     return "; ".join([*first, *remarks(pair)])
@@ -75,26 +77,28 @@ def _is_too_small(pair: Comparison, outcome: str) -> bool:
     return outcome == "same" and not pair.test.reachable and not pair.missing.hangs
 
 
-def answers(found: RunComparison, most: int | None = None) -> Iterator[str]:
-    """Yield a sentence for each of the first `most` comparisons of whole scores: who is better, and by how much.
+def answers(comparison: RunComparison, n_answers: int | None = None) -> Iterator[str]:
+    """Yield a sentence for each of the first `n_answers` pairs of whole scores: who is better, and by how much.
 
     With several suites the overall score comes first; the metrics that together make a score have none.
     """
-    told = [pair for pair in found.pairs if pair.scope == "overall" or found.is_listed(pair)]
-    shown = sorted(told, key=lambda pair: pair.scope != "overall")[:most]
-    for pair in shown:
-        yield _answer(pair)
-    if more := len(found.pairs) - len(shown):
-        yield say("compare.more_answers", n=more)
+    whole = [pair for pair in comparison.pairs if pair.scope == "overall" or comparison.is_listed(pair)]
+    whole.sort(key=lambda pair: pair.scope != "overall")
+    answered = whole[:n_answers]
+    yield from map(_answer, answered)
+    n_omitted = len(comparison.pairs) - len(answered)
+    if n_omitted:
+        yield say("compare.more_answers", n=n_omitted)
 
 
 def _answer(pair: Comparison) -> str:
-    outcome = "none" if pair.difference is None else outcome_of(pair)
-    more = remarks(pair)
+    outcome = "none" if pair.difference is None else find_outcome(pair)
+    qualifications = remarks(pair)
     if _is_too_small(pair, outcome):
-        outcome = "few"
-        more = [remark for remark in more if remark != say("compare.too_few")]
-    said = say(
+        # The sentence itself says then that the questions are too few.
+        outcome, too_few = "few", say("compare.too_few")
+        qualifications = [remark for remark in qualifications if remark != too_few]
+    sentence = say(
         f"compare.answer_{outcome}",
         after=pair.model_a,
         before=pair.model_b,
@@ -105,29 +109,31 @@ def _answer(pair: Comparison) -> str:
         questions=describe_count(pair),
     )
     if outcome in {"same", "equal"} and pair.test.detectable is not None:
-        more.append(say("compare.found_from", detectable=points(pair.test.detectable).lstrip("+")))
-    return "; ".join([said, *more])
+        qualifications.append(say("compare.found_from", detectable=points(pair.test.detectable).lstrip("+")))
+    return "; ".join([sentence, *qualifications])
 
 
-def outcome_of(pair: Comparison) -> str:
+def find_outcome(pair: Comparison) -> str:
     """Return the outcome of a comparison, or equal if no question tells the two apart."""
-    alike = pair.n and not (pair.only_a or pair.only_b or pair.missing.hangs or pair.is_partial)
-    return "equal" if alike and not pair.difference else verdict(pair)
+    is_open = pair.missing.hangs or pair.is_partial
+    if pair.n and not (pair.only_a or pair.only_b or is_open or pair.difference):
+        return "equal"
+    return verdict(pair)
 
 
-def bounds(found: RunComparison) -> Iterator[str]:
+def bounds(comparison: RunComparison) -> Iterator[str]:
     """Yield the bounds of the difference for each pair with missing or truncated replies."""
-    for pair in found.pairs:
+    for pair in comparison.pairs:
         low, high = pair.missing.low, pair.missing.high
         if low is not None and low != high:
             ends = {"low": points(low), "high": points(high)}
             yield say("compare.bounds", what=heading(pair), **ends)
 
 
-def headline(one: Comparison | Grouping) -> str:
+def headline(result: Comparison | Grouping) -> str:
     """Return the suite and the metric compared, as a heading."""
-    suite = suite_title(one.suite) if one.suite else say("common.overall")
-    return f"{suite}: {_name_score(one)}"
+    suite = suite_title(result.suite) if result.suite else say("common.overall")
+    return f"{suite}: {_name_score(result)}"
 
 
 def _name_score(result: Comparison | Grouping) -> str:
@@ -143,18 +149,20 @@ def heading(pair: Comparison) -> str:
 def interval(pair: Comparison) -> str:
     """Format a difference in percentage points, with its interval, corrected like its p-value."""
     low, high = pair.test.interval.low, pair.test.interval.high
-    return points(pair.difference) + (f" [{points(low)}, {points(high)}]" if low is not None else "")
+    if low is None:
+        return points(pair.difference)
+    return f"{points(pair.difference)} [{points(low)}, {points(high)}]"
 
 
-def table(found: RunComparison) -> Table:
+def table(comparison: RunComparison) -> Table:
     """Return a row for each pair, with the colour of its outcome."""
     column = column_maker("compare")
-    tones = [{"better": "green", "worse": "red"}.get(verdict(pair), "") for pair in found.pairs]
-    made = Table.of(
-        found.pairs,
+    tones = [{"better": "green", "worse": "red"}.get(verdict(pair), "") for pair in comparison.pairs]
+    differences = Table.of(
+        comparison.pairs,
         column("what", headline),
         column("before_after", lambda pair: f"{pair.model_b} → {pair.model_a}"),
-        column("n", _count, numeric=True),
+        column("n", _format_count, numeric=True),
         column("before", lambda pair: percent(pair.mean_b), numeric=True),
         column("after", lambda pair: percent(pair.mean_a), numeric=True),
         column("difference", interval, numeric=True),
@@ -163,72 +171,77 @@ def table(found: RunComparison) -> Table:
         column("detectable", lambda pair: points(pair.test.detectable).lstrip("+"), numeric=True),
         column("verdict", conclusion),
     )
-    return replace(made, tones=tones)
+    return replace(differences, tones=tones)
 
 
-def _count(pair: Comparison) -> str:
+def _format_count(pair: Comparison) -> str:
+    """Return the number of questions, and of independent units if there are fewer."""
     return f"{pair.n} ({pair.n_units})" if pair.n_units < pair.n else str(pair.n)
 
 
-def screen_table(found: RunComparison) -> Table:
+def screen_table(comparison: RunComparison) -> Table:
     """Return the table for a screen: no intervals, p, or detectable effect; a model beside itself is named once."""
-    whole = table(found)
+    full_table = table(comparison)
     omitted = {say("compare.p"), say("compare.detectable")}
-    columns = [number for number, column in enumerate(whole.columns) if column.name not in omitted]
+    columns = [number for number, column in enumerate(full_table.columns) if column.name not in omitted]
     rows = []
-    for pair, row in zip(found.pairs, whole.rows, strict=True):
-        before, after = (label.rpartition(" @ ")[0] for label in (pair.model_b, pair.model_a))
-        cells = dict(enumerate(row))
-        cells[1] = before if before and before == after else row[1]
+    for pair, row in zip(comparison.pairs, full_table.rows, strict=True):
+        # Labels are "model @ run": two runs of one model differ in what follows alone.
+        before, after = pair.model_b.rpartition(" @ ")[0], pair.model_a.rpartition(" @ ")[0]
+        cells = [*row]
+        if before and before == after:
+            cells[1] = before
         cells[5] = points(pair.difference)
         rows.append([cells[number] for number in columns])
-    return replace(whole, columns=[whole.columns[number] for number in columns], rows=rows)
+    return replace(full_table, columns=[full_table.columns[number] for number in columns], rows=rows)
 
 
-def title(found: RunComparison) -> str:
+def title(comparison: RunComparison) -> str:
     """Say which runs are compared."""
-    return say("compare.title", runs=", ".join(run.name for run in found.runs))
+    return say("compare.title", runs=", ".join(run.name for run in comparison.runs))
 
 
-def asked(found: RunComparison) -> Iterator[str]:
+def describe_questions(comparison: RunComparison) -> Iterator[str]:
     """Yield a line for each suite: how many questions each run asked, and how many were common to all."""
-    for suite, (own, shared) in found.shared.items():
-        counts = ", ".join(f"{run.name}: {n}" for run, n in zip(found.runs, own, strict=True))
-        yield say("compare.asked", suite=suite_title(suite), n=shared, counts=counts)
+    for suite, (run_counts, n_shared) in comparison.shared.items():
+        counts = ", ".join(f"{run.name}: {n}" for run, n in zip(comparison.runs, run_counts, strict=True))
+        yield say("compare.asked", suite=suite_title(suite), n=n_shared, counts=counts)
 
 
-def groups(found: RunComparison) -> Iterator[str]:
+def groups(comparison: RunComparison) -> Iterator[str]:
     """Yield the indistinguishable models, a line for each metric with three or more."""
-    for one in found.groups:
-        said = "; ".join(" = ".join(group) for group in one.groups)
-        yield say("compare.groups", what=headline(one), groups=said)
+    for grouping in comparison.groups:
+        models = "; ".join(map(" = ".join, grouping.groups))
+        yield say("compare.groups", what=headline(grouping), groups=models)
 
 
-def verified(found: RunComparison, most: int) -> Iterator[str]:
-    """Yield our metric's results on replies from files, compared with their own scores, and the differences."""
-    for side in found.runs:
-        prompts = dict(side.items.select("item_id", "prompt").iter_rows()) if side.verified else {}
-        for one in side.verified:
-            told = {"name": side.name, "metric": one.metric, "n": one.n, "k": len(one.differing)}
-            ends = {"ours": percent(one.ours), "stated": percent(one.stated)}
-            yield say("compare.verified", **told, **ends)
-            for each in one.differing[:most]:
-                reply = side.replies.filter(item_id=each.item_id, model=one.model, repeat=each.repeat)["text"][0]
-                said = {"question": shorten(prompts[each.item_id]), "stated": percent(each.stated)}
-                text = shorten(reply or "")
-                yield say("compare.unlike", **said, ours=percent(each.ours), reply=text)
+def describe_verified(comparison: RunComparison, limit: int) -> Iterator[str]:
+    """Yield our metrics' results on replies from files beside the files' scores, and `limit` differences each."""
+    for side in comparison.runs:
+        if not side.verified:
+            continue
+        prompts = dict(side.items.select("item_id", "prompt").iter_rows())
+        for metric in side.verified:
+            counts = {"name": side.name, "metric": metric.metric, "n": metric.n, "k": len(metric.differing)}
+            yield say("compare.verified", **counts, ours=percent(metric.ours), stated=percent(metric.stated))
+            for row in metric.differing[:limit]:
+                reply = side.replies.filter(item_id=row.item_id, model=metric.model, repeat=row.repeat)["text"][0]
+                texts = {"question": shorten(prompts[row.item_id]), "reply": shorten(reply or "")}
+                yield say("compare.unlike", **texts, ours=percent(row.ours), stated=percent(row.stated))
 
 
-def correction(found: RunComparison) -> str:
+def correction(comparison: RunComparison) -> str:
     """Return the family of tests over which p-values and intervals are corrected."""
-    n = sum(pair.test.p_value is not None for pair in found.pairs)
+    n = sum(pair.test.p_value is not None for pair in comparison.pairs)
     return say("compare.correction", n=n)
 
 
-def cut(found: RunComparison) -> int:
+def cut(comparison: RunComparison) -> int:
     """Return the maximum length of a text at which all texts fit the page together."""
-    names = ("prompt", "before_text", "after_text")
-    lengths = [len(row[name] or "") for *_, rows in _sections(found) for row in rows for name in names]
+    lengths: list[int] = []
+    for *_, rows in _sections(comparison):
+        for row in rows:
+            lengths += (len(row[name] or "") for name in ("prompt", "before_text", "after_text"))
     longest = LONGEST
     while longest > SHORTEST and sum(min(length, longest) for length in lengths) > ROOM:
         longest //= 2
@@ -243,14 +256,15 @@ def clip(text: str | None, longest: int) -> str:
     return f"{text[:longest]}\n{say('compare.more', n=len(text) - longest)}"
 
 
-def place_of(row: Mapping[str, Any]) -> str:
+def describe_place(row: Mapping[str, Any]) -> str:
     """Return a change's item: family, level, language, id, repeat."""
     parts = [row["family"], row["level"], row["language"], row["item_id"]]
-    repeat = [say("compare.repeat", n=row["repeat"])] if row["repeat"] else []
-    return " · ".join([part for part in parts if part] + repeat)
+    if row["repeat"]:
+        parts.append(say("compare.repeat", n=row["repeat"]))
+    return " · ".join(filter(None, parts))
 
 
-def change_of(row: Mapping[str, Any]) -> str:
+def describe_change(row: Mapping[str, Any]) -> str:
     """Return the kind of a change in words."""
     return say(f"compare.{row['change'].replace(' ', '_')}")
 
@@ -258,49 +272,51 @@ def change_of(row: Mapping[str, Any]) -> str:
 def outcome(row: Mapping[str, Any], side: str) -> str:
     """Describe one side of a change: its value and reason."""
     reason = say_reason(row[f"{side}_reason"] or "")
-    return percent(row[f"{side}_value"]) + (f", {reason}" if reason else "")
+    return ", ".join(filter(None, (percent(row[f"{side}_value"]), reason)))
 
 
-def markdown(found: RunComparison) -> str:
+def markdown(comparison: RunComparison) -> str:
     """Return the whole comparison as Markdown."""
-    with speaking(found.language):
-        return "\n".join(_markdown_lines(found)) + "\n"
+    with speaking(comparison.language):
+        return "\n".join(_markdown_lines(comparison)) + "\n"
 
 
-def _markdown_lines(found: RunComparison) -> list[str]:
-    longest = cut(found)
-    lines = [
-        "# " + escape_markdown(title(found)),
-        "",
-        *(f"**{escape_markdown(line)}.**  " for line in answers(found)),
-        "",
-    ]
-    looked = verified(found, LISTED)
-    lines += [f"* {escape_markdown(line)}" for line in (*asked(found), *looked, *notes(found), *bounds(found))]
+def _markdown_lines(comparison: RunComparison) -> list[str]:
+    # Who is better comes first, then what that rests on, the differences, and each changed reply.
+    longest = cut(comparison)
+    lines = ["# " + escape_markdown(title(comparison)), ""]
+    lines += [f"**{escape_markdown(line)}.**  " for line in answers(comparison)]
+    verified_lines = describe_verified(comparison, LISTED)
+    remark_lines = chain(describe_questions(comparison), verified_lines, notes(comparison), bounds(comparison))
+    lines += ["", *_list_markdown(remark_lines)]
     lines += ["", f"## {say('compare.differences')}", ""]
-    lines += table(found).markdown()
-    lines += ["", *(f"* {escape_markdown(line)}" for line in (correction(found), *groups(found)))]
+    lines += table(comparison).markdown()
+    lines += ["", *_list_markdown(chain([correction(comparison)], groups(comparison)))]
     lines += ["", f"## {say('compare.changed_head')}"]
-    for _, pair, height, rows in _sections(found):
-        said = say("compare.changed", k=height, n=pair.n)
-        lines += ["", f"### {escape_markdown(heading(pair))}", "", said]
+    for _, pair, height, rows in _sections(comparison):
+        count = say("compare.changed", k=height, n=pair.n)
+        lines += ["", f"### {escape_markdown(heading(pair))}", "", count]
         for row in rows:
             lines += _markdown_change(row, pair, longest)
-    differing = configurations(found)
+    differing = configurations(comparison)
     if differing.rows:
         lines += ["", f"## {differing.title}", "", *differing.markdown()]
     return lines
 
 
-def configurations(found: RunComparison) -> Table:
+def _list_markdown(lines: Iterable[str]) -> list[str]:
+    return [f"* {escape_markdown(line)}" for line in lines]
+
+
+def configurations(comparison: RunComparison) -> Table:
     """Return the keys on which the runs' configurations differ."""
     heads = [Column(say("compare.key"), itemgetter(0))]
-    heads += [Column(run.name, lambda row, n=n: shorten(row[1][n])) for n, run in enumerate(found.runs)]
-    return Table.of(list_stated_differences(found.runs), *heads, title=say("compare.configurations"))
+    heads += [Column(run.name, lambda row, n=n: shorten(row[1][n])) for n, run in enumerate(comparison.runs)]
+    return Table.of(list_stated_differences(comparison.runs), *heads, title=say("compare.configurations"))
 
 
 def _markdown_change(row: Mapping[str, Any], pair: Comparison, longest: int) -> Iterator[str]:
-    yield from ("", f"#### {change_of(row)}: {escape_markdown(place_of(row))}")
+    yield from ("", f"#### {describe_change(row)}: {escape_markdown(describe_place(row))}")
     for head, name in (
         (say("compare.question"), "prompt"),
         (say("compare.expected"), "answer"),
@@ -310,79 +326,87 @@ def _markdown_change(row: Mapping[str, Any], pair: Comparison, longest: int) -> 
         yield from ("", f"{head}:", "", *fence_code(clip(row[name], longest)))
 
 
-def marked(before: str, after: str) -> tuple[Markup, Markup]:
+def mark_differences(before: str, after: str) -> tuple[Markup, Markup]:
     """Return two texts, escaped, with the words marked that the other lacks at that place."""
     from rapidfuzz.distance import Indel
 
     sides = [_WORD.findall(make_visible(text)) for text in (before, after)]
-    if any(len(words) > _WORDS for words in sides):
+    if max(map(len, sides)) > _WORDS:
         return escape("".join(sides[0])), escape("".join(sides[1]))
-    done: tuple[list[Markup], list[Markup]] = ([], [])
+    marked_texts: tuple[list[Markup], list[Markup]] = ([], [])
     for step in Indel.opcodes(*sides):
         for out, words, start, end in (
-            (done[0], sides[0], step.src_start, step.src_end),
-            (done[1], sides[1], step.dest_start, step.dest_end),
+            (marked_texts[0], sides[0], step.src_start, step.src_end),
+            (marked_texts[1], sides[1], step.dest_start, step.dest_end),
         ):
             text = escape("".join(words[start:end]))
-            out.append(text if step.tag == "equal" or not text else Markup("<mark>{}</mark>").format(text))
-    return Markup("").join(done[0]), Markup("").join(done[1])
+            if text and step.tag != "equal":
+                text = Markup("<mark>{}</mark>").format(text)
+            out.append(text)
+    return Markup("").join(marked_texts[0]), Markup("").join(marked_texts[1])
 
 
-def html(found: RunComparison, lines: Sequence[str] = (), tables: Sequence[Table] = ()) -> str:
+def html(comparison: RunComparison, lines: Sequence[str] = (), tables: Sequence[Table] = ()) -> str:
     """Return the whole comparison as one page: no script, no network; all text from models is escaped.
 
     `lines` take the place of its answers; `tables` follow them.
     """
-    with speaking(found.language):
-        return _page(found, lines, tables)
+    with speaking(comparison.language):
+        return _page(comparison, lines, tables)
 
 
-def _page(found: RunComparison, lines: Sequence[str], tables: Sequence[Table]) -> str:
-    longest = cut(found)
+def _page(comparison: RunComparison, lines: Sequence[str], tables: Sequence[Table]) -> str:
+    longest = cut(comparison)
+    full_table = table(comparison)
+    pairs = [
+        (row, verdict(pair), comparison.is_listed(pair))
+        for row, pair in zip(full_table.rows, comparison.pairs, strict=True)
+    ]
+    # The first changes of the first pair that has any are open when the page is.
+    numbers_with_changes = (number for number, _, height, _ in _sections(comparison) if height)
+    verified_lines = describe_verified(comparison, LISTED)
     return still(
         "comparison.html.j2",
-        found=found,
-        title=title(found),
+        found=comparison,
+        title=title(comparison),
         section="compare",
-        answers=list(lines or answers(found)),
+        answers=list(lines or answers(comparison)),
         tables=tables,
-        table=(made := table(found)),
-        pairs=[
-            (row, verdict(pair), found.is_listed(pair)) for row, pair in zip(made.rows, found.pairs, strict=True)
-        ],
-        configurations=configurations(found),
-        asked=[*asked(found), *verified(found, LISTED), *bounds(found)],
-        notes=notes(found),
-        groups=list(groups(found)),
-        correction=correction(found),
+        table=full_table,
+        pairs=pairs,
+        configurations=configurations(comparison),
+        asked=[*describe_questions(comparison), *verified_lines, *bounds(comparison)],
+        notes=notes(comparison),
+        groups=list(groups(comparison)),
+        correction=correction(comparison),
         shorten=shorten,
         heading=heading,
-        shown=partial(_shown, longest=longest),
-        sections=_sections(found),
-        first=next((number for number, _, height, _ in _sections(found) if height), 0),
+        shown=partial(_build_change, longest=longest),
+        sections=_sections(comparison),
+        first=next(numbers_with_changes, 0),
         longest=format_number(longest),
     )
 
 
-def _sections(found: RunComparison) -> Iterator[tuple[int, Comparison, int, Iterator[Mapping[str, Any]]]]:
+def _sections(comparison: RunComparison) -> Iterator[tuple[int, Comparison, int, Iterator[Mapping[str, Any]]]]:
     """Yield each pair whose changes can be listed: number, pair, number of changes, and the changes."""
-    for number, (pair, frame) in enumerate(zip(found.pairs, found.changed, strict=True)):
-        if found.is_listed(pair):
+    for number, (pair, frame) in enumerate(zip(comparison.pairs, comparison.changed, strict=True)):
+        if comparison.is_listed(pair):
             yield number + 1, pair, frame.height, frame.iter_rows(named=True)
 
 
-def _shown(row: Mapping[str, Any], longest: int) -> Mapping[str, Any]:
-    before, after = marked(*(clip(row[f"{side}_text"], longest) for side in ("before", "after")))
+def _build_change(row: Mapping[str, Any], longest: int) -> Mapping[str, Any]:
+    before, after = mark_differences(clip(row["before_text"], longest), clip(row["after_text"], longest))
     return {
-        "change": change_of(row),
+        "change": describe_change(row),
         "gain": row["gain"],
-        "place": place_of(row),
+        "place": describe_place(row),
         "prompt": clip(row["prompt"], longest),
         "question": clip(row["question"], longest),
         "answer": clip(row["answer"], longest),
         "sides": [
-            (text, percent(row[f"{side}_value"]), say_reason(row[f"{side}_reason"] or ""))
-            for side, text in (("before", before), ("after", after))
+            (before, percent(row["before_value"]), say_reason(row["before_reason"] or "")),
+            (after, percent(row["after_value"]), say_reason(row["after_reason"] or "")),
         ],
     }
 
@@ -391,41 +415,44 @@ def _side_json(side: Side) -> dict[str, Any]:
     return {"name": side.name, "stated": {**side.provenance.tested}, "kinds": {**side.kinds}}
 
 
-def document(found: RunComparison) -> str:
+def document(comparison: RunComparison) -> str:
     """Return the whole comparison as JSON."""
     from basic_control.metrics.analysis.document import record_json  # slow import: half of the statistics
 
-    whole = {
-        "compared": [_side_json(side) for side in found.runs],
-        "questions": {suite: {"each": own, "shared": n} for suite, (own, n) in found.shared.items()},
-        "notes": notes(found),
-        "verified": [{"name": side.name, **asdict(one)} for side in found.runs for one in side.verified],
-        "differing": [{"key": key, "values": values} for key, values in list_stated_differences(found.runs)],
-        "pairs": [
-            {**record_json(pair), "verdict": verdict(pair), "conclusion": conclusion(pair),
-             "changed": [*frame.iter_rows(named=True)]}
-            for pair, frame in zip(found.pairs, found.changed, strict=True)
-        ],
-        "groups": [asdict(one) for one in found.groups],
-    }  # fmt: skip
-    return json.dumps(whole, ensure_ascii=False, indent=2, default=str) + "\n"
+    questions = {}
+    for suite, (run_counts, n_shared) in comparison.shared.items():
+        questions[suite] = {"each": run_counts, "shared": n_shared}
+    verified = []
+    for side in comparison.runs:
+        verified += [{"name": side.name, **asdict(metric)} for metric in side.verified]
+    pairs = []
+    for pair, frame in zip(comparison.pairs, comparison.changed, strict=True):
+        ends = {"verdict": verdict(pair), "conclusion": conclusion(pair)}
+        pairs.append({**record_json(pair), **ends, "changed": [*frame.iter_rows(named=True)]})
+    contents = {
+        "compared": [_side_json(side) for side in comparison.runs],
+        "questions": questions,
+        "notes": notes(comparison),
+        "verified": verified,
+        "differing": [{"key": key, "values": values} for key, values in list_stated_differences(comparison.runs)],
+        "pairs": pairs,
+        "groups": [asdict(grouping) for grouping in comparison.groups],
+    }
+    return json.dumps(contents, ensure_ascii=False, indent=2, default=str) + "\n"
 
 
-def junit(found: RunComparison) -> str:
+def junit(comparison: RunComparison) -> str:
     """Return JUnit XML with a case for each difference, which fails if the later side is worse."""
     from basic_control.tasks.report.junit import case_of, text_of
 
     outcomes = {"worse": "fail", "better": "pass", "same": "pass"}
-    cases = [
-        case_of(
-            # Files call a suite by its own name.
-            f"{pair.suite or say('common.overall')}: {_name_score(pair)}",
-            f"{pair.model_b} → {pair.model_a}",
-            outcomes.get(verdict(pair), "undecided") if pair.n else "undecided",
-            f"{interval(pair)}, p {p_value(pair.test.p_adjusted)}, n {pair.n}: {conclusion(pair)}",
-            counts=True,
-            passes=True,
-        )
-        for pair in found.pairs
-    ]
-    return text_of(cases, title(found))
+    cases = []
+    for pair in comparison.pairs:
+        # Files call a suite by its own name.
+        name = f"{pair.suite or say('common.overall')}: {_name_score(pair)}"
+        models = f"{pair.model_b} → {pair.model_a}"
+        gate_outcome = outcomes.get(verdict(pair), "undecided") if pair.n else "undecided"
+        figures = f"{interval(pair)}, p {p_value(pair.test.p_adjusted)}, n {pair.n}"
+        text = f"{figures}: {conclusion(pair)}"
+        cases.append(case_of(name, models, gate_outcome, text, counts=True, passes=True))
+    return text_of(cases, title(comparison))

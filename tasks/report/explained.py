@@ -3,6 +3,8 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain, repeat
+from operator import attrgetter, itemgetter
 from typing import Any, Literal
 
 import polars as pl
@@ -33,107 +35,135 @@ def suites(data: ReportData, models: Sequence[str]) -> list[dict[str, Any]]:
         items = data.items.filter(suite=suite.name).select("item_id")
         scores = data.scores.join(items, on="item_id", how="semi")
         summary = data.summary.filter(suite=suite.name)
-        shown = [_metric(metric(name), scores, summary, models) for name in suite.metric_names]
-        if any(shown):
+        explained = (_explain_metric(metric(name), scores, summary, models) for name in suite.metric_names)
+        metrics = [*filter(None, explained)]
+        if metrics:
             title = data.titles.suite(suite.name)
-            metrics = [one for one in shown if one]
             pages.append({"name": suite.name, "id": f"suite-{suite.name}", "title": title, "metrics": metrics})
     return pages
 
 
-def _metric(
+def _explain_metric(
     unit: Metric, of_suite: pl.DataFrame, summary: pl.DataFrame, models: Sequence[str]
 ) -> dict[str, Any] | None:
     """Return what to show of a metric, from its suite's scores and summary; None if it only has a score."""
     scores = of_suite.filter(metric=unit.name)
-    done = scores.filter(pl.col("status").is_in(VALUED))
-    means = _part_cells(summary, unit)
-    parts = dict.fromkeys(part for own in means.values() for part in own if part)
-    rows = done.select("model", "details").iter_rows()
-    details = [(model, each) for model, text in rows for each in _details(text, unit)]
-    crossings = [_crossing(unit, one, details, models) for one in unit.shown.crossings]
-    tables = [_distribution(unit, one, details, models) for one in unit.shown.distributions]
-    shown = {
+    scored = scores.filter(pl.col("status").is_in(VALUED))
+    means = _find_part_cells(summary, unit)
+    parts = dict.fromkeys(chain.from_iterable(means.values()))
+    parts.pop("", None)
+    # Each model's score may have the details of several judges: each counts.
+    details: list[tuple[str, Mapping[str, Any]]] = []
+    for model, text in scored.select("model", "details").iter_rows():
+        details.extend(zip(repeat(model), _read_details(text, unit)))
+    crossings = [_build_crossing(unit, crossing, details, models) for crossing in unit.shown.crossings]
+    tables = [_build_distribution(unit, part, details, models) for part in unit.shown.distributions]
+    page = {
         "name": unit.name,
         "title": metric_title(unit.name),
         "note": get_display_text(unit, "note", unit.shown.note),
         "parts": [(part, part_title(unit, part)) for part in parts],
         "cells": means,
-        "crossings": [crossing for crossing in crossings if crossing["models"]],
-        "tables": [table for table in tables if table.rows],
-        "bands": bands(unit, done),
+        # What no reply of this run shows is left out.
+        "crossings": [*filter(itemgetter("models"), crossings)],
+        "tables": [*filter(attrgetter("rows"), tables)],
+        "bands": bands(unit, scored),
     }
-    has_more = any(shown[name] for name in ("parts", "crossings", "tables", "bands"))
-    return shown if has_more and not scores.is_empty() else None
+    has_more = any(map(page.get, ("parts", "crossings", "tables", "bands")))
+    if scores.is_empty() or not has_more:
+        return None
+    return page
 
 
-def _part_cells(summary: pl.DataFrame, unit: Metric) -> dict[str, dict[str, SummaryRow]]:
+def _find_part_cells(summary: pl.DataFrame, unit: Metric) -> dict[str, dict[str, SummaryRow]]:
     """Return each model's cells of a metric (under '') and of its parts, over the whole suite.
 
     Parts in the order declared; if none are declared, those that occur. A part that never applies is left out.
     """
-    at = {(one.model, one.metric): one for one in cells(summary.filter(OF_SUITES))}
-    occurring = sorted({name for (_, name), one in at.items() if one.counts.n_applicable})
+    summary_rows = {(row.model, row.metric): row for row in cells(summary.filter(OF_SUITES))}
+    occurring = sorted({name for (_, name), row in summary_rows.items() if row.counts.n_applicable})
     declared = [f"{unit.name}.{part}" for part in unit.shown.titles]
-    parts = [one for one in declared or occurring if one in occurring and one.startswith(f"{unit.name}.")]
-    return {
-        model: {name.removeprefix(unit.name).removeprefix("."): at[model, name]
-                for name in (unit.name, *parts) if (model, name) in at}
-        for model, name in at
-        if name == unit.name
-    }  # fmt: skip
+    prefix = f"{unit.name}."
+    parts = [part for part in declared or occurring if part in occurring and part.startswith(prefix)]
+    part_cells: dict[str, dict[str, SummaryRow]] = {}
+    for model, metric_name in summary_rows:
+        if metric_name != unit.name:
+            continue
+        part_cells[model] = {}
+        for name in (unit.name, *parts):
+            if (model, name) in summary_rows:
+                part = name.removeprefix(unit.name).removeprefix(".")
+                part_cells[model][part] = summary_rows[model, name]
+    return part_cells
 
 
 Details = Sequence[tuple[str, Mapping[str, Any]]]
 """The details of scores, each with its model."""
 
 
-def _details(text: str | None, unit: Metric) -> list[Mapping[str, Any]]:
+def _read_details(text: str | None, unit: Metric) -> list[Mapping[str, Any]]:
     """Return the details of a score; for a judged one, those of each judge."""
-    read = json.loads(text or "{}")
-    judges = read.get("judges") if unit.steps else None
-    return [read] if judges is None else [one["details"] for one in judges.values() if one.get("details")]
+    document = json.loads(text or "{}")
+    judges = document.get("judges") if unit.steps else None
+    if judges is None:
+        return [document]
+    return [judge["details"] for judge in judges.values() if judge.get("details")]
 
 
-def _distribution(unit: Metric, one: Distribution, details: Details, models: Sequence[str]) -> Table:
-    found = Counter((model, str(label)) for model, each in details for label in one.of(each))
-    overall = Counter(label for _, label in found.elements())
-    labels = list(one.labels) or [label for label, _ in overall.most_common()]
-    totals = {model: sum(found[model, label] for label in labels) for model in models}
+def _build_distribution(unit: Metric, distribution: Distribution, details: Details, models: Sequence[str]) -> Table:
+    """Return how often each label of a distribution occurs in each model's scores."""
+    counts: Counter[tuple[str, str]] = Counter()
+    label_counts: Counter[str] = Counter()
+    for model, score_details in details:
+        for label in map(str, distribution.of(score_details)):
+            counts[model, label] += 1
+            label_counts[label] += 1
+    # Labels that a metric does not declare stand by how often they occur.
+    labels = list(distribution.labels) or [*dict(label_counts.most_common())]
+    totals: Counter[str] = Counter()
+    for (model, label), count in counts.items():
+        if label in labels:
+            totals[model] += count
 
-    def counted(label: str) -> Column:
+    def build_column(label: str) -> Column:
         def write(model: str) -> str:
-            n = found[model, label]
+            n = counts[model, label]
             return f"{n}\u00a0({percent(n / totals[model])})"
 
-        said = get_display_text(unit, f"{one.name} {label}", one.labels.get(label, {}), label)
-        return Column(said, write, numeric=True)
+        texts = distribution.labels.get(label, {})
+        return Column(get_display_text(unit, f"{distribution.name} {label}", texts, label), write, numeric=True)
 
     return Table.of(
         filter(totals.get, models),
         Column(say("common.model")),
-        *map(counted, labels),
-        title=get_display_text(unit, f"{one.name} title", one.title, one.name),
-        caption=get_display_text(unit, f"{one.name} note", one.note),
+        *map(build_column, labels),
+        title=get_display_text(unit, f"{distribution.name} title", distribution.title, distribution.name),
+        caption=get_display_text(unit, f"{distribution.name} note", distribution.note),
     )
 
 
-def _crossing(unit: Metric, one: Crossing, details: Details, models: Sequence[str]) -> dict[str, Any]:
-    found = Counter((model, cell) for model, each in details if (cell := one.of(each)) is not None)
-    totals = Counter(model for model, _ in found.elements())
+def _build_crossing(unit: Metric, crossing: Crossing, details: Details, models: Sequence[str]) -> dict[str, Any]:
+    """Return how often each row and column of a crossing occur together in each model's scores."""
+    counts: Counter[tuple[str, tuple[str, str]]] = Counter()
+    totals: Counter[str] = Counter()
+    for model, score_details in details:
+        cell = crossing.of(score_details)
+        if cell is not None:
+            counts[model, cell] += 1
+            totals[model] += 1
 
-    def named(labels: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-        return {n: get_display_text(unit, f"{one.name} {n}", text, n) for n, text in labels.items()}
+    def translate(labels: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+        return {n: get_display_text(unit, f"{crossing.name} {n}", text, n) for n, text in labels.items()}
 
     return {
-        "title": get_display_text(unit, f"{one.name} title", one.title, one.name),
-        "note": get_display_text(unit, f"{one.name} note", one.note),
-        "rows": named(one.rows),
-        "columns": named(one.columns),
+        "title": get_display_text(unit, f"{crossing.name} title", crossing.title, crossing.name),
+        "note": get_display_text(unit, f"{crossing.name} note", crossing.note),
+        "rows": translate(crossing.rows),
+        "columns": translate(crossing.columns),
         "models": {model: totals[model] for model in models if totals[model]},
-        "n": found,
-        "alert": one.alert,
-        "reasons": one.reasons,
+        "n": counts,
+        "alert": crossing.alert,
+        "reasons": crossing.reasons,
     }
 
 
@@ -142,7 +172,10 @@ def band(value: float) -> Band:
 
     Source: seeds 002 and 003, the tables of interpretation.
     """
-    return next((name for floor, name in FLOORS if reaches(value, floor)), "poor")
+    for floor, name in FLOORS:
+        if reaches(value, floor):
+            return name
+    return "poor"
 
 
 def bands(unit: Metric, scores: pl.DataFrame) -> Table | None:
@@ -150,20 +183,22 @@ def bands(unit: Metric, scores: pl.DataFrame) -> Table | None:
     values = scores.filter(metric=unit.name).drop_nulls("value").select("model", "value").rows()
     if not unit.shown.bands or not values:
         return None
-    counts = Counter((model, band(value)) for model, value in values)
+    counts: Counter[tuple[str, Band]] = Counter()
+    for model, value in values:
+        counts[model, band(value)] += 1
 
-    def meaning(row: tuple[float, Band]) -> str:
+    def get_meaning(row: tuple[float, Band]) -> str:
         return get_display_text(unit, f"band {row[1]}", unit.shown.meanings.get(row[1], {}))
 
-    def counted(model: str) -> Column:
+    def build_column(model: str) -> Column:
         return Column(model, lambda row: str(counts[model, row[1]]), numeric=True)
 
     return Table.of(
         FLOORS,
         Column(say("common.band"), lambda row: say(f"common.{row[1]}")),
         Column(say("common.from"), lambda row: percent(row[0]), numeric=True),
-        Column(say("common.meaning"), meaning),
-        *(counted(model) for model in dict(values)),
+        Column(say("common.meaning"), get_meaning),
+        *map(build_column, dict(values)),
         title=say("common.bands_head", metric=unit.name),
     )
 
@@ -174,11 +209,12 @@ def judges(
     """Return, for each judged metric, the judges' failures, mean scores and agreement."""
     ratings = judge_ratings(observations(scores, items).scores).drop_nulls("value")
 
-    def row(name: str, judge: JudgeFailures) -> dict[str, Any]:
+    def build_row(name: str, judge: JudgeFailures) -> dict[str, Any]:
         values = ratings.filter(metric=name, judge=judge.judge)["value"].to_numpy()
         return {"judge": judge, "mean": mean_interval(values), "n": len(values)}
 
-    return [
-        {"title": metric_title(name), "agreement": own, "rows": [row(name, judge) for judge in own.judges]}
-        for name, own in agreement.items()
-    ]
+    tables = []
+    for name, metric_agreement in agreement.items():
+        rows = [build_row(name, judge) for judge in metric_agreement.judges]
+        tables.append({"title": metric_title(name), "agreement": metric_agreement, "rows": rows})
+    return tables

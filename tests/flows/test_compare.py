@@ -230,13 +230,13 @@ def test_many_long_texts_are_cut_to_what_a_page_can_hold(tmp_path: Path, monkeyp
 
 
 def test_words_that_differ_are_marked_and_escaped() -> None:
-    before, after = comparison.marked("The <b>cat</b> sat.", "The <b>dog</b> sat.")
+    before, after = comparison.mark_differences("The <b>cat</b> sat.", "The <b>dog</b> sat.")
     assert before == "The <mark>&lt;b&gt;cat&lt;/b&gt; </mark>sat."
     assert after == "The <mark>&lt;b&gt;dog&lt;/b&gt; </mark>sat."
 
 
 def test_a_megabyte_of_words_is_not_marked_word_by_word() -> None:
-    before, after = comparison.marked("a " * 500_000, "b " * 500_000)
+    before, after = comparison.mark_differences("a " * 500_000, "b " * 500_000)
     assert "<mark>" not in before + after
     assert len(before) == 1_000_000
 

@@ -124,8 +124,8 @@ def show_comparison(comparison_result: "RunComparison", n_shown: int) -> Iterato
     elif comparison_result.pairs and not total:
         yield prose(say("compare.nothing_changed"))
     remarks = (
-        comparison.asked(comparison_result),
-        comparison.verified(comparison_result, n_shown),
+        comparison.describe_questions(comparison_result),
+        comparison.describe_verified(comparison_result, n_shown),
         notes(comparison_result),
         comparison.bounds(comparison_result),
     )
@@ -137,11 +137,11 @@ def show_comparison(comparison_result: "RunComparison", n_shown: int) -> Iterato
 
 def _change(pair: "Comparison", row: Mapping[str, Any], width: int) -> str:
     """Return a changed row as one line: how it changed, what was asked, both replies, what was expected."""
-    from basic_control.tasks.report.comparison import change_of, headline, place_of
+    from basic_control.tasks.report.comparison import describe_change, describe_place, headline
     from basic_control.tasks.report.language import say
     from basic_control.tasks.report.rows import cut, find_ending
 
-    question = " ".join(row["question"].split()) or place_of(row)
+    question = " ".join(row["question"].split()) or describe_place(row)
     before, after = (" ".join(find_ending(str(row[f"{side}_text"] or "")).split()) for side in ("before", "after"))
     longest = width // 4
     texts = [cut(text, longest) or f"({say('screen.empty_reply')})" for text in (before, after)]
@@ -150,7 +150,7 @@ def _change(pair: "Comparison", row: Mapping[str, Any], width: int) -> str:
         if row["answer"]
         else ""
     )
-    return f"{change_of(row)}: {headline(pair)}: {cut(question, width // 3)}: {' → '.join(texts)}{expected}"
+    return f"{describe_change(row)}: {headline(pair)}: {cut(question, width // 3)}: {' → '.join(texts)}{expected}"
 
 
 def gate(
