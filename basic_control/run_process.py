@@ -53,14 +53,14 @@ def carry_out(request: dict[str, Any]) -> dict[str, Any]:
 def _run(request: dict[str, Any]) -> dict[str, Any]:
     from basic_control.data.files import cache_parsed
     from basic_control.flows.cli.evaluating import evaluate, show_outcome
-    from basic_control.flows.cli.options import requested
+    from basic_control.flows.cli.options import read_request
     from basic_control.interrupts import interrupt_again
     from basic_control.tasks.runtime.logs import begin
 
     begin("")
     interrupt_again()
     with cache_parsed():
-        settings, again = requested(request)
+        settings, again = read_request(request)
         outcome, plan = evaluate(settings, again, only_failed=False)
         with redirect_stdout(io.StringIO()) as screen:
             show_outcome(outcome, plan)

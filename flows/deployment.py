@@ -78,21 +78,28 @@ def describe(file: str, folder: str = "") -> dict[str, Any]:
     Raises:
         InputError: the file cannot be read, or has a wrong key or value.
     """
-    settings = read(next((there for folder in (HERE, PLACE) if (there := folder / file).is_file()), TOP / file))
-    told = settings.model_dump(mode="json", exclude_unset=True)
-    for kind, known in (("models", Model.model_fields), ("judges", Judge.model_fields)):
-        for entry in told.get(kind, ()):
-            if own := {key: entry.pop(key) for key in [*entry] if key not in known}:
-                entry["options"] = own
-    there = Path(folder or PLACE)
+    settings = read(_find_local(file) or TOP / file)
+    contents = settings.model_dump(mode="json", exclude_unset=True)
+    for kind, common_keys in (("models", Model.model_fields), ("judges", Judge.model_fields)):
+        for entry in contents.get(kind, ()):
+            provider_keys = [key for key in entry if key not in common_keys]
+            if provider_keys:
+                entry["options"] = {key: entry.pop(key) for key in provider_keys}
+    directory = Path(folder or PLACE)
     return {
-        "directory": str(there),
-        "results": str((there / results_of(settings.store)).resolve()),
-        "settings": told,
+        "directory": str(directory),
+        "results": str((directory / results_of(settings.store)).resolve()),
+        "settings": contents,
     }
 
 
-def password(file: Path = PASSWORD, given: Mapping[str, str] = os.environ) -> str:
+def _find_local(file: str) -> Path | None:
+    """Return a file of the working directory, else of the place; None if neither has it."""
+    paths = (HERE / file, PLACE / file)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def password(file: Path = PASSWORD, variables: Mapping[str, str] = os.environ) -> str:
     """Return the API's `user:password` from the environment, else from a file that only its owner may read.
 
     A missing file is created.
@@ -101,8 +108,8 @@ def password(file: Path = PASSWORD, given: Mapping[str, str] = os.environ) -> st
         InputError: others may read the file, or it cannot be created.
     """
     for name in AUTH:
-        if given.get(name):
-            return given[name]
+        if variables.get(name):
+            return variables[name]
     try:
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -113,8 +120,8 @@ def password(file: Path = PASSWORD, given: Mapping[str, str] = os.environ) -> st
             "user:password instead."
         ) from error
     else:
-        with os.fdopen(handle, "w") as made:
-            made.write(f"admin:{secrets.token_urlsafe(24)}\n")
+        with os.fdopen(handle, "w") as password_file:
+            password_file.write(f"admin:{secrets.token_urlsafe(24)}\n")
     mode = stat.S_IMODE(file.stat().st_mode)
     if mode & 0o077:
         raise InputError(
@@ -124,26 +131,26 @@ def password(file: Path = PASSWORD, given: Mapping[str, str] = os.environ) -> st
     return file.read_text(encoding="utf-8").strip()
 
 
-def environment(port: int, given: Mapping[str, str] = os.environ) -> dict[str, str]:
+def environment(port: int, variables: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the environment for a server, worker or client of the server on a loopback port.
 
     Variables that are already set are kept: `PREFECT_API_URL` selects another server.
     """
-    said = password(given=given)
+    password_text = password(variables=variables)
     root = f"http://127.0.0.1:{port}"
     settings = {
         **SERVER,
         **PRIVACY,
         **PATIENCE,
         "PREFECT_API_URL": f"{root}/api",
-        "PREFECT_API_AUTH_STRING": said,
-        "PREFECT_SERVER_API_AUTH_STRING": said,
+        "PREFECT_API_AUTH_STRING": password_text,
+        "PREFECT_SERVER_API_AUTH_STRING": password_text,
         # Refuse requests from pages of other sites.
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": f"{root},http://localhost:{port}",
         "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
     }
     # An empty variable counts as unset.
-    return {**settings, **{name: value for name, value in given.items() if value or name not in settings}}
+    return {**settings, **{name: value for name, value in variables.items() if value or name not in settings}}
 
 
 def dead_runs() -> "AutomationCore":
@@ -167,9 +174,9 @@ def register() -> None:
         except ObjectNotFound:
             template = ProcessWorker.get_default_base_job_template()
             client.create_work_pool(WorkPoolCreate(name=POOL, type="process", base_job_template=template))
-        there = client.read_automations_by_name(automation.name)
-        if there:
-            client.update_automation(there[0].id, automation)
+        automations = client.read_automations_by_name(automation.name)
+        if automations:
+            client.update_automation(automations[0].id, automation)
         else:
             client.create_automation(automation)
 
@@ -203,10 +210,10 @@ def _await_answer(url: str, **options: Any) -> httpx.Response:
         time.sleep(LOOK_S)
 
 
-def reach(given: Mapping[str, str]) -> None:
+def reach(variables: Mapping[str, str]) -> None:
     """Raise an InputError if the server does not answer or refuses our password."""
-    url = given["PREFECT_API_URL"]
-    user, _, key = given["PREFECT_API_AUTH_STRING"].partition(":")
+    url = variables["PREFECT_API_URL"]
+    user, _, key = variables["PREFECT_API_AUTH_STRING"].partition(":")
     try:
         trusted = ssl.create_default_context()  # the system's authorities: httpx alone trusts its own list
         _await_answer(f"{url}{VERSION}", auth=(user, key), verify=trusted, **proxy_options(url))
@@ -232,17 +239,17 @@ def deploy(port: int, file: str, cron: str) -> int:
     Raises:
         InputError: no server accepts our password, or the configuration or its schedule is invalid.
     """
-    given = environment(port)
+    variables = environment(port)
     if file:
         check_rows(resolve(read(HERE / file)))
-    reach(given)
-    os.environ.update(given)
+    reach(variables)
+    os.environ.update(variables)
     import_prefect()
     route_clients()
     register()
     os.chdir(PLACE)
-    with _declared(file, cron) as declared:
-        sys.argv = ["prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(declared)]
+    with _write_declaration(file, cron) as declaration:
+        sys.argv = ["prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(declaration)]
         try:
             # In this process, which has already imported Prefect; another one would take seconds.
             runpy.run_module("prefect", run_name="__main__", alter_sys=True)
@@ -252,22 +259,22 @@ def deploy(port: int, file: str, cron: str) -> int:
 
 
 @contextmanager
-def _declared(config: str, cron: str) -> Iterator[Path]:
+def _write_declaration(config: str, cron: str) -> Iterator[Path]:
     """Yield the file that declares the deployments, and print which: this folder's, the place's or the shipped one.
 
     With `config`, generate a file with one deployment of that configuration, whose runs work in this folder. This
     deployment and those of an installed copy find the flow by module name, whatever else is in the folder.
     """
-    own = next((there for folder in (HERE, PLACE) if (there := folder / "prefect.yaml").is_file()), None)
-    if own and not config:
-        say(f"Deploying what {own} declares.")
-        yield own
+    local_file = _find_local("prefect.yaml")
+    if local_file and not config:
+        say(f"Deploying what {local_file} declares.")
+        yield local_file
         return
     text = (TOP / "prefect.yaml").read_text(encoding="utf-8")
     if config or not CHECKOUT:
         text = text.replace("flows/full_eval.py:full_eval", "basic_control.deployed.full_eval")
     if config:
-        text = scheduled(text, (HERE / config).resolve(), cron)
+        text = schedule_configuration(text, (HERE / config).resolve(), cron)
         say(f"Deploying {config} at {cron!r} (UTC), as {Path(config).stem}. Its runs work in {HERE}.")
     else:
         say(f"Deploying the prefect.yaml that ships with the program; one in {HERE} would take precedence.")
@@ -277,7 +284,7 @@ def _declared(config: str, cron: str) -> Iterator[Path]:
         yield file
 
 
-def scheduled(text: str, config: Path, cron: str) -> str:
+def schedule_configuration(text: str, config: Path, cron: str) -> str:
     """Return the text of a `prefect.yaml` with a single deployment: a configuration on a schedule.
 
     Raises:
@@ -305,11 +312,11 @@ def scheduled(text: str, config: Path, cron: str) -> str:
     return yaml.safe_dump({**declared, "deployments": [first]}, sort_keys=False, allow_unicode=True)
 
 
-def _become(command: Sequence[str], given: Mapping[str, str]) -> NoReturn:
+def _become(command: Sequence[str], variables: Mapping[str, str]) -> NoReturn:
     """Replace this process with Prefect's own, so that signals reach it directly."""
     os.chdir(PLACE)
     # A worker's runs must find installed packages, whatever files of such names are in the folder.
-    environment = build_prefect_environment({**given, "PYTHONSAFEPATH": "1"})
+    environment = build_prefect_environment({**variables, "PYTHONSAFEPATH": "1"})
     os.execve(sys.executable, [sys.executable, "-m", "prefect", *command], environment)  # noqa: S606 - our own words
 
 
@@ -319,11 +326,11 @@ def work(port: int) -> NoReturn:
     Raises:
         InputError: no server accepts our password.
     """
-    given = environment(port)
-    reach(given)
+    variables = environment(port)
+    reach(variables)
     # Setting the port of a worker's pages means that its health will be queried there, as compose.yaml does.
-    asked = ["--with-healthcheck"] if given.get("PREFECT_WORKER_WEBSERVER_PORT") else []
-    _become(["worker", "start", "--pool", POOL, "--type", "process", *asked], given)
+    health_options = ["--with-healthcheck"] if variables.get("PREFECT_WORKER_WEBSERVER_PORT") else []
+    _become(["worker", "start", "--pool", POOL, "--type", "process", *health_options], variables)
 
 
 def serve(port: int, host: str) -> NoReturn:
@@ -332,8 +339,8 @@ def serve(port: int, host: str) -> NoReturn:
     Raises:
         InputError: the database's folder cannot be created.
     """
-    given = environment(port)
-    if not any(given.get(name) for name in VARIABLES):
+    variables = environment(port)
+    if not any(variables.get(name) for name in VARIABLES):
         try:
             DATABASE.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -341,21 +348,21 @@ def serve(port: int, host: str) -> NoReturn:
                 f"{DATABASE}: cannot create the folder of Prefect's database ({error.strerror or error})."
             ) from error
         if not CHECKOUT:
-            given = {**given, VARIABLES[0]: f"sqlite+aiosqlite:///{DATABASE}"}
+            variables = {**variables, VARIABLES[0]: f"sqlite+aiosqlite:///{DATABASE}"}
     with suppress(OSError):  # `deploy` and `worker` wait for it by this
         STARTED.parent.mkdir(parents=True, exist_ok=True)
         STARTED.write_text(name_owner(), encoding="ascii")
     sys.stderr.write(welcome(port))
     sys.stderr.flush()
-    _become(["server", "start", "--host", host, "--port", str(port)], given)
+    _become(["server", "start", "--host", host, "--port", str(port)], variables)
 
 
-def welcome(port: int, given: Mapping[str, str] = os.environ) -> str:
+def welcome(port: int, variables: Mapping[str, str] = os.environ) -> str:
     """Return how to log in to the server's pages and where they show runs, without the password."""
-    set_ = next((name for name in AUTH if given.get(name)), "")
-    place = f"the value of {set_}" if set_ else f"the line in {PASSWORD} (cat {PASSWORD.name})"
+    variable = next((name for name in AUTH if variables.get(name)), "")
+    source = f"the value of {variable}" if variable else f"the line in {PASSWORD} (cat {PASSWORD.name})"
     root = f"http://127.0.0.1:{port}"
     return (
-        f"Pages: {root}\n  Password: {place}; paste the whole of it, such as user:secret.\n"
+        f"Pages: {root}\n  Password: {source}; paste the whole of it, such as user:secret.\n"
         f"  Runs: {root}/v2/runs (the first page has those of the last day, and failures).\n"
     )

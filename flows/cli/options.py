@@ -4,8 +4,10 @@ import json
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -46,19 +48,22 @@ def _keys(_context: "CompletionContext") -> list[tuple[str, str]]:
     from basic_control.config.models import Judge, Model
     from basic_control.config.settings import Settings
 
-    listed = ((Settings, ""), (Model, "models.0."), (Judge, "judges.0."))
-    return [(f"{key}=", meaning) for model, before in listed for key, meaning in _keys_of(model, before)]
+    sections = ((Settings, ""), (Model, "models.0."), (Judge, "judges.0."))
+    keys: list[tuple[str, str]] = []
+    for section, prefix in sections:
+        keys += [(f"{key}=", meaning) for key, meaning in _list_keys(section, prefix)]
+    return keys
 
 
-def _keys_of(model: "type[BaseModel]", before: str) -> Iterator[tuple[str, str]]:
+def _list_keys(model: "type[BaseModel]", prefix: str) -> Iterator[tuple[str, str]]:
     from pydantic import BaseModel
 
     for name, field in model.model_fields.items():
         inner = field.annotation
         if isinstance(inner, type) and issubclass(inner, BaseModel):
-            yield from _keys_of(inner, f"{before}{name}.")
+            yield from _list_keys(inner, f"{prefix}{name}.")
         elif name != "options":
-            yield f"{before}{name}", field.description or ""
+            yield f"{prefix}{name}", field.description or ""
 
 
 RUN = Parameter(metavar="RUN", completer=_runs)
@@ -181,13 +186,14 @@ class Where:
         """The folder of the runs."""
         return Path(self.store.runs)
 
-    def existing_runs(self) -> Path:
+    def find_runs_folder(self) -> Path:
         """Return the folder of the runs.
 
         Raises:
             InputError: there is none.
         """
-        if not (path := self.runs).is_dir():
+        path = self.runs
+        if not path.is_dir():
             raise InputError(
                 f"{path}: there is no such folder of runs. Set it with --set store.runs=FOLDER, or run an "
                 "evaluation first."
@@ -228,61 +234,72 @@ class FileOptions:
         """
         from basic_control.tasks.compare.sides import FileForm
 
-        listed = [one.partition("=") for one in self.columns.split(",") if one]
-        if wrong := next((one for one in listed if not one[0].strip() or not one[2].strip()), None):
-            raise InputError(f"--columns: found {''.join(wrong)!r}, expected OURS=THEIRS, such as question=q.")
+        columns = {}
+        for text in filter(None, self.columns.split(",")):
+            ours, _, theirs = text.partition("=")
+            if not ours.strip() or not theirs.strip():
+                raise InputError(f"--columns: found {text!r}, expected OURS=THEIRS, such as question=q.")
+            columns[ours.strip()] = theirs.strip()
         scales = {}
-        for one in self.scale:
-            name, _, ends = one.rpartition("=")
+        for text in self.scale:
+            # A metric's name may contain an equals sign, its range may not.
+            name, _, ends = text.rpartition("=")
             try:
                 low, high = map(float, ends.split(".."))
             except ValueError:
                 low = high = 0.0
             if not name or low >= high:
-                raise InputError(f"--scale {one}: expected METRIC=LOW..HIGH, such as help=1..5.")
+                raise InputError(f"--scale {text}: expected METRIC=LOW..HIGH, such as help=1..5.")
             scales[name] = (low, high)
-        return FileForm({ours.strip(): theirs.strip() for ours, _, theirs in listed}, scales, verify)
+        return FileForm(columns, scales, verify)
 
 
 UNGIVEN, USUAL, ANYHOW = RunOptions(), Where(), FileOptions()
 """Defaults if a command line gives none of these options."""
 
 
-def _limits(sets: Sequence[str]) -> bool:
+def _has_token_limit(sets: Sequence[str]) -> bool:
     """Return whether one of the assignments is of a token limit."""
-    return any(name in one for one in sets for name in NAMES)
+    return any(name in assignment for assignment, name in product(sets, NAMES))
 
 
-def _refuse_contradictions(given: RunOptions) -> None:
+def _name_resumed(options: RunOptions) -> str:
+    """Return the run that `--resume` names; '' if it names none, or is not there."""
+    return options.resume[0] if options.resume else ""
+
+
+def _refuse_contradictions(options: RunOptions) -> None:
     """Refuse incompatible options about an earlier run."""
-    resume = [*(given.resume or ()), ""][0]
+    resume = _name_resumed(options)
     wrong = {
-        "--run: found no name, expected a run (a folder of store.runs).": given.run == "",
-        f"--resume {resume} and --run {given.run}: found two runs, expected one.": (
-            given.run and resume and given.run != resume
+        "--run: found no name, expected a run (a folder of store.runs).": options.run == "",
+        f"--resume {resume} and --run {options.run}: found two runs, expected one.": (
+            options.run and resume and options.run != resume
         ),
         "--only-truncated: expected a larger limit as well, such as --set models.0.max_tokens=4096; with the "
-        "same limit the same replies would be truncated.": (given.only_truncated and not _limits(given.sets)),
+        "same limit the same replies would be truncated.": (
+            options.only_truncated and not _has_token_limit(options.sets)
+        ),
         "--only-suite and --only-model: expected --rerun STAGE as well.": (
-            (given.only_suite or given.only_model) and not given.rerun
+            (options.only_suite or options.only_model) and not options.rerun
         ),
     }
-    for option, chosen in (("failed", given.only_failed), ("truncated", given.only_truncated)):
+    for option, chosen in (("failed", options.only_failed), ("truncated", options.only_truncated)):
         wrong[f"--only-{option}: expected --run RUN as well, the run whose calls are repeated."] = (
-            chosen and not given.run
+            chosen and not options.run
         )
         wrong[f"--only-{option} and --fresh: expected only one; --fresh asks everything again."] = (
-            chosen and given.fresh
+            chosen and options.fresh
         )
-    for said, there in wrong.items():
-        if there:
-            raise InputError(said)
+    for message, is_wrong in wrong.items():
+        if is_wrong:
+            raise InputError(message)
 
 
 OLLAMA = "ollama"
 
 
-def named(kind: str, names: Sequence[str]) -> list[dict[str, Any]]:
+def build_entries(kind: str, names: Sequence[str]) -> list[dict[str, Any]]:
     """Return the entries of `models` or `judges` for names like `openai/gpt-6-luna`, `phi3` or `embedded`.
 
     The part before the first slash counts if it is a provider; otherwise the whole is an Ollama model. A provider's
@@ -298,25 +315,28 @@ def named(kind: str, names: Sequence[str]) -> list[dict[str, Any]]:
     from basic_control.data.records import Provider
 
     providers = discover(Provider)
-    made: list[dict[str, Any]] = []
+    option = f"--{kind.removesuffix('s')}"
+    entries: list[dict[str, Any]] = []
     for spec in names:
         provider, _, name = spec.partition("/")
         if provider not in providers:
-            check_name(f"--{kind.removesuffix('s')}", spec, providers)
-            made.append({"name": spec, "provider": OLLAMA})
+            check_name(option, spec, providers)
+            entries.append({"name": spec, "provider": OLLAMA})
         elif name:
-            made.append({"name": name, "provider": provider})
+            entries.append({"name": name, "provider": provider})
         else:
             shipped = yaml.safe_load(DEFAULT.read_text(encoding="utf-8"))[kind]
-            if not (entries := [one for one in shipped if one["provider"] == provider]):
-                option = f"--{kind.removesuffix('s')}"
+            matches = [entry for entry in shipped if entry["provider"] == provider]
+            if not matches:
                 raise InputError(f"{option} {spec}: found a provider alone, expected {option} {provider}/NAME.")
-            made.append(entries[0])
-    short = [one["name"] for one in made]
-    return [
-        {**one, "name": spec, "model": one["name"]} if short.count(one["name"]) > 1 else one
-        for one, spec in zip(made, names, strict=True)
-    ]
+            entries.append(matches[0])
+    # Models of two providers may have one name: a run tells its targets apart by name.
+    frequencies = Counter(entry["name"] for entry in entries)
+    for index, spec in enumerate(names):
+        name = entries[index]["name"]
+        if frequencies[name] > 1:
+            entries[index] = {**entries[index], "name": spec, "model": name}
+    return entries
 
 
 KEYS = {
@@ -334,35 +354,40 @@ KEYS = {
 
 def as_yaml(value: Any) -> str:
     """Return JSON that is YAML too, which knows no surrogates and takes some characters only escaped."""
-    written = json.dumps(value, ensure_ascii=False)
-    return re.sub("[\x7f-\x9f\u2028\u2029\ufffe\uffff]", lambda one: f"\\u{ord(one[0]):04x}", written)
+    text = json.dumps(value, ensure_ascii=False)
+    # Control characters and line separators that YAML refuses or folds: a line separator becomes \u2028.
+    return re.sub("[\x7f-\x9f\u2028\u2029\ufffe\uffff]", lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _assignments(only: str, given: RunOptions) -> list[str]:
+def _assignments(only: str, options: RunOptions) -> list[str]:
     """Return the assignments made by the options of a run: named entries first, which --set may modify."""
-    entries = {"models": given.model, "judges": given.judge}
-    sets = [f"{kind}={as_yaml(named(kind, names))}" for kind, names in entries.items() if names]
-    values = {key: getattr(given, option) for option, key in KEYS.items()}
-    sets += [*given.sets, *(f"{key}={as_yaml(value)}" for key, value in values.items() if value)]
-    if given.data:
+    entries = {"models": options.model, "judges": options.judge}
+    sets = [f"{kind}={as_yaml(build_entries(kind, names))}" for kind, names in entries.items() if names]
+    values = {key: getattr(options, option) for option, key in KEYS.items()}
+    sets += [*options.sets, *(f"{key}={as_yaml(value)}" for key, value in values.items() if value)]
+    if options.data:
         from basic_control.config.declared import takes_all
 
         if not only:
             raise InputError("--data: expected the name of the suite before it, such as run cot --data FILE.")
         # A user's own answers are scored as a whole; the problems of a public set are sampled as configured.
-        keys = {one.partition("=")[0] for one in sets}
+        keys = {assignment.partition("=")[0] for assignment in sets}
         defaults = {"items.sample.method=all": "sample_method", "items.language=''": "language"}
         unset = [default for default, short in defaults.items() if f"{only}.{short}" not in keys]
-        whole = [f"{only}.{default}" for default in unset] if takes_all(only) else []
-        sets = [*whole, *sets, f"{only}.data={given.data}"]
-    return [*sets, f"fresh='{time.strftime('%Y%m%d_%H%M%S')}'"] if given.fresh else sets
+        if takes_all(only):
+            sets = [*(f"{only}.{default}" for default in unset), *sets]
+        sets = [*sets, f"{only}.data={options.data}"]
+    if options.fresh:
+        sets = [*sets, f"fresh='{time.strftime('%Y%m%d_%H%M%S')}'"]
+    return sets
 
 
 def _refuse_unready(settings: "Settings") -> None:
     """Refuse, before anything is asked, files that cannot be written and a baseline that cannot be read."""
     report = settings.report
     for option, path in (("junit", report.junit), ("markdown", report.markdown), ("json", report.results)):
-        if path and not os.access(folder := Path(path).parent, os.W_OK):
+        folder = Path(path).parent
+        if path and not os.access(folder, os.W_OK):
             raise InputError(f"--{option} {path}: {folder} is not a writable folder; name another.")
     if settings.fail_on == "regression" and not settings.baseline:
         raise InputError("--fail-on regression: expected --baseline NAME as well, to compare the run with.")
@@ -382,8 +407,9 @@ def parse_words(words: Sequence[str], options: RunOptions) -> tuple[str, RunOpti
     suites = [word for word in words if word not in files]
     refuse_foreign([word for word in (*words, options.config) if word.endswith(FOREIGN)])
     for word in suites:
-        if explained := explain_word(word):
-            raise InputError(explained)
+        explanation = explain_word(word)
+        if explanation:
+            raise InputError(explanation)
     if options.config:
         files.append(options.config)
     for names, kind in ((files, "configurations"), (suites, "suites")):
@@ -393,7 +419,7 @@ def parse_words(words: Sequence[str], options: RunOptions) -> tuple[str, RunOpti
 
 
 def choose(
-    only: str, given: RunOptions, reading: Callable[[Sequence[str], str], "Settings"] | None = None
+    only: str, options: RunOptions, reading: Callable[[Sequence[str], str], "Settings"] | None = None
 ) -> tuple["Settings", "Rerun"]:
     """Return the configuration, of one suite if `only` names it, and what of an earlier run to repeat.
 
@@ -405,31 +431,36 @@ def choose(
     from basic_control.config.reading import find_fallback, read
     from basic_control.config.settings import Rerun
 
-    sets = _assignments(only, given)
-    _refuse_contradictions(given)
-    if given.config and (own := find_fallback(given.config)):
-        say(f"{given.config}: not found here; using the one that ships with the program, {own}.")
-    again: dict[str, Any] = {
-        "rerun": given.rerun,
-        "suite": given.only_suite,
-        "model": given.only_model,
-        "failed": given.only_failed,
-        "truncated": given.only_truncated,
+    sets = _assignments(only, options)
+    _refuse_contradictions(options)
+    fallback = find_fallback(options.config) if options.config else None
+    if fallback:
+        say(f"{options.config}: not found here; using the one that ships with the program, {fallback}.")
+    repeated: dict[str, Any] = {
+        "rerun": options.rerun,
+        "suite": options.only_suite,
+        "model": options.only_model,
+        "failed": options.only_failed,
+        "truncated": options.only_truncated,
         "sets": [text for text in sets if not text.startswith(_PLACES)],
     }
-    if given.run or given.resume is not None:
-        settings, earlier = _earlier(only, given, sets)
-        again |= earlier
+    if options.run or options.resume is not None:
+        settings, earlier = _earlier(only, options, sets)
+        repeated |= earlier
     else:
-        settings = reading(sets, only) if reading else read(given.config or None, sets, only)
+        settings = reading(sets, only) if reading else read(options.config or None, sets, only)
     _refuse_unready(settings)
-    settings = settings.with_waiting() if given.wait else settings
-    settings = settings.until_decided() if given.until_decided else settings
-    settings = settings.with_limit(given.limit) if given.limit else settings
-    return settings, Rerun.model_validate(again)
+    # Options win over the keys of an earlier run's configuration too.
+    if options.wait:
+        settings = settings.with_waiting()
+    if options.until_decided:
+        settings = settings.until_decided()
+    if options.limit:
+        settings = settings.with_limit(options.limit)
+    return settings, Rerun.model_validate(repeated)
 
 
-def requested(request: Mapping[str, Any]) -> tuple["Settings", "Rerun"]:
+def read_request(request: Mapping[str, Any]) -> tuple["Settings", "Rerun"]:
     """Return what a `basic_control.runs_apart.RunRequest` asks for, as `choose` does for a command line.
 
     Raises:
@@ -437,7 +468,7 @@ def requested(request: Mapping[str, Any]) -> tuple["Settings", "Rerun"]:
     """
     from basic_control.config.reading import parse
 
-    options = RunOptions(**request["options"], sets=(*_requested_sets(request),))
+    options = RunOptions(**request["options"], sets=(*_list_assignments(request),))
     configuration = request["configuration"]
     if isinstance(configuration, str):
         words = [word for word in (configuration, request["suite"]) if word]
@@ -447,43 +478,48 @@ def requested(request: Mapping[str, Any]) -> tuple["Settings", "Rerun"]:
     )
 
 
-def _requested_sets(request: Mapping[str, Any]) -> Iterator[str]:
+def _list_assignments(request: Mapping[str, Any]) -> Iterator[str]:
     """Yield the assignments of a request: its targets, of which texts are names as of `--model`, then its keys."""
     for kind, targets in request["targets"].items():
-        texts = iter(named(kind, [target for target in targets if isinstance(target, str)]))
-        entries = [next(texts) if isinstance(target, str) else target for target in targets]
+        names = [target for target in targets if isinstance(target, str)]
+        named_entries = iter(build_entries(kind, names))
+        # Together, since only beside each other equal names show; then back to where each name was.
+        entries = list(targets)
+        for index, target in enumerate(targets):
+            if isinstance(target, str):
+                entries[index] = next(named_entries)
         yield f"{kind}={as_yaml(entries)}"
     for key, value in request["keys"].items():
-        yield from _assigned(key, value)
+        yield from _flatten_assignments(key, value)
 
 
-def _assigned(key: str, value: Any) -> Iterator[str]:
+def _flatten_assignments(key: str, value: Any) -> Iterator[str]:
     """Yield the assignments of a key's value; of a mapping those of its own keys, so that others keep theirs."""
     if isinstance(value, Mapping) and value:
         for name, entry in value.items():
-            yield from _assigned(f"{key}.{name}", entry)
+            yield from _flatten_assignments(f"{key}.{name}", entry)
     else:
         yield f"{key}={as_yaml(value)}"
 
 
-def _earlier(only: str, given: RunOptions, sets: Sequence[str]) -> tuple["Settings", dict[str, Any]]:
+def _earlier(only: str, options: RunOptions, sets: Sequence[str]) -> tuple["Settings", dict[str, Any]]:
     """Return the configuration of an earlier run, and what of it is repeated besides what is given."""
     from basic_control.config.reading import read_store
     from basic_control.flows.earlier import has_ended, settings_of, to_resume
 
-    runs = read_store(given.config, [one for one in sets if one.startswith("store.")]).runs
-    run = given.run or [*(given.resume or ()), ""][0] or to_resume(Path(runs))
+    runs = read_store(options.config, [assignment for assignment in sets if assignment.startswith("store.")]).runs
+    run = options.run or _name_resumed(options) or to_resume(Path(runs))
     settings, manifest = settings_of(runs, run, sets, only)
     before = manifest.get("rerun", {})
-    again: dict[str, Any] = {"of": given.run or ""}
-    if given.resume is not None:
-        again["resume"] = run
+    repeated: dict[str, Any] = {"of": options.run or ""}
+    if options.resume is not None:
+        repeated["resume"] = run
         if has_ended(runs, run):
             say(f"--resume {run}: this run has ended; it is repeated from the caches.")
-        elif not given.rerun:  # it goes on with what it was started to repeat
-            kept = ("rerun", "of", "suite", "model", "failed")
-            again |= {name: before[name] for name in kept if before.get(name)}
-    if before.get("truncated") and not given.only_truncated and not _limits(sets):
+        elif not options.rerun:  # it goes on with what it was started to repeat
+            inherited = ("rerun", "of", "suite", "model", "failed")
+            repeated |= {name: before[name] for name in inherited if before.get(name)}
+    if before.get("truncated") and not options.only_truncated and not _has_token_limit(sets):
         # Part of that run's replies are to another token limit than its configuration's.
-        again |= {"truncated": True, "of": given.run if "tables" in manifest and given.run else before["of"]}
-    return settings, again
+        repeated |= {"truncated": True, "of": options.run if "tables" in manifest and options.run else before["of"]}
+    return settings, repeated

@@ -8,7 +8,7 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -32,7 +32,9 @@ CAUSE, BAR_CAUSE = 120, 24
 
 def progress(language: str = "en") -> "Display":
     """Return the display of a run: bars where stderr is a terminal, lines where it is not."""
-    return BarDisplay(language) if sys.stderr.isatty() else LineDisplay(EVERY_S, language)
+    if sys.stderr.isatty():
+        return BarDisplay(language)
+    return LineDisplay(EVERY_S, language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,11 @@ class Count:
     trouble: tuple[int, str] = (0, "")
 
     @property
-    def left_s(self) -> float | None:
+    def time_to_end_s(self) -> float | None:
         """Seconds until the end at the rate so far; None before there is a rate."""
-        return (self.total - self.done) / self.rate if self.rate else None
+        if not self.rate:
+            return None
+        return (self.total - self.done) / self.rate
 
 
 @dataclass
@@ -73,20 +77,23 @@ class Work:
 
     def count(self) -> Count:
         """Sum up all tallies."""
-        every = list(self.tallies.values())
-        cached, answered, failed = (sum(getattr(one, n) for one in every) for n in ("cached", "answered", "failed"))
-        first = min(filter(None, (one.first_s for one in every)), default=0.0)
-        span = max((one.last_s for one in every), default=0.0) - first
-        waiting = [one for one in every if one.cached + one.answered + one.failed < one.total]
+        # A copy: asking threads add tallies meanwhile.
+        tallies = list(self.tallies.values())
+        cached = sum(tally.cached for tally in tallies)
+        answered = sum(tally.answered for tally in tallies)
+        failed = sum(tally.failed for tally in tallies)
+        first_s = min((tally.first_s for tally in tallies if tally.first_s), default=0.0)
+        span_s = max((tally.last_s for tally in tallies), default=0.0) - first_s
+        waiting = [tally for tally in tallies if tally.cached + tally.answered + tally.failed < tally.total]
         return Count(
-            total=max(sum(one.total for one in every), self.expected),
+            total=max(sum(tally.total for tally in tallies), self.expected),
             done=cached + answered + failed,
             cached=cached,
             failed=failed,
-            rate=answered / span if span > 0 else 0.0,
+            rate=answered / span_s if span_s > 0 else 0.0,
             open=bool(waiting),
-            elsewhere=sum(one.elsewhere for one in waiting),
-            holders=tuple(sorted({holder for one in waiting for holder in one.holders})),
+            elsewhere=sum(tally.elsewhere for tally in waiting),
+            holders=tuple(sorted(set().union(*(tally.holders for tally in waiting)))),
             trouble=max((tally.trouble.main_cause for tally in waiting), default=(0, "")),
         )
 
@@ -99,7 +106,7 @@ class Display(logging.Handler):
         self.every_s = every_s
         self.language = language
         self.works: dict[tuple[str, str], Work] = {}
-        self.suite, self.now = "", _said("starting", language)
+        self.suite, self.now = "", _format_phrase("starting", language)
         self.since = self.begun = time.monotonic()
         self._drawing = threading.Lock()
         self._over = threading.Event()
@@ -126,39 +133,50 @@ class Display(logging.Handler):
         if name == "suite_started":
             self.suite = suite
             self._work(suite, "").expected = fields["calls"]
-        elif name == "stage_started" and not (fields["stage"] == "query" and fields["metric"]):
-            now = " ".join(
-                filter(None, (suite and f"{_title_of(suite, self.language)}:", fields["stage"], fields["metric"]))
-            )
-            if now != self.now:
-                with self._drawing:
-                    self.now, self.since = now, time.monotonic()
+        elif name == "stage_started":
+            self._begin_stage(suite, fields["stage"], fields["metric"])
         elif name == "scored_again":
-            changed = fields["changed"]
-            names = dict.fromkeys(one for stage in ("verify", *changed) for one in changed.get(stage, ()))
-            with self._drawing:
-                self.say(
-                    _said("changed", self.language, suite=_title_of(suite, self.language), names=", ".join(names))
-                )
+            self._say_changes(suite, fields["changed"])
         elif name == "suite_ended":
-            apart = (
-                [_said("apart", self.language, suite=_title_of(suite, self.language))]
-                if fields.get("is_apart")
-                else []
-            )
-            results = [*apart, *_results(suite, fields["models"], self.language)]
-            for work in self.of(suite):
-                work.expected = 0  # equal questions are one call, and a decided suite asks no more
+            self._end_suite(suite, fields)
+
+    def _begin_stage(self, suite: str, stage: str, metric: str) -> None:
+        """Show the stage that runs now; the judges' queries of a metric belong to its stage."""
+        if stage == "query" and metric:
+            return
+        parts = [f"{_title_of(suite, self.language)}:"] if suite else []
+        now = " ".join(filter(None, (*parts, stage, metric)))
+        if now != self.now:
             with self._drawing:
-                self.conclude(suite)
-                for line in results:
-                    self.say(line)
-                self.suite = ""  # its work is over and no longer drawn
+                self.now, self.since = now, time.monotonic()
+
+    def _say_changes(self, suite: str, changed: Mapping[str, Sequence[str]]) -> None:
+        """Say which metrics are computed again since their code changed, `verify`'s first."""
+        # Keys alone, since a metric may stand under two stages and is said once.
+        names: dict[str, None] = {}
+        for stage in ("verify", *changed):
+            names |= dict.fromkeys(changed.get(stage, ()))
+        title = _title_of(suite, self.language)
+        with self._drawing:
+            self.say(_format_phrase("changed", self.language, suite=title, names=", ".join(names)))
+
+    def _end_suite(self, suite: str, fields: Mapping[str, Any]) -> None:
+        """Replace a suite's progress by its results."""
+        results = list(_results(suite, fields["models"], self.language))
+        if fields.get("is_apart"):
+            title = _title_of(suite, self.language)
+            results.insert(0, _format_phrase("apart", self.language, suite=title))
+        for work in self.of(suite):
+            work.expected = 0  # equal questions are one call, and a decided suite asks no more
+        with self._drawing:
+            self.conclude(suite)
+            for line in results:
+                self.say(line)
+            self.suite = ""  # its work is over and no longer drawn
 
     def _work(self, suite: str, metric: str) -> Work:
-        title = _said(
-            "judges" if metric else "answers", self.language, suite=_title_of(suite, self.language), metric=metric
-        )
+        phrase = "judges" if metric else "answers"
+        title = _format_phrase(phrase, self.language, suite=_title_of(suite, self.language), metric=metric)
         return self.works.setdefault((suite, metric), Work(title))
 
     def _tick(self) -> None:
@@ -168,7 +186,7 @@ class Display(logging.Handler):
 
     def of(self, suite: str) -> list[Work]:
         """Return the works of a suite."""
-        return [work for (whose, _), work in list(self.works.items()) if whose == suite]
+        return [work for (owner, _), work in list(self.works.items()) if owner == suite]
 
     def draw(self) -> None:
         """Show the progress of the work."""
@@ -185,17 +203,21 @@ class LineDisplay(Display):
 
     def draw(self) -> None:
         """Write the progress of the calls; if none is in flight, how long the stage has taken."""
-        open_ones = [(work, count) for work in self.of(self.suite) if (count := work.count()).open and count.total]
-        for work, count in open_ones:
-            self.say(f"{work.title}: {_measured(count, self.language)}")
-        if not open_ones:
-            self.say(_said("since", self.language, now=self.now, time=_clock(time.monotonic() - self.since)))
+        counts = [(work.title, work.count()) for work in self.of(self.suite)]
+        open_counts = [(title, count) for title, count in counts if count.open and count.total]
+        for title, count in open_counts:
+            self.say(f"{title}: {_describe_progress(count, self.language)}")
+        if not open_counts:
+            self.say(
+                _format_phrase("since", self.language, now=self.now, time=_clock(time.monotonic() - self.since))
+            )
 
     def conclude(self, suite: str) -> None:
         """Write the totals of a suite's calls."""
         for work in self.of(suite):
-            if (count := work.count()).total:  # else there was nothing to ask
-                self.say(f"{work.title}: {_measured(count, self.language)}")
+            count = work.count()
+            if count.total:  # else there was nothing to ask
+                self.say(f"{work.title}: {_describe_progress(count, self.language)}")
 
     def say(self, line: str) -> None:
         """Write a line, with the time since the start."""
@@ -217,8 +239,8 @@ class BarDisplay(Display):
         self._progress.start()
         return super().__enter__()
 
-    def __exit__(self, *given: object) -> None:
-        super().__exit__(*given)
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
         self._progress.remove_task(self._stage)
         self._progress.stop()
 
@@ -232,6 +254,7 @@ class BarDisplay(Display):
                 bar = self._bars[work.title]
                 self._progress.update(bar, total=count.total, completed=count.done, **texts)
             elif count.total:
+                # A bar begins with the first call: a suite without calls has none.
                 self._bars[work.title] = self._progress.add_task(
                     make_visible(work.title), total=count.total, completed=count.done, **texts
                 )
@@ -256,8 +279,8 @@ def _columns() -> "Progress":
     from rich.table import Column
 
     def text(field: str, *, style: str = "", **column: Any) -> TextColumn:
-        own = Column(no_wrap=True, **column)
-        return TextColumn(f"{{task.{field}}}", markup=False, style=style, table_column=own)
+        table_column = Column(no_wrap=True, **column)
+        return TextColumn(f"{{task.{field}}}", markup=False, style=style, table_column=table_column)
 
     return Progress(
         text("description", ratio=1, overflow="ellipsis"),
@@ -272,7 +295,7 @@ def _columns() -> "Progress":
     )
 
 
-def _said(name: str, language: str, /, **values: object) -> str:
+def _format_phrase(name: str, language: str, /, **values: object) -> str:
     from basic_control.prompts.phrases import phrase
 
     return phrase(f"progress.{name}", language, **values)
@@ -282,11 +305,15 @@ def _pieces(count: Count, language: str) -> tuple[str, str, str]:
     """Return the rate, what others ask or waits in batches, and the time left; '' for what does not apply."""
     from basic_control.prompts.phrases import phrase
 
-    rate = f"{count.rate:.1f}".replace(".", phrase("common.point", language)) if count.rate else ""
-    who = ", ".join(count.holders) or _said("another", language)
-    waiting = _said("waiting", language, n=count.elsewhere, who=who) if count.elsewhere else ""
-    open_ = count.left_s is not None and count.done < count.total
-    return rate, waiting, _said("left", language, time=_clock(count.left_s or 0.0)) if open_ else ""
+    rate = waiting = remaining = ""
+    if count.rate:
+        rate = f"{count.rate:.1f}".replace(".", phrase("common.point", language))
+    if count.elsewhere:
+        holders = ", ".join(count.holders) or _format_phrase("another", language)
+        waiting = _format_phrase("waiting", language, n=count.elsewhere, who=holders)
+    if count.time_to_end_s is not None and count.done < count.total:
+        remaining = _format_phrase("left", language, time=_clock(count.time_to_end_s))
+    return rate, waiting, remaining
 
 
 def _describe_trouble(count: Count, language: str, longest: int = CAUSE) -> str:
@@ -294,15 +321,17 @@ def _describe_trouble(count: Count, language: str, longest: int = CAUSE) -> str:
     n, message = count.trouble
     if not n:
         return ""
-    cause = message if len(message) <= longest else message[: longest - 1] + "…"
-    return _said("trouble", language, cause=cause, n=n)
+    if len(message) > longest:
+        # The ellipsis counts too: a column is that wide.
+        message = message[: longest - 1] + "…"
+    return _format_phrase("trouble", language, cause=message, n=n)
 
 
 def _bar_texts(count: Count, language: str = "en") -> dict[str, str]:
     """Return the texts beside a bar, by their columns."""
-    rate, waiting, left = _pieces(count, language)
-    pace = (rate and _said("pace", language, rate=rate), left)
-    failed = _said("failed", language, n=count.failed) if count.failed else ""
+    rate, waiting, remaining = _pieces(count, language)
+    pace = (rate and _format_phrase("pace", language, rate=rate), remaining)
+    failed = _format_phrase("failed", language, n=count.failed) if count.failed else ""
     trouble = (failed, _describe_trouble(count, language, BAR_CAUSE), waiting)
     return {
         "counts": f"{count.done}/{count.total}",
@@ -311,20 +340,20 @@ def _bar_texts(count: Count, language: str = "en") -> dict[str, str]:
     }
 
 
-def _measured(count: Count, language: str) -> str:
+def _describe_progress(count: Count, language: str) -> str:
     """Describe the progress of some work: done, total, share, rate, failures, and when it ends."""
-    rate, waiting, left = _pieces(count, language)
+    rate, waiting, remaining = _pieces(count, language)
     share = f" ({100 * count.done // count.total}%)" if count.total else ""
-    ends = time.strftime("%H:%M:%S", time.localtime(time.time() + (count.left_s or 0.0)))
+    ends = time.strftime("%H:%M:%S", time.localtime(time.time() + (count.time_to_end_s or 0.0)))
     parts = (
-        _said("done", language, k=count.done, n=count.total) + share,
-        _said("cached", language, n=count.cached) if count.cached else "",
-        rate and _said("calls", language, rate=rate),
-        _said("failed", language, n=count.failed),
+        _format_phrase("done", language, k=count.done, n=count.total) + share,
+        _format_phrase("cached", language, n=count.cached) if count.cached else "",
+        rate and _format_phrase("calls", language, rate=rate),
+        _format_phrase("failed", language, n=count.failed),
         _describe_trouble(count, language),
         waiting,
-        left,
-        left and _said("ends", language, time=ends),
+        remaining,
+        remaining and _format_phrase("ends", language, time=ends),
     )
     return ", ".join(filter(None, parts))
 
@@ -339,22 +368,30 @@ def _title_of(suite: str, language: str) -> str:
 
 
 def _results(suite: str, models: Mapping[str, Mapping[str, Any]], language: str) -> Iterator[str]:
+    for model, scores in models.items():
+        for fields in (scores, *scores.get("further", ())):
+            yield _describe_result(_headline(suite, model, fields), language)
+
+
+def _describe_result(headline: "Headline", language: str) -> str:
+    """Return a line with a model's score, its interval and its verdict, with the reason if there is one."""
     from basic_control.tasks.report.language import speaking
     from basic_control.tasks.report.text import around
     from basic_control.tasks.report.words import explain_outcome, format_score, score_name
 
-    each = [(model, one) for model, fields in models.items() for one in (fields, *fields.get("further", ()))]
-    for model, fields in each:
-        headline = _headline(suite, model, fields)
-        measured, outcome = headline.measured, headline.decided.outcome
-        with speaking(language):
-            is_known = measured.score.interval.low is not None and headline.missing.is_measured
-            interval = f" ({around(measured.score.interval)})" if is_known else ""
-            counts = _said("scored", language, k=measured.n_scored, n=measured.n_asked)
-            name, said = score_name(headline), _said(outcome, language)
-            line = f"{name}, {model}: {format_score(headline)}{interval}, {counts} – {said}"
-            reason = explain_outcome(headline)
-        yield f"{line}: {reason}" if reason else line
+    measured = headline.measured
+    with speaking(language):
+        # An interval of what was not measured would look like a finding.
+        is_certain = measured.score.interval.low is not None and headline.missing.is_measured
+        interval = f" ({around(measured.score.interval)})" if is_certain else ""
+        counts = _format_phrase("scored", language, k=measured.n_scored, n=measured.n_asked)
+        verdict = _format_phrase(headline.decided.outcome, language)
+        score = f"{score_name(headline)}, {headline.model}: {format_score(headline)}{interval}"
+        reason = explain_outcome(headline)
+    line = f"{score}, {counts} – {verdict}"
+    if reason:
+        return f"{line}: {reason}"
+    return line
 
 
 def _headline(suite: str, model: str, fields: Mapping[str, Any]) -> "Headline":
@@ -378,6 +415,8 @@ def _headline(suite: str, model: str, fields: Mapping[str, Any]) -> "Headline":
 
 def _clock(seconds: float) -> str:
     """Format seconds as 0:07, 12:30 or 3:05:00."""
-    minutes, rest = divmod(int(seconds), 60)
+    minutes, seconds_part = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    if hours:
+        return f"{hours}:{minutes:02}:{seconds_part:02}"
+    return f"{minutes}:{seconds_part:02}"

@@ -24,7 +24,7 @@ from basic_control.flows.deployment import (
     describe,
     environment,
     password,
-    scheduled,
+    schedule_configuration,
     welcome,
 )
 from tests.conftest import TOP
@@ -65,7 +65,7 @@ def test_keys_that_only_a_provider_has_are_deployed_where_prefects_server_takes_
 
 def test_a_configuration_is_scheduled_without_a_file_of_deployments(tmp_path: Path) -> None:
     shipped = (TOP / "prefect.yaml").read_text(encoding="utf-8")
-    (made,) = yaml.safe_load(scheduled(shipped, tmp_path / "eval.yaml", "0 3 * * *"))["deployments"]
+    (made,) = yaml.safe_load(schedule_configuration(shipped, tmp_path / "eval.yaml", "0 3 * * *"))["deployments"]
     assert made["name"] == "eval"
     assert made["schedules"] == [{"cron": "0 3 * * *", "timezone": "UTC", "active": True}]
     (step,) = made["build"]
@@ -80,7 +80,7 @@ def test_a_configuration_is_scheduled_without_a_file_of_deployments(tmp_path: Pa
     nightly = deployments()["nightly"]
     assert {key: made[key] for key in kept} == {key: nightly[key] for key in kept}
     with pytest.raises(InputError, match="--cron 'daily at 3': not a schedule; expected minute, hour"):
-        scheduled(shipped, tmp_path / "eval.yaml", "daily at 3")
+        schedule_configuration(shipped, tmp_path / "eval.yaml", "daily at 3")
 
 
 @pytest.mark.parametrize("words", [["eval.yaml"], ["--config", "eval.yaml"], ["--cron", "0 3 * * *"]])

@@ -68,7 +68,7 @@ def test_more_calls_than_expected_are_no_more_than_all() -> None:
 def test_the_time_left_follows_the_rate_so_far() -> None:
     work = Work("s, answers", expected=100)
     work.note(BatchProgress(total=100, answered=20, first_s=100.0, last_s=110.0))
-    assert work.count().left_s == pytest.approx(40.0)
+    assert work.count().time_to_end_s == pytest.approx(40.0)
 
 
 def test_lines_say_how_far_the_calls_are_and_what_a_suite_came_to_and_name_no_stage(

@@ -8,7 +8,7 @@ import pytest
 
 from basic_control.data.errors import InputError
 from basic_control.flows.cli.application import main
-from basic_control.flows.cli.options import RunOptions, choose, named, parse_words
+from basic_control.flows.cli.options import RunOptions, build_entries, choose, parse_words
 from tests.conftest import Run
 from tests.helpers.runs import at, latest
 from tests.servers.running import serve_openai
@@ -25,19 +25,19 @@ from tests.servers.running import serve_openai
     ],
 )
 def test_what_stands_before_a_slash_counts_where_it_is_a_provider(spec: str, name: str, provider: str) -> None:
-    assert named("models", [spec]) == [{"name": name, "provider": provider}]
+    assert build_entries("models", [spec]) == [{"name": name, "provider": provider}]
 
 
 def test_a_provider_alone_is_the_entry_that_ships_if_one_does() -> None:
-    (model,), (judge,) = named("models", ["embedded"]), named("judges", ["rules"])
+    (model,), (judge,) = build_entries("models", ["embedded"]), build_entries("judges", ["rules"])
     assert (model["name"], model["provider"]) == ("smollm2-135m", "embedded")
     assert (judge["name"], judge["provider"], judge["exam"]) == ("rules", "rules", 10)
     with pytest.raises(InputError, match="--judge openai: found a provider alone, expected --judge openai/NAME"):
-        named("judges", ["openai"])
+        build_entries("judges", ["openai"])
 
 
 def test_one_name_at_two_providers_keeps_them_apart() -> None:
-    both = named("models", ["ollama/phi3", "openai/phi3"])
+    both = build_entries("models", ["ollama/phi3", "openai/phi3"])
     assert [one["name"] for one in both] == ["ollama/phi3", "openai/phi3"]
     assert {one["model"] for one in both} == {"phi3"}
 

@@ -291,7 +291,7 @@ def view(
     elif names and not files:
         folder, page = viewing.report_path(folder, names[0])
     elif not files:
-        at.existing_runs()
+        at.find_runs_folder()
     password = secrets.token_urlsafe(12) if host else ""
     with viewing.bind(port, host) as listening:
         free_port = listening.getsockname()[1]

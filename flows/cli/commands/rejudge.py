@@ -9,7 +9,7 @@ from basic_control.data.errors import InputError
 from basic_control.data.exits import Exit
 from basic_control.flows.cli.console import prose, show, show_written
 from basic_control.flows.cli.evaluating import evaluate
-from basic_control.flows.cli.options import RUN, File, Name, Sets, named
+from basic_control.flows.cli.options import RUN, File, Name, Sets, build_entries
 from basic_control.tasks.runtime.logs import begin
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def find_judges(settings: "Settings", name: str, config: str) -> "list[Judge]":
     if "/" not in name:
         names = ", ".join(judges) or "none"
         raise InputError(f"--judge {name}: found no judge of that name ({names}); expected one, or PROVIDER/NAME.")
-    (entry,) = named("judges", [name])
+    (entry,) = build_entries("judges", [name])
     try:
         return [Judge.model_validate(entry)]
     except ValidationError as error:

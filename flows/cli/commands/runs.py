@@ -20,7 +20,7 @@ def list_(*, model: str = "", n: Annotated[int, Parameter(metavar="N")] = 50, at
     """
     from basic_control.tasks.store.history import read_history
 
-    runs = read_history(at.existing_runs())
+    runs = read_history(at.find_runs_folder())
     if model:
         runs = [run for run in runs if model in run.models]
     for run in runs[:n]:
@@ -61,7 +61,7 @@ def note(run: Annotated[str, RUN], text: str, /, *, at: Where = USUAL) -> None:
     from basic_control.tasks.store.history import write_note
     from basic_control.tasks.store.runs import find_by_name
 
-    write_note(find_by_name(run, at.existing_runs()).folder, text)
+    write_note(find_by_name(run, at.find_runs_folder()).folder, text)
     show(f"{run}: {text or 'no note'}")
 
 
@@ -74,7 +74,7 @@ def show_(run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
     from basic_control.tasks.store.history import read_history
     from basic_control.tasks.store.runs import find_by_name
 
-    runs = at.existing_runs()
+    runs = at.find_runs_folder()
     find_by_name(run, runs)
     entry = next(entry for entry in read_history(runs) if entry.name == run)
     show(f"Run {entry.name}, {entry.started[:19]}: {entry.status}")
