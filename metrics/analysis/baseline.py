@@ -27,7 +27,7 @@ from basic_control.metrics.analysis.rules import (
     RuleDifference,
     SuiteRules,
     differences,
-    missing,
+    list_missing,
     refuse,
 )
 from basic_control.metrics.analysis.values import KEY, observations, question_values, values_of
@@ -160,7 +160,7 @@ def compare_with_baseline(
     refuse(baseline.name, facts, allow_different=allow_different)
     facts += [RuleDifference("tested", "model", before, after) for after, before in models if after != before]
     compared = {before for _, before in models}
-    gone = missing(baseline.provenance, run.provenance)
+    gone = list_missing(baseline.provenance, run.provenance)
     gone += [f"model {model}" for model in baseline.models if model not in compared]
     paired: list[_PairedSuite] = []
     changed: list[ChangedItem] = []

@@ -49,7 +49,7 @@ class SuiteRules:
         return self.headlines or {"" if len(mean) > 1 else next(iter(mean), ""): mean}
 
     @property
-    def counted(self) -> tuple[str, ...]:
+    def metrics_counted(self) -> tuple[str, ...]:
         """The metrics, without a share of rows that is only shown beside them."""
         return tuple(name for name in self.score if name != ALL or name in self.lines)
 
@@ -91,69 +91,88 @@ def differences(baseline: Provenance, run: Provenance, rescored: Collection[str]
 
     `rescored` are the units with which the baseline's responses were rescored.
     """
-    listed = [
-        RuleDifference(kind, what, *_from_where_they_part(before, after))
-        for kind, what, before, after in _common_facts(baseline, run)
-        if format_canonical(before) != format_canonical(after)
-    ]
+    differing = []
+    for kind, what, before, after in _list_common_facts(baseline, run):
+        if format_canonical(before) != format_canonical(after):
+            differing.append(RuleDifference(kind, what, *_from_where_they_part(before, after)))
     for name, rules in run.suites.items():
-        if name not in baseline.suites:
-            listed.append(RuleDifference("new", f"suite {name}", "none", "evaluated"))
-            continue
-        before_rules = baseline.suites[name]
-        added = [metric for metric in rules.counted if metric not in before_rules.score]
-        is_of_mean = len(before_rules.score) > 1 and not before_rules.headlines
-        if is_of_mean and rules.headlines and rules.lines != before_rules.lines:
-            was = f"the mean of {', '.join(before_rules.score)}"
-            now = ", ".join(name or "another mean" for name in rules.headlines)
-            listed.append(RuleDifference("tested", f"what decides suite {name}", was, now))
-        listed += [
-            RuleDifference("new", f"metric {metric} of suite {name}", "none", "in its score") for metric in added
-        ]
+        if name in baseline.suites:
+            differing += _list_new_metrics(name, baseline.suites[name], rules)
+        else:
+            differing.append(RuleDifference("new", f"suite {name}", "none", "evaluated"))
     for name in list_changed_units(baseline, run):
         before, after = baseline.units[name], run.units[name]
-        what = "version" if before.get("version") != after.get("version") else "source"
-        kind: Kind = "rescored" if name in rescored else "unit"
-        listed.append(
-            RuleDifference(kind, f"{what} of {name}", one_line(before.get(what)), one_line(after.get(what)))
-        )
-    return listed
+        # Where the version differs, the source does too: the version says enough.
+        what = "source"
+        if before.get("version") != after.get("version"):
+            what = "version"
+        kind: Kind = "unit"
+        if name in rescored:
+            kind = "rescored"
+        old, new = one_line(before.get(what)), one_line(after.get(what))
+        differing.append(RuleDifference(kind, f"{what} of {name}", old, new))
+    return differing
 
 
-def _common_facts(baseline: Provenance, run: Provenance) -> Iterator[tuple[Kind, str, Any, Any]]:
+def _list_new_metrics(suite: str, before: SuiteRules, after: SuiteRules) -> Iterator[RuleDifference]:
+    """Yield the headlines and metrics of a suite that only the run has."""
+    is_of_mean = len(before.score) > 1 and not before.headlines
+    if is_of_mean and after.headlines and after.lines != before.lines:
+        was = f"the mean of {', '.join(before.score)}"
+        now = ", ".join(name or "another mean" for name in after.headlines)
+        yield RuleDifference("tested", f"what decides suite {suite}", was, now)
+    for metric in after.metrics_counted:
+        if metric not in before.score:
+            yield RuleDifference("new", f"metric {metric} of suite {suite}", "none", "in its score")
+
+
+def _list_common_facts(baseline: Provenance, run: Provenance) -> Iterator[tuple[Kind, str, Any, Any]]:
     """Yield the facts that both sides have, but for units; a model on one side only is not a difference."""
     # With one suite neither its weight nor the overall threshold matters.
     is_single = min(len(baseline.suites), len(run.suites)) == 1
-    for name, before in ({} if is_single else baseline.rules).items():
-        if name in run.rules:
+    for name, before in baseline.rules.items():
+        if name in run.rules and not is_single:
             yield "decides", name, before, run.rules[name]
     for suite, rules in baseline.suites.items():
-        after = run.suites.get(suite, SuiteRules(()))
+        if suite not in run.suites:
+            continue
+        after = run.suites[suite]
         metrics = [metric for metric in rules.score if metric in after.score]
-        for path, old, new in _comparable(rules, after, metrics) if suite in run.suites else ():
+        for path, old, new in _list_comparable(rules, after, metrics):
             if not (is_single and path == "weight"):
-                yield "decides", f"{path.removeprefix('metrics.')} of suite {suite}", old, new
+                yield "decides", _name_rule(path, suite), old, new
     for name, before in baseline.tested.items():
         if name in run.tested:
             yield "tested", name, before, run.tested[name]
 
 
+def _name_rule(path: str, suite: str) -> str:
+    """Return what a suite's rule is called before people."""
+    return f"{path.removeprefix('metrics.')} of suite {suite}"
+
+
 def has_same_rules(baseline: Provenance, run: Provenance, suite: str, metric: str) -> bool:
     """Return whether both score a suite by a metric, and by the same rules."""
-    before, after = (side.suites.get(suite, SuiteRules(())) for side in (baseline, run))
-    if metric not in before.score or metric not in after.score:
+    before, after = baseline.suites.get(suite), run.suites.get(suite)
+    if before is None or after is None or metric not in before.score or metric not in after.score:
         return False
-    rules = _comparable(before, after, [metric])
-    return all(format_canonical(old) == format_canonical(new) for path, old, new in rules if _metric_of(path))
+    for path, old, new in _list_comparable(before, after, [metric]):
+        if _metric_of(path) and format_canonical(old) != format_canonical(new):
+            return False
+    return True
 
 
 def _metric_of(path: str) -> str:
     """Return the metric a rule belongs to; '' for a rule of the suite."""
     kind, _, name = path.partition(".")
-    return name.partition(".")[0] if kind in _OF_METRIC else ""
+    if kind not in _OF_METRIC:
+        return ""
+    return name.partition(".")[0]
 
 
-def _comparable(before: SuiteRules, after: SuiteRules, metrics: Iterable[str]) -> Iterator[tuple[str, Any, Any]]:
+def _list_comparable(
+    before: SuiteRules, after: SuiteRules, metrics: Iterable[str]
+) -> Iterator[tuple[str, Any, Any]]:
     """Yield the comparable rules of both sides, those of `metrics` and of the suite as a whole: path and values.
 
     An option only the run has is new: the baseline used its default. An option only the baseline has no longer
@@ -162,11 +181,15 @@ def _comparable(before: SuiteRules, after: SuiteRules, metrics: Iterable[str]) -
     # A part is decided by its metric's rules.
     owners = {"", *(name.partition(".")[0] for name in metrics)}
     for path in dict.fromkeys((*before.rules, *after.rules)):
-        old = before.rules.get(path, after.defaults.get(path, _ABSENT))
-        new = after.rules.get(path, _ABSENT)
-        is_absent = old is _ABSENT or new is _ABSENT
-        if _metric_of(path) in owners and not (is_absent and path.partition(".")[0] not in _COUNTED_ALONE):
-            yield path, None if old is _ABSENT else old, None if new is _ABSENT else new
+        # A judge or family that only one side has differs from None; other rules that a side lacks say nothing.
+        absent: Any = _ABSENT
+        if path.partition(".")[0] in _COUNTED_ALONE:
+            absent = None
+        old = before.rules.get(path, after.defaults.get(path, absent))
+        new = after.rules.get(path, absent)
+        is_comparable = old is not _ABSENT and new is not _ABSENT
+        if is_comparable and _metric_of(path) in owners:
+            yield path, old, new
 
 
 def list_changed_units(baseline: Provenance, run: Provenance) -> list[str]:
@@ -174,8 +197,8 @@ def list_changed_units(baseline: Provenance, run: Provenance) -> list[str]:
     changed = []
     for name, before in baseline.units.items():
         after = run.units.get(name, {})
-        stated = [key for key in ("version", "source") if key in before and key in after]
-        if any(before[key] != after[key] for key in stated):
+        recorded = {"version", "source"} & before.keys() & after.keys()
+        if any(before[key] != after[key] for key in recorded):
             changed.append(name)
     return changed
 
@@ -184,49 +207,58 @@ def list_stated_facts(provenance: Provenance) -> dict[str, str]:
     """Return all facts by name, each in one line."""
     facts = {**provenance.tested, **provenance.rules}
     for suite, rules in provenance.suites.items():
-        facts |= {f"{path.removeprefix('metrics.')} of suite {suite}": value for path, value in rules.rules.items()}
+        facts |= {_name_rule(path, suite): value for path, value in rules.rules.items()}
     for name, unit in provenance.units.items():
         facts |= {f"{key} of {name}": value for key, value in unit.items()}
     return {name: one_line(value) for name, value in facts.items()}
 
 
-def missing(baseline: Provenance, run: Provenance) -> list[str]:
+def list_missing(baseline: Provenance, run: Provenance) -> list[str]:
     """Return the baseline's suites and score metrics that a run lacks."""
     gone = [f"suite {suite}" for suite in baseline.suites if suite not in run.suites]
     for suite, rules in baseline.suites.items():
-        if suite in run.suites:
-            lacking = [metric for metric in rules.counted if metric not in run.suites[suite].score]
-            gone += [f"metric {metric} of suite {suite}" for metric in lacking]
+        if suite not in run.suites:
+            continue
+        scored = run.suites[suite].score
+        gone += (f"metric {metric} of suite {suite}" for metric in rules.metrics_counted if metric not in scored)
     return gone
 
 
 def _from_where_they_part(*values: Any) -> Iterator[str]:
     """Format two values on a line each; long texts with a common start are shown from where they diverge."""
     texts = [*map(one_line, values)]
-    at = next((n for n, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), 0)
-    start = 0 if max(map(len, texts)) <= _LONGEST else max(0, at - _LONGEST // 4)
+    start = 0
+    if max(map(len, texts)) > _LONGEST:
+        # Some characters before the first difference say where it is.
+        first_difference = next((n for n, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), 0)
+        start = max(0, first_difference - _LONGEST // 4)
     end = start + _LONGEST
     for text in texts:
-        yield f"{'…' if start else ''}{text[start:end]}{'…' if len(text) > end else ''}"
+        before, after = "…" * (start > 0), "…" * (len(text) > end)
+        yield f"{before}{text[start:end]}{after}"
 
 
 def one_line(value: Any) -> str:
     """Format a fact on one line."""
+    if value is None:
+        return "none"
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {one_line(value[key])}" for key in sorted(value)) or "nothing"
     if isinstance(value, list | tuple):
         return ", ".join(map(one_line, value)) or "nothing"
-    text = "none" if value is None else " ".join(str(value).split()) or "nothing"
-    return text[:_DIGITS] if _DIGEST.fullmatch(text) else text
+    text = " ".join(str(value).split()) or "nothing"
+    if _DIGEST.fullmatch(text):
+        return text[:_DIGITS]
+    return text
 
 
-def refuse(name: str, listed: Sequence[RuleDifference], *, allow_different: bool) -> None:
+def refuse(name: str, differing: Sequence[RuleDifference], *, allow_different: bool) -> None:
     """Refuse a meaningless comparison.
 
     Raises:
         InputError: a rule that decides the scores differs, and this was not allowed.
     """
-    deciding = [str(difference) for difference in listed if difference.kind == "decides"]
+    deciding = [str(difference) for difference in differing if difference.kind == "decides"]
     if deciding and not allow_different:
         raise InputError(
             f"baseline {name}: its scores were decided by other rules than this run's. {'; '.join(deciding)}. Set "

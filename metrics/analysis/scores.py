@@ -80,7 +80,7 @@ class AnswerCounts(NamedTuple):
     `truncated`, `failed`, `filtered` and `unread` are those that some metric counts so.
     """
 
-    asked: int
+    n_asked: int
     scored: int
     right: int
     truncated: int
@@ -124,12 +124,12 @@ def suite_headlines(
         )
         for score in scores
     }
-    found = [
+    headlines = [
         headline(score, model, summary, circumstances, details[score.headline])
         for model in models
         for score in scores
     ]
-    return tuple(replace(one, is_only=len(scores) == 1) for one in found)
+    return tuple(replace(headline_of_score, is_only=len(scores) == 1) for headline_of_score in headlines)
 
 
 def headline(
@@ -153,11 +153,12 @@ def headline(
     deciding = summary
     if details.repeated is not None:
         deciding = pl.concat([summary.join(details.repeated, on=SUMMARY.key, how="anti"), details.repeated])
-    found = _scored(suite, model, deciding, circumstances)
-    measured, missing = found.measured, found.missing
+    suite_score = _score_suite(suite, model, deciding, circumstances)
+    measured, missing = suite_score.measured, suite_score.missing
     if suite.of_k:
-        mean = _scored(suite, model, summary, Circumstances()).measured.score
+        mean = _score_suite(suite, model, summary, Circumstances()).measured.score
         measured = replace(measured, k=suite.k, mean=mean)
+    # Single answers show how the parts of a score hang together; human labels bring an interval with them.
     if measured.score.mean is not None and not measured.n_labels:
         intervals = details.intervals.get(model, {})
         measured = replace(measured, score=_around(measured.score, intervals.get("value")))
@@ -166,24 +167,30 @@ def headline(
             lower=_around(missing.lower, intervals.get("lower")),
             upper=_around(missing.upper, intervals.get("upper")),
         )
-        measured = _stopped(measured, circumstances.stopping, (suite.name, name, model))
+        measured = _apply_sequence(measured, circumstances.stopping, (suite.name, name, model))
     causes = details.failures.get(model, ())
-    own = cells(means.filter(pl.col("metric").is_in(suite.value_metrics), model=model))
-    answered = min((cell.counts.share_answered for cell in own if cell.counts.n_applicable), default=None)
-    problem = describe_all_failed(causes) if answered == 0 and causes else missing.problem
-    if (reason := circumstances.missing.get(model)) and not measured.n_asked:
+    suite_cells = cells(means.filter(pl.col("metric").is_in(suite.value_metrics), model=model))
+    answered = min((cell.counts.share_answered for cell in suite_cells if cell.counts.n_applicable), default=None)
+    # What hindered the calls explains more than that no row has a score.
+    problem = missing.problem
+    if answered == 0 and causes:
+        problem = describe_all_failed(causes)
+    reason = circumstances.missing.get(model)
+    if reason and not measured.n_asked:
         problem = f"the model could not be asked: {reason}"
     withheld = circumstances.withheld.get((suite.name, name, model), Withheld(""))
     if not withheld.measured:
         measured = replace(measured, score=MeanEstimate())
         missing = replace(missing, lower=MeanEstimate(), upper=MeanEstimate())
     statuses = circumstances.judge_statuses
-    panel = panel_status([one for one in statuses if one.suite == suite.name and one.metric in components(suite)])
+    panel = panel_status(
+        [status for status in statuses if status.suite == suite.name and status.metric in components(suite)]
+    )
     n_rows = measured.n_asked, measured.n_scored
     of_means = AnswerCounts(*n_rows, 0, missing.n_truncated, missing.n_failed, missing.n_filtered, missing.n_unread)
     counts = details.counts.get(model, of_means)
     if not suite.of_k:
-        measured = replace(measured, n_asked=counts.asked, n_scored=counts.scored)
+        measured = replace(measured, n_asked=counts.n_asked, n_scored=counts.scored)
     return Headline(
         suite.name,
         name,
@@ -222,18 +229,22 @@ def model_result(
     could not be asked.
     """
     joined = {
-        (one.suite, one.metric): weights[one.suite, one.metric]
-        for one in headlines
-        if (one.suite, one.metric) in weights
+        (headline.suite, headline.metric): weights[headline.suite, headline.metric]
+        for headline in headlines
+        if (headline.suite, headline.metric) in weights
     }
     whole = math.fsum(joined.values())
-    shares = {key: weight / whole if whole else 1 / len(joined) for key, weight in joined.items()}
-    weighed = tuple(replace(one, weight=shares.get((one.suite, one.metric), 0.0)) for one in headlines)
-    asked = [headline for headline in headlines if headline.missing.answered is not None]
-    causes = [cause for headline in asked for cause in headline.missing.failures]
-    failed = (
-        describe_all_failed(causes) if causes and not any(headline.missing.answered for headline in asked) else ""
+    shares = dict.fromkeys(joined, 1 / max(len(joined), 1))
+    if whole:
+        shares = {key: weight / whole for key, weight in joined.items()}
+    weighed = tuple(
+        replace(headline, weight=shares.get((headline.suite, headline.metric), 0.0)) for headline in headlines
     )
+    asked_headlines = [headline for headline in headlines if headline.missing.answered is not None]
+    causes = [cause for headline in asked_headlines for cause in headline.missing.failures]
+    failed = ""
+    if causes and not any(headline.missing.answered for headline in asked_headlines):
+        failed = describe_all_failed(causes)
     return ModelResult(model, weighed, overall(model, weighed), missing, failed)
 
 
@@ -246,37 +257,37 @@ def overall(model: str, headlines: Sequence[Headline]) -> Headline:
     ]
     scores = ends["value"]
     missing = Shortfall(
-        lower=weighted(headlines, ends["lower"]) if ends["lower"] != scores else MeanEstimate(),
-        upper=weighted(headlines, ends["upper"]) if ends["upper"] != scores else MeanEstimate(),
+        lower=average_by_weight(headlines, ends["lower"]) if ends["lower"] != scores else MeanEstimate(),
+        upper=average_by_weight(headlines, ends["upper"]) if ends["upper"] != scores else MeanEstimate(),
         is_measured=all(headline.missing.is_measured for headline in headlines if headline.weight),
     )
     measured = Measurement(
-        score=weighted(headlines, scores),
-        corrected=weighted(headlines, corrected) if corrected != scores else MeanEstimate(),
+        score=average_by_weight(headlines, scores),
+        corrected=average_by_weight(headlines, corrected) if corrected != scores else MeanEstimate(),
     )
     return Headline("", "", model, measured=measured, missing=missing)
 
 
-def weighted(headlines: Sequence[Headline], scores: Sequence[MeanEstimate]) -> MeanEstimate:
+def average_by_weight(headlines: Sequence[Headline], scores: Sequence[MeanEstimate]) -> MeanEstimate:
     """Return the mean of headlines' scores by their weights; None if one of those with a weight has none."""
     weighing = [
         (headline.weight, score) for headline, score in zip(headlines, scores, strict=True) if headline.weight
     ]
-    known = [(weight, score.mean, score.interval) for weight, score in weighing if score.mean is not None]
-    if not known or len(known) < len(weighing):
+    scored_parts = [(weight, score.mean, score.interval) for weight, score in weighing if score.mean is not None]
+    if not scored_parts or len(scored_parts) < len(weighing):
         return MeanEstimate()
-    joined = math.fsum(weight * score for weight, score, _ in known)
+    joined = math.fsum(weight * score for weight, score, _ in scored_parts)
     if any(headline.measured.stopping for headline in headlines if headline.weight):
-        return MeanEstimate(joined, at_once([(weight, interval) for weight, _, interval in known]))
-    return MeanEstimate(joined, known[0][2] if len(known) == 1 else _of_strata(known))
+        return MeanEstimate(joined, at_once([(weight, interval) for weight, _, interval in scored_parts]))
+    return MeanEstimate(joined, scored_parts[0][2] if len(scored_parts) == 1 else _of_strata(scored_parts))
 
 
 def count_answers(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> dict[str, AnswerCounts]:
     """Count a suite's answers, not the rows of their metrics, by model."""
-    own = scores.filter(pl.col("metric").is_in(suite.value_metrics))
-    own = own.join(items.filter(suite=suite.name), on="item_id", how="semi")
+    rows = scores.filter(pl.col("metric").is_in(suite.value_metrics))
+    rows = rows.join(items.filter(suite=suite.name), on="item_id", how="semi")
     applies = pl.col("status") != "not_applicable"
-    answers = own.group_by("model", "item_id", "repeat").agg(
+    answers = rows.group_by("model", "item_id", "repeat").agg(
         applies=applies.any(),
         scored=pl.col("status").filter(applies).is_in(VALUED).all() & applies.any(),
         right=(pl.col("value").filter(applies) == 1).fill_null(value=False).all() & applies.any(),
@@ -297,51 +308,56 @@ def totals_of(suites: Sequence[Suite], summary: pl.DataFrame) -> dict[str, Total
     return totals(summary, suite=ranked.name, metric=ranked.score_metrics[0]) if ranked else {}
 
 
-class _Scored(NamedTuple):
+class _SuiteScore(NamedTuple):
     """What the means of a suite show of a model."""
 
     measured: Measurement
     missing: Shortfall
 
 
-def _scored(suite: Suite, model: str, summary: pl.DataFrame, circumstances: Circumstances) -> _Scored:
+def _score_suite(suite: Suite, model: str, summary: pl.DataFrame, circumstances: Circumstances) -> _SuiteScore:
     """Compute a suite's score, interval and coverage from the cells of its metrics."""
     means = summary.filter(OF_SUITES, suite=suite.name)
     rows = means.filter(pl.col("metric").is_in(suite.value_metrics))
-    beside = cells(means.filter(pl.col("metric").is_in(headline_parts(suite)), model=model))
+    shown_cells = cells(means.filter(pl.col("metric").is_in(headline_parts(suite)), model=model))
     metrics_run = [name for name in suite.value_metrics if name in set(rows["metric"])]
-    own = {cell.metric: cell for cell in cells(rows.filter(model=model))}
-    applicable = [cell for cell in own.values() if cell.counts.n_applicable]
+    cells_by_metric = {cell.metric: cell for cell in cells(rows.filter(model=model))}
+    applicable = [cell for cell in cells_by_metric.values() if cell.counts.n_applicable]
     measured = Measurement(
-        n_asked=max((cell.counts.n_asked for cell in own.values()), default=0),
+        n_asked=max((cell.counts.n_asked for cell in cells_by_metric.values()), default=0),
         n_scored=min((cell.counts.n_scored for cell in applicable), default=0),
-        parts={name: own[name].value.mean if name in own else None for name in metrics_run},
-        left_out=tuple(name for name, cell in own.items() if cell not in applicable),
-        beside={cell.metric: cell.value.mean for cell in beside},
+        parts={**dict.fromkeys(metrics_run), **{name: cell.value.mean for name, cell in cells_by_metric.items()}},
+        left_out=tuple(name for name, cell in cells_by_metric.items() if cell not in applicable),
+        beside={cell.metric: cell.value.mean for cell in shown_cells},
     )
     missing = Shortfall(
         coverage=min((cell.counts.coverage or 0.0 for cell in applicable), default=None),
-        n_failed=sum(cell.counts.n_model_error for cell in own.values()),
-        n_filtered=sum(cell.counts.n_filtered for cell in own.values()),
-        n_unread=sum(cell.counts.n_judge_failed for cell in own.values()),
-        n_truncated=sum(cell.counts.n_truncated for cell in own.values()),
+        n_failed=sum(cell.counts.n_model_error for cell in cells_by_metric.values()),
+        n_filtered=sum(cell.counts.n_filtered for cell in cells_by_metric.values()),
+        n_unread=sum(cell.counts.n_judge_failed for cell in cells_by_metric.values()),
+        n_truncated=sum(cell.counts.n_truncated for cell in cells_by_metric.values()),
     )
-    labels = {name: circumstances.labels.get((suite.name, model, name)) for name in own}
+    # Human labels can decide where no judge's verdict is left.
+    labels = {name: circumstances.labels.get((suite.name, model, name)) for name in cells_by_metric}
     deciding = {name: label for name, label in labels.items() if label and label.decides}
-    without_rows = [name for name in metrics_run if name not in own]
-    is_empty = not any(cell.counts.n_scored for cell in own.values())
+    without_rows = [name for name in metrics_run if name not in cells_by_metric]
+    is_empty = not any(cell.counts.n_scored for cell in cells_by_metric.values())
     if without_rows or (is_empty and not deciding):
-        whose = f"of {', '.join(without_rows)}" if without_rows else f"of its {measured.n_asked}"
-        problem = f"no row {whose} has a score"
-        return _Scored(measured, replace(missing, problem=problem))
+        rows_without_score = f"of {', '.join(without_rows)}" if without_rows else f"of its {measured.n_asked}"
+        problem = f"no row {rows_without_score} has a score"
+        return _SuiteScore(measured, replace(missing, problem=problem))
     if suite.strata:
-        return _total(suite, model, summary, _Scored(measured, missing))
-    corrected = [one for one in circumstances.corrected if (one.suite, one.model) == (suite.name, model)]
-    scored = _Scored(measured, missing)
+        return _total(suite, model, summary, _SuiteScore(measured, missing))
+    corrected = [
+        correction
+        for correction in circumstances.corrected
+        if (correction.suite, correction.model) == (suite.name, model)
+    ]
+    scored = _SuiteScore(measured, missing)
     return _of_metrics(applicable, deciding, () if suite.of_k else corrected, suite.shares, scored)
 
 
-def _total(suite: Suite, model: str, summary: pl.DataFrame, blank: _Scored) -> _Scored:
+def _total(suite: Suite, model: str, summary: pl.DataFrame, blank: _SuiteScore) -> _SuiteScore:
     """Set the score of a suite with strata: its TOTAL over families."""
     total = totals(summary, suite=suite.name, metric=suite.score_metrics[0])[model]
     families = cells(summary.filter(OF_FAMILIES, suite=suite.name, metric=suite.score_metrics[0], model=model))
@@ -349,15 +365,15 @@ def _total(suite: Suite, model: str, summary: pl.DataFrame, blank: _Scored) -> _
     measured = replace(blank.measured, parts=parts, left_out=total.left_out)
     if total.percent is None:
         problem = f"no row of {', '.join(total.missing)} has a score"
-        return _Scored(measured, replace(blank.missing, problem=problem))
+        return _SuiteScore(measured, replace(blank.missing, problem=problem))
     counted = [cell for cell in families if cell.family in total.included]
     shares: dict[End, float | None] = {"value": total.percent, "lower": total.lower, "upper": total.upper}
     ends: Estimates = {
-        end: MeanEstimate(share / 100, _of_strata(_weighed(counted, end)))
+        end: MeanEstimate(share / 100, _of_strata(_weigh_equally(counted, end)))
         for end, share in shares.items()
         if share is not None
     }
-    return _with(_Scored(measured, blank.missing), ends)
+    return _with(_SuiteScore(measured, blank.missing), ends)
 
 
 def _of_metrics(
@@ -365,16 +381,18 @@ def _of_metrics(
     labels: Mapping[str, Powered],
     corrected: Sequence[CorrectedMean],
     shares: Mapping[str, float],
-    blank: _Scored,
-) -> _Scored:
+    blank: _SuiteScore,
+) -> _SuiteScore:
     """Set the score of a suite's metrics: by human labels where they decide, else as judged."""
-    known = [_by_labels(cell, labels[cell.metric]) if cell.metric in labels else cell for cell in applicable]
+    deciding_cells = [
+        _by_labels(cell, labels[cell.metric]) if cell.metric in labels else cell for cell in applicable
+    ]
     measured, missing = blank.measured, blank.missing
-    if unscored := [cell.metric for cell in known if cell.value.mean is None]:
+    if unscored := [cell.metric for cell in deciding_cells if cell.value.mean is None]:
         problem = f"no row has a score by {', '.join(unscored)}"
         missing = replace(missing, problem=problem)
     else:
-        measured, missing = _with(blank, _mean(known, shares))
+        measured, missing = _with(blank, _mean(deciding_cells, shares))
     if labels:
         covered = [
             cell.counts.share_answered if cell.metric in labels else cell.counts.coverage or 0.0
@@ -387,16 +405,16 @@ def _of_metrics(
             as_judged=_mean(applicable, shares)["value"].mean if is_judged else None,
             n_labels=min(label.n_labels for label in labels.values()),
         )
-    right = [cell if cell.metric in labels else _corrected(cell, corrected) for cell in known]
-    if right != known and not unscored:
+    right = [cell if cell.metric in labels else _correct_cell(cell, corrected) for cell in deciding_cells]
+    if right != deciding_cells and not unscored:
         measured = replace(measured, corrected=_mean(right, shares)["value"])
-    return _Scored(measured, missing)
+    return _SuiteScore(measured, missing)
 
 
-def _with(blank: _Scored, ends: Estimates) -> _Scored:
+def _with(blank: _SuiteScore, ends: Estimates) -> _SuiteScore:
     nothing = MeanEstimate()
     bounds = replace(blank.missing, lower=ends.get("lower", nothing), upper=ends.get("upper", nothing))
-    return _Scored(replace(blank.measured, score=ends["value"]), bounds)
+    return _SuiteScore(replace(blank.measured, score=ends["value"]), bounds)
 
 
 def _mean(metrics: Sequence[SummaryRow], shares: Mapping[str, float]) -> Estimates:
@@ -420,23 +438,27 @@ _Parts = Sequence[tuple[float, float, Interval]]
 """Weights, means and intervals."""
 
 
-def _weighed(listed: Sequence[SummaryRow], end: End) -> _Parts:
+def _weigh_equally(family_cells: Sequence[SummaryRow], end: End) -> _Parts:
     """Return equal weights, the means and their intervals at an end."""
-    return [(1 / len(listed), cell.at(end).mean or 0.0, cell.at(end).interval) for cell in listed]
+    return [(1 / len(family_cells), cell.at(end).mean or 0.0, cell.at(end).interval) for cell in family_cells]
 
 
 def _of_strata(parts: _Parts) -> Interval:
     return combine_strata([part_of(*part) for part in parts])
 
 
-def _corrected(cell: SummaryRow, corrected: Sequence[CorrectedMean]) -> SummaryRow:
+def _correct_cell(cell: SummaryRow, corrected: Sequence[CorrectedMean]) -> SummaryRow:
     """Replace the judged means of languages by the corrected ones; languages without a correction stay as they are.
 
     mean = sum of weight * (corrected, else judged) over languages + what was settled without a judge, in [0, 1].
     """
     # A part may be all of its metric's value.
-    rows = [one for one in corrected if one.whole and f"{one.metric}.".startswith(f"{cell.metric}.")]
-    if cell.value.mean is None or not any(one.value.mean is not None for one in rows):
+    rows = [
+        correction
+        for correction in corrected
+        if correction.whole and f"{correction.metric}.".startswith(f"{cell.metric}.")
+    ]
+    if cell.value.mean is None or not any(correction.value.mean is not None for correction in rows):
         return cell
     weights = [row.n_samples / cell.counts.n_scored for row in rows]
     share = min(math.fsum(weights), 1.0)
@@ -444,7 +466,10 @@ def _corrected(cell: SummaryRow, corrected: Sequence[CorrectedMean]) -> SummaryR
         weight * (row.raw.mean or 0.0) for weight, row in zip(weights, rows, strict=True)
     )
     judged = [row.raw if row.value.mean is None else row.value for row in rows]
-    parts = [(weight / share, one.mean or 0.0, one.interval) for weight, one in zip(weights, judged, strict=True)]
+    parts = [
+        (weight / share, correction.mean or 0.0, correction.interval)
+        for weight, correction in zip(weights, judged, strict=True)
+    ]
     mean = MeanEstimate(math.fsum(weight * mean for weight, mean, _ in parts), _of_strata(parts))
     units = cell.value.interval.units or cell.counts.n_scored
     return replace(cell, value=_with_settled(mean, share, settled, units))
@@ -474,22 +499,26 @@ def _by_labels(cell: SummaryRow, label: Powered) -> SummaryRow:
 
     value = _with_settled(MeanEstimate(label.value, label.interval), share, settled, units)
     mean, low, high = value.mean, value.interval.low, value.interval.high
-    asked = counts.n_scored + counts.n_lost
-    kept = min(1.0, n / asked)  # labels replace verdicts of judges that do not count
+    n_asked = counts.n_scored + counts.n_lost
+    scored_share = min(1.0, n / n_asked)  # labels replace verdicts of judges that do not count
 
     def at(missing: float, value: float | None) -> float | None:
-        return None if value is None or kept == 1 else kept * value + missing * (1 - kept)
+        return None if value is None or scored_share == 1 else scored_share * value + missing * (1 - scored_share)
 
-    lower, upper = (join_ends(at(end, mean), at(end, low), at(end, high), asked) for end in (0.0, 1.0))
+    lower, upper = (join_ends(at(end, mean), at(end, low), at(end, high), n_asked) for end in (0.0, 1.0))
     return replace(cell, value=value, lower=lower, upper=upper)
 
 
-def _stopped(measured: Measurement, stopping: Sequence[ConfidenceSequence], key: Key) -> Measurement:
+def _apply_sequence(measured: Measurement, stopping: Sequence[ConfidenceSequence], key: Key) -> Measurement:
     """Replace the interval, invalid after interim looks, by the sequence's."""
-    own = [one for one in stopping if not one.against and (one.suite, one.metric, one.model) == key]
-    if not own:
+    sequences = [
+        sequence
+        for sequence in stopping
+        if not sequence.against and (sequence.suite, sequence.metric, sequence.model) == key
+    ]
+    if not sequences:
         return measured
-    sequence = own[0]
+    sequence = sequences[0]
     last = sequence.looks[-1] if sequence.looks else None
     interval = Interval(last.low, last.high, "sequence", last.n) if last else Interval()
     corrected = MeanEstimate()

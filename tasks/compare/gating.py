@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
@@ -52,7 +53,9 @@ def gate(
     if rule.name:  # both by one code, before anything is compared
         whole[0], rescored = align_scores(whole[0], side, root)
     chosen = _choose(whole, metric)
-    for compared in whole if chosen else ():
+    for compared in whole:
+        if not chosen:
+            break
         if select_deciding_scores(compared, chosen.items())["value"].count() == 0:
             names = ", ".join(dict.fromkeys(chosen.values()))
             raise InputError(f"{compared.name}: no reply has a score by {names}, so nothing can be decided.")
@@ -71,7 +74,9 @@ def gate(
     elif threshold is not None:
         measured = _measure(side, chosen)
     # A run is decided as it was configured.
-    configured = side.run.configuration if side.run else {}
+    configured: Mapping[str, object] = {}
+    if side.run:
+        configured = side.run.configuration
     policy = Policy(
         "interval" if configured.get("gate") == "interval" else "point",
         threshold,
@@ -96,14 +101,11 @@ def measure_file(name: str, runs: Path) -> tuple[Side, Results, RunVerdict]:
 def _list_deciding(models: Sequence[ModelResult]) -> Iterator[tuple[str, str]]:
     """Yield the headlines that a threshold is for: those that had one, in a suite without any each one."""
     for model in models:
-        with_threshold = {
-            headline_beside.suite
-            for headline_beside in model.headlines
-            if headline_beside.decided.threshold is not None
-        }
+        suites = {headline.suite for headline in model.headlines if headline.decided.threshold is not None}
         for headline in model.headlines:
-            is_measured = headline.decided.threshold is None and headline.suite in with_threshold
-            if not is_measured and (headline.metric != ALL or headline.decided.threshold is not None):
+            # Nobody sets a threshold on the share of rows that is only shown beside the metrics.
+            is_measured = headline.suite not in suites and headline.metric != ALL
+            if is_measured or headline.decided.threshold is not None:
                 yield headline.suite, headline.metric
 
 
@@ -113,16 +115,16 @@ def _choose(whole: Sequence[Side], metric: str) -> dict[str, str]:
     if metric and not all(metric in side.scores["metric"].unique() for side in whole):
         raise InputError(f"--metric {metric}: expected a metric that both have: {', '.join(shared) or 'none'}.")
     if metric:
-        return dict.fromkeys((suite for side in whole for suite in side.items["suite"].unique()), metric)
+        return dict.fromkeys(chain.from_iterable(side.items["suite"].unique() for side in whole), metric)
     if not any(side.is_file for side in whole):
         return {}
     if not shared:
         raise InputError(f"{whole[-1].name}: found no metric in common with {whole[0].name}.")
-    chosen = {}
-    for suite in dict.fromkeys(suite for side in whole for suite in side.score):
+    chosen: dict[str, str] = {}
+    for suite in chain.from_iterable(side.score for side in whole):
         first_side, *other_sides = (side.score[suite] for side in whole if suite in side.score)
-        common = [name for name in first_side if all(name in side for side in other_sides)]
-        chosen[suite] = common[0] if common else first_side[0]
+        shared_metrics = set(first_side).intersection(*other_sides)
+        chosen[suite] = next((name for name in first_side if name in shared_metrics), first_side[0])
     return chosen
 
 

@@ -90,7 +90,8 @@ def _score_again(
     """Yield the scores of each model's replies in a suite by one metric, if the store has all it needs."""
     store = open_store(suite.store)
     refs = {kind: [*tables.get(kind, ())] for kind in KEPT}
-    if not all(refs[kind] for kind in ("items", "requests", "responses")):
+    # A reply is read with its request and its item; judgements and evidence only some metrics need.
+    if not (refs["items"] and refs["requests"] and refs["responses"]):
         raise InputError("the baseline does not say where its replies are")
     frames = {kind: store.read_all(refs_of_kind, TABLES[kind]) for kind, refs_of_kind in refs.items()}
     items = frames["items"].filter(pl.col("suite") == suite.name).unique("item_id", maintain_order=True)
@@ -103,7 +104,9 @@ def _score_again(
             raise InputError("it takes another target's replies to the same items")
         replies = _replies(frames, items, model)
         written = {kind: store.write(TABLES[kind], frame) for kind, frame in replies.items()}
-        evidence = written["evidence"] if replies["evidence"].height else None
+        evidence = None
+        if replies["evidence"].height:
+            evidence = written["evidence"]
         cell = Cell(suite.name, model)
         batch = Batch(cell, written["items"], written["requests"], written["responses"], evidence)
         judgements = store.write(
@@ -114,12 +117,12 @@ def _score_again(
 
 
 def _replies(frames: dict[str, pl.DataFrame], items: pl.DataFrame, model: str) -> dict[str, pl.DataFrame]:
-    parts = {
-        kind: frames[kind]
-        .filter(pl.col("model") == model)
-        .join(items, on="item_id", how="semi", maintain_order="left")
-        for kind in ("requests", "judgements", "evidence")
-    }
+    """Return a model's rows of each frame that belong to `items`."""
+    parts = {}
+    for kind in ("requests", "judgements", "evidence"):
+        rows = frames[kind].filter(pl.col("model") == model)
+        parts[kind] = rows.join(items, on="item_id", how="semi", maintain_order="left")
+    # Responses name no model: they are found by their requests.
     responses = frames["responses"].unique("request_id", maintain_order=True)
     answered = responses.join(parts["requests"], on="request_id", how="semi", maintain_order="left")
     return {"items": items, "responses": answered, **parts}

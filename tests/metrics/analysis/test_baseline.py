@@ -22,7 +22,7 @@ from basic_control.metrics.analysis.rules import (
     SuiteRules,
     differences,
     has_same_rules,
-    missing,
+    list_missing,
     one_line,
     refuse,
 )
@@ -410,7 +410,7 @@ def test_what_the_run_has_in_addition_is_named() -> None:
         "metric k of suite s: in its score, in the baseline none",
         "suite t: evaluated, in the baseline none",
     ]
-    assert missing(provenance(), after) == []
+    assert list_missing(provenance(), after) == []
 
 
 def test_weights_and_the_whole_threshold_count_where_there_are_several_suites() -> None:
