@@ -47,7 +47,7 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
     check_rerun(plan, again)
     apart = newly_apart(plan)
     run = open_run(plan, again, clock, facts["files"])  # refusals up to here leave no run behind
-    event("run_started", run=run.ledger.run, suites=plan.suite_names, models=plan.configured)
+    event("run_started", run=run.ledger.run, suites=plan.suite_names, models=plan.model_names)
     with run.record(plan) as ended:
         finished = run_suites(plan, identities)
         tables = finished.tables

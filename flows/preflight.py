@@ -62,7 +62,7 @@ def check_pages(plan: Plan) -> None:
     """
     if find_spec("trafilatura"):
         return
-    for suite in plan.declared:
+    for suite in plan.declarations:
         fetching = [
             name for name in suite.metric_names if metric(name).sources and suite.options(name).get("network")
         ]
@@ -98,7 +98,7 @@ def check_rows(plan: Plan) -> None:
     check_expected(plan)
     for suite_plan in plan.suites:
         suite, unit = suite_plan.suite, loader(suite_plan.suite.loader)
-        systems = {target.model.system for target in suite_plan.asked if target.model.system}
+        systems = {target.model.system for target in suite_plan.live_targets if target.model.system}
         if unit.generated:
             _check_systems(suite, systems, {}, "")
             continue
@@ -124,7 +124,7 @@ def check_rows(plan: Plan) -> None:
 
 def _tell_apart(suite_plan: SuitePlan, n: int, columns: Iterable[str]) -> None:
     """Refuse a prompt that asks the same question for all rows when the model sees nothing else of them."""
-    for target in suite_plan.asked:
+    for target in suite_plan.live_targets:
         unit, prompt = target.model.unit, suite_plan.suite.prompts_by_name[target.prompt]
         if reads(prompt) - {"language"} or unit.by_item or (unit.sees and unit.sees(target.model)):
             continue

@@ -91,7 +91,7 @@ def counts_of(tables: Tables) -> dict[str, int]:
 
 def layers_of(plan: Plan) -> dict[str, str]:
     """Return the layers that isolate model programs from this machine; empty if no family runs programs."""
-    if not any(map(runs_programs, plan.declared)):
+    if not any(map(runs_programs, plan.declarations)):
         return {}
     tools = plan.sandbox
     try:
@@ -136,8 +136,8 @@ def identify_all(plan: Plan, replies: HeldReplies | None = None) -> Identities:
 
 def provenance(plan: Plan, identities: Identities) -> dict[str, Any]:
     """Return the part of a run's manifest that is needed to interpret its results."""
-    makers = [unit for suite in plan.declared for unit in makers_of(suite)]
-    scorers = [unit for suite in plan.declared for unit in scorers_of(suite)]
+    makers = [unit for suite in plan.declarations for unit in makers_of(suite)]
+    scorers = [unit for suite in plan.declarations for unit in scorers_of(suite)]
     return {
         METHODOLOGY: METHODOLOGY_VERSION,
         "configuration": plan.configuration,
@@ -145,8 +145,8 @@ def provenance(plan: Plan, identities: Identities) -> dict[str, Any]:
         "verifiers": {unit.name: unit.version for unit in scorers},
         "sources": {unit.name: unit.source for unit in (*makers, *scorers)},
         "identities": _copy_identities(identities.models),
-        "judge_prompts": judge_prompts(plan.declared),
-        "files": {suite.name: [*digests_of(suite)] for suite in plan.declared},
+        "judge_prompts": judge_prompts(plan.declarations),
+        "files": {suite.name: [*digests_of(suite)] for suite in plan.declarations},
         "judge_identities": _copy_identities(identities.judges),
     }
 
@@ -181,7 +181,7 @@ def describe(
         "sandbox": layers_of(plan),
         "commit": manifests.find_commit(),
         "missing": dict(identities.missing),
-        "labels": list_saves(Path(plan.store.runs) / LABELS, plan.declared),
+        "labels": list_saves(Path(plan.store.runs) / LABELS, plan.declarations),
         "tables": {name: _write_refs(refs) for name, refs in refs_by_table.items()},
         "requests": counts_of(tables),
         "query_span_s": round(compute_span_s(tables.queries), 4),
@@ -278,7 +278,7 @@ def open_run(
 def newly_apart(plan: Plan) -> list[str]:
     """Return the suites whose metrics formerly made a mean, if no recent run has decided each by itself."""
     suites = dict.fromkeys(
-        suite.name for suite in plan.declared if suite.score is None and len(suite.metric_names) > 1
+        suite.name for suite in plan.declarations if suite.score is None and len(suite.metric_names) > 1
     )
     if not suites:
         return []

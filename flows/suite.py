@@ -55,9 +55,9 @@ def items_of(plan: SuitePlan) -> list[Ref]:
         prompts=tuple(suite.prompts_by_name.values()),
         batch_size=plan.batch_size,
         digests=(*digests_of(suite), *digests(*suite.prompts_by_name.values())),
-        left_out=tuple(sorted(plan.left_out)),
+        left_out=tuple(sorted(plan.exclusions)),
         tools=tools_of(suite, read_by(suite.prompts_by_name.values())),
-        systems=tuple(sorted({target.model.system for target in plan.asked if target.model.system})),
+        systems=tuple(sorted({target.model.system for target in plan.live_targets if target.model.system})),
     )
     items = generate(Cell(suite.name), plan.store, source)
     release(plan.files)
@@ -285,7 +285,7 @@ def run_suite(plan: SuitePlan, identities: Identities) -> Tables:
 
 def count_calls(plan: SuitePlan, identities: Identities, items: Sequence[Ref]) -> dict[str, Any]:
     """Return what a suite is about to ask, at most."""
-    n_targets = sum(target.model.name not in identities.missing for target in plan.asked)
+    n_targets = sum(target.model.name not in identities.missing for target in plan.live_targets)
     n_items = sum(ref.rows for ref in items)
     calls = n_items * n_targets * plan.repeats
     return {"run": current_ledger().run, "suite": plan.name, "items": n_items, "calls": calls}

@@ -38,7 +38,7 @@ class SuiteJudges:
 
     def find_left_out(self) -> dict[str, LeftOut]:
         """Return the judges that do not count, by metric: decided before any verdict is used."""
-        statuses: dict[str, list[JudgeStatus]] = {metric.name: [] for metric in self.plan.judged}
+        statuses: dict[str, list[JudgeStatus]] = {metric.name: [] for metric in self.plan.judge_metrics}
         for status in self._statuses():
             statuses[status.metric].append(status)
         return dict(zip(statuses, map(collect_left_out, statuses.values()), strict=True))
@@ -46,7 +46,7 @@ class SuiteJudges:
     def deciders(self) -> dict[str, Deciders]:
         """Return when the small judges of cascades decide alone, by metric: found before any is asked."""
         cascades = self._finder.cascades(self.plan.name)
-        return {use.name: cascades.deciders(use, sorted(self.languages)) for use in self.plan.judged}
+        return {use.name: cascades.deciders(use, sorted(self.languages)) for use in self.plan.judge_metrics}
 
     @property
     def _finder(self) -> PassportFinder:
@@ -58,7 +58,7 @@ class SuiteJudges:
 
 def judges_of(plan: SuitePlan, items: Sequence[Ref], identities: Identities) -> SuiteJudges:
     """Return a suite's judges."""
-    if not plan.judged:
+    if not plan.judge_metrics:
         return SuiteJudges(plan, identities)
     store = open_store(plan.store)
     languages = set[str]().union(*(store.read(ref)["language"].unique() for ref in items))

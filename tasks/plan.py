@@ -92,11 +92,11 @@ class MetricPlan:
 
     def panel(self, identities: Mapping[str, Mapping[str, str]]) -> Panel:
         """Return the judges with their identities."""
-        identity_by_judge = {judge.name: identities[judge.name] for judge in self.asked}
+        identity_by_judge = {judge.name: identities[judge.name] for judge in self.panel_judges}
         return Panel(self.judges, identity_by_judge, self.temperature, self.members)
 
     @property
-    def asked(self) -> tuple[Judge, ...]:
+    def panel_judges(self) -> tuple[Judge, ...]:
         """The judges that are asked: in place of a cascade its members."""
         single = [judge for judge in self.judges if not judge.members]
         return tuple({judge.name: judge for judge in (*single, *self.members)}.values())
@@ -132,12 +132,12 @@ class SuitePlan:
         return self.suite.name
 
     @property
-    def left_out(self) -> frozenset[int]:
+    def exclusions(self) -> frozenset[int]:
         """The positions of drawn rows that are not asked."""
         return self.expected.left_out | self.around.excluded
 
     @property
-    def asked(self) -> tuple[Target, ...]:
+    def live_targets(self) -> tuple[Target, ...]:
         """The targets that are asked: none if the data has responses."""
         return () if self.responses_of else self.targets
 
@@ -147,14 +147,14 @@ class SuitePlan:
         return [self.responses_of] if self.responses_of else [target.name for target in self.targets]
 
     @property
-    def judged(self) -> tuple[MetricPlan, ...]:
+    def judge_metrics(self) -> tuple[MetricPlan, ...]:
         """The metrics that ask judges."""
         return tuple(self.metric(name) for name in list_judged_metrics(self.suite))
 
     @property
     def judges(self) -> tuple[Judge, ...]:
         """The judges of all metrics that are asked, without duplicates."""
-        return tuple({judge.name: judge for use in self.judged for judge in use.asked}.values())
+        return tuple({judge.name: judge for use in self.judge_metrics for judge in use.panel_judges}.values())
 
     def metric(self, name: str) -> MetricPlan:
         """Return a metric by its name."""
@@ -219,12 +219,12 @@ class Plan:
     configuration: Mapping[str, Any]
 
     @property
-    def declared(self) -> list[Suite]:
+    def declarations(self) -> list[Suite]:
         """The declarations of the suites."""
         return [suite.suite for suite in self.suites]
 
     @property
-    def configured(self) -> list[str]:
+    def model_names(self) -> list[str]:
         """The names of all configured models, including those that no suite asks."""
         return [entry["name"] for entry in self.configuration["models"]]
 
@@ -256,7 +256,7 @@ def resolve(settings: Settings) -> Plan:
     check_names(suites)
     if any(suite.suite.stop for suite in suites):
         suites = _share_alpha(suites)
-    asked_models = {target.model.name for suite in suites for target in suite.asked}
+    asked_models = {target.model.name for suite in suites for target in suite.live_targets}
     judging = {judge.name for suite in suites for judge in suite.judges}
     return Plan(
         suites=tuple(suites),
@@ -312,7 +312,7 @@ def check_names(suites: Iterable[SuitePlan]) -> None:
 def _origins(suite: SuitePlan) -> Iterator[tuple[str, str]]:
     """Yield the names that a suite's targets get by themselves, each with what it stands for."""
     if not suite.responses_of:
-        for target in suite.asked:
+        for target in suite.live_targets:
             prompt = f" with the prompt {target.prompt!r}" if target.prompt else ""
             yield target.name, f"the model {target.model.name!r}{prompt}"
     elif not suite.suite.responses_of:
@@ -327,12 +327,12 @@ def check_judges(plan: Plan) -> None:
         InputError: the configuration has none; one that only decides must write; or one has no rule for a step.
     """
     for suite in plan.suites:
-        if not all(use.judges for use in suite.judged):
+        if not all(use.judges for use in suite.judge_metrics):
             raise InputError(
                 f"suite {suite.name}: found no judge, expected at least one under `judges` (the same keys as a "
                 f"model has). Add one, or leave {suite.name} out of `suites`."
             )
-        for use in suite.judged:
+        for use in suite.judge_metrics:
             _check_cascades(suite.name, use)
             _check_deciding(suite.name, use)
             _check_rules(suite, use)
@@ -354,7 +354,7 @@ def _check_deciding(suite: str, use: MetricPlan) -> None:
     """Reject a deciding judge of a metric with a step that must be written."""
     unit = metric(use.name)
     written = [step.name for step in unit.list_steps(options_of(unit, use.options)) if step.asks is None]
-    deciding = [judge.name for judge in use.asked if judge.decides]
+    deciding = [judge.name for judge in use.panel_judges if judge.decides]
     if written and deciding and not unit.internal:
         raise InputError(
             f"suite {suite}: {use.name} needs judges that write (for its step {written[0]}), and {deciding[0]} "
@@ -434,7 +434,7 @@ def targets_of(models: Iterable[Model], suite: Suite) -> Iterator[Target]:
 
 def list_crossed(plan: Plan) -> frozenset[frozenset[str]]:
     """Return the pairs of targets that share neither model nor prompt, among those with several prompts."""
-    targets = (target for suite in plan.suites for target in suite.asked if target.prompt)
+    targets = (target for suite in plan.suites for target in suite.live_targets if target.prompt)
     return find_crossed({target.name: (target.model.name, target.prompt) for target in targets})
 
 

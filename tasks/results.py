@@ -89,7 +89,7 @@ def _cascades(
     finder = PassportFinder(plan.suites, identities, store)
     uses: dict[CascadeUse, tuple[MetricPlan, Judge]] = {}
     for suite in plan.suites:
-        for metric_plan in suite.judged:
+        for metric_plan in suite.judge_metrics:
             for judge in metric_plan.judges:
                 if judge.members:
                     rule = (judge.options["error"], judge.options["level"])
@@ -112,7 +112,7 @@ def _twins(store: Store, tables: Tables, plan: Plan, once: Observations) -> Twin
     scores, twins = store.read_all(tables.twin_scores, SCORES), store.read_all(tables.twin_items, ITEMS)
     renewed = scores.join(select_originals(twins.unique("item_id")), on="item_id")
     counts = add_counts(tables.twin_counts)
-    return TwinFindings(twin_results(once.scores, once.items, renewed, plan.declared), counts)
+    return TwinFindings(twin_results(once.scores, once.items, renewed, plan.declarations), counts)
 
 
 def terms_of(plan: Plan) -> Terms | None:

@@ -130,7 +130,7 @@ def estimate(plan: Plan) -> CostEstimate:
     portions: list[CallEstimate] = []
     effects = []
     for one in plan.suites:
-        items = ITEMS.frame(items_of(one.suite, one.required, one.left_out))
+        items = ITEMS.frame(items_of(one.suite, one.required, one.exclusions))
         if one.suite.stop:
             items = pl.concat(cut_into_rounds(items, one.suite, one.suite.stop))
         effects.append(effect(one.suite, items.height, count_units(items)))
@@ -147,7 +147,7 @@ def estimate(plan: Plan) -> CostEstimate:
                 (_sample(item, whose, 0, _facts(item)[RESPONSE] or ""), True)
                 for item in items.iter_rows(named=True)
             ]
-        for target in one.asked:
+        for target in one.live_targets:
             portion, own = ask_model(one, target, items, memory)
             portions.append(portion)
             answered += own
@@ -218,13 +218,13 @@ def count_sent(payload: str) -> int:
 
 def judged(plan: SuitePlan, answered: Sequence[tuple[SampleRow, bool]], memory: Memory) -> Iterator[CallEstimate]:
     """Yield each judge's calls for each metric; a judge that decides by rules makes none."""
-    for own in plan.judged:
+    for own in plan.judge_metrics:
         paired = add_opponents(plan, own, answered)
         real = [one for one, known in paired if known]
         others = without_equals(one for one, known in paired if not known)
         some = others[:: max(1, -(-len(others) // REHEARSED))]
         shares = find_shares(plan, own, answered, memory)
-        for judge in (judge for judge in own.asked if not judge.unit.decide):
+        for judge in (judge for judge in own.panel_judges if not judge.unit.decide):
             panel = Panel((judge,), {judge.name: memory.identity("judge", judge)}, own.temperature)
             is_asked = find_asked(plan, own, panel, answered)
             tally = rehearse(own, [*filter(is_asked, real)], panel, memory.lookup)
@@ -257,7 +257,7 @@ def find_shares(
     alone = {judge.name for judge in own.judges}
     languages = sorted({sample.language for sample, _ in answered})
     for cascade in (judge for judge in own.judges if judge.members and languages):
-        identities = {judge.name: memory.identity("judge", judge) for judge in own.asked}
+        identities = {judge.name: memory.identity("judge", judge) for judge in own.panel_judges}
         finder = PassportFinder([plan], identities, open_store(plan.store))
         deciders = [finder.cascades(plan.name).decider(own, cascade, language) for language in languages]
         share = sum(decider.rule.share for decider in deciders) / len(deciders)

@@ -28,7 +28,7 @@ def join_identities(
     """Return judges' identities with those of the cascades that they form."""
     joined = dict(identities)
     for suite in suites:
-        for use in suite.judged:
+        for use in suite.judge_metrics:
             for judge in use.judges:
                 if judge.members:
                     small, large = (identity_key(identities[name]) for name in judge.members)

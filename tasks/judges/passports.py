@@ -201,8 +201,8 @@ def statuses_in(
     """
     spoken = {*spoken}
     statuses: list[JudgeStatus] = []
-    for metric in plan.judged:
-        judges = [judge.name for judge in (metric.asked if in_cascades else metric.judges)]
+    for metric in plan.judge_metrics:
+        judges = [judge.name for judge in (metric.panel_judges if in_cascades else metric.judges)]
         statuses += judge_statuses(plan.suite, metric.name, judges, spoken, finder.passport)
     return statuses
 

@@ -65,7 +65,7 @@ def _price_saved(cascade: CascadeFinding, data: ReportData) -> float | None:
     """Return what the calls to the large judge would have cost, at its mean price of a reply; None if unknown."""
     large: Judge | None = None
     for suite in data.plan.suites:
-        for use in suite.judged:
+        for use in suite.judge_metrics:
             for judge in use.judges:
                 if judge.name == cascade.judge and judge.members:
                     large = next(member for member in use.members if member.name == judge.members[1])

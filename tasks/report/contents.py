@@ -98,7 +98,7 @@ def _sections(data: ReportData) -> Contents:
         ),
         "heading": _heading(data, models),
         "verdict": overview.verdict_of_run(verdict, results, titles),
-        "answers": [*differences(verdict.models, results.compared, find_targets(titles.suites, plan.configured))],
+        "answers": [*differences(verdict.models, results.compared, find_targets(titles.suites, plan.model_names))],
         "topics": group_notes(notes(results, verdict, plan, data)),
         "models": models,
         "heat_map": heat_map,
@@ -118,7 +118,7 @@ def _sections(data: ReportData) -> Contents:
 
 def _heading(data: ReportData, models: Sequence[str]) -> Heading:
     """Return the head of a run's page."""
-    tasks = join_names([data.titles.suite(suite.name) for suite in data.plan.declared])
+    tasks = join_names([data.titles.suite(suite.name) for suite in data.plan.declarations])
     name = data.plan.report.name
     names = [shorten_name(model, among=models) for model in models]
     n_models = say("page.models", n=len(names))

@@ -31,7 +31,7 @@ FLOORS: tuple[tuple[float, Band], ...] = ((0.9, "excellent"), (0.7, "good"), (0.
 def suites(data: ReportData, models: Sequence[str]) -> list[dict[str, Any]]:
     """Return a page for each suite with a metric that has more to show than its score."""
     pages = []
-    for suite in data.plan.declared:
+    for suite in data.plan.declarations:
         items = data.items.filter(suite=suite.name).select("item_id")
         scores = data.scores.join(items, on="item_id", how="semi")
         summary = data.summary.filter(suite=suite.name)

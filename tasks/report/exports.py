@@ -75,7 +75,7 @@ def write(data: "ReportData", folder: Path) -> list[Path]:
 
 def records(data: "ReportData") -> pl.DataFrame:
     """Return a row for each item, model, repeat and judged metric: the question, the reply and the outcome."""
-    suites = [suite.name for suite in data.plan.declared if list_judged_metrics(suite)]
+    suites = [suite.name for suite in data.plan.declarations if list_judged_metrics(suite)]
     replies = data.replies.filter(pl.col("suite").is_in(suites)).select(
         *_KEYS, "suite", "language", "prompt", "answer", response="text", error="error"
     )

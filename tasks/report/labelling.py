@@ -48,7 +48,7 @@ def sheet_of(data: ReportData) -> dict[str, Any] | None:
         return None
     values = rows.select(KEY).join(judged.select(*KEY, "value"), on=KEY, how="left", maintain_order="left")["value"]
     criteria = {}
-    for suite in data.plan.declared:
+    for suite in data.plan.declarations:
         for name, options in suite.metrics.items():
             criteria[suite.name, name] = _describe_criterion(options.get("criteria") or metric_title(name))
     head, *_ = csv_text(rows.head(0)).splitlines()

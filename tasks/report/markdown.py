@@ -170,8 +170,8 @@ def compose(data: ReportData) -> str:
 def _lines(data: ReportData) -> Iterator[str]:
     concluded = conclusion(data.verdict, data.results.baseline)
     responders = (suite.responses_of for suite in data.plan.suites if suite.responses_of)
-    tested = dict.fromkeys([*data.plan.configured, *responders])
-    used = sorted({name for suite in data.plan.declared for name in suite.metric_names})
+    tested = dict.fromkeys([*data.plan.model_names, *responders])
+    used = sorted({name for suite in data.plan.declarations for name in suite.metric_names})
     verdict = [f"**{escape_markdown(concluded)}**", ""]
     if concluded.outcome == "error":  # else the seed's own head comes first
         yield from verdict
@@ -196,7 +196,7 @@ def _lines(data: ReportData) -> Iterator[str]:
         yield from (f"**{say('common.warning')}:** {escape_markdown(note.text.removesuffix('.'))}.", "")
     yield from markdown(sections(data))
     yield from markdown(
-        table for table in beside_tables(data.plan.declared, data.summary, data.titles) if table.rows
+        table for table in beside_tables(data.plan.declarations, data.summary, data.titles) if table.rows
     )
     yield from markdown([counts_table(data.summary, data.titles)])
     yield from markdown(filter(None, (bands(metric(name), data.scores) for name in used)))

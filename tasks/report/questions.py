@@ -48,7 +48,7 @@ def list_prompts(plan: Plan) -> Prompts:
     """Return the prompts of all suites."""
     prompts = dict[tuple[str, str], SentPrompt]()
     for suite in plan.suites:
-        for target in suite.asked:
+        for target in suite.live_targets:
             column = FIRST
             if target.template is not None:
                 column = f"prompt [{target.prompt}]"

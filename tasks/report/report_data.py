@@ -47,7 +47,7 @@ class ReportData:
     @property
     def titles(self) -> SuiteTitles:
         """The titles of the run's suites."""
-        return SuiteTitles.of(self.plan.declared)
+        return SuiteTitles.of(self.plan.declarations)
 
     @property
     def run(self) -> str:

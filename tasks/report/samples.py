@@ -119,11 +119,11 @@ def frames(data: ReportData) -> Frames:
     keys = pl.concat([replies.select(KEY), data.scores.select(KEY)]).unique(maintain_order=True)
     rows = (
         keys.join(replies, on=KEY, how="left", maintain_order="left")
-        .join(primary(data.scores, data.items, data.plan.declared), on=KEY, how="left", maintain_order="left")
+        .join(primary(data.scores, data.items, data.plan.declarations), on=KEY, how="left", maintain_order="left")
         .with_columns(pl.col("outcome").fill_null("unscored"))
     )
     scores = _in_words(data.scores).join(rows.select(KEY).with_row_index("row"), on=KEY).sort("row", "metric")
-    rows = rows.with_columns(mark_replies(rows, scores, _list_claim_keys(data.plan.declared)))
+    rows = rows.with_columns(mark_replies(rows, scores, _list_claim_keys(data.plan.declarations)))
     judged = _askings(data.judged).join(rows.select(KEY).with_row_index("row"), on=KEY).sort("row")
     items = data.items.join(rows.select("item_id").unique(), on="item_id", how="semi")
     return Frames(rows, write_questions(items, data.plan), scores, judged)

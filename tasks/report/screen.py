@@ -229,7 +229,7 @@ def screen(
         rows=[(name, [cells.get((name, column), ShareCell("")) for column in columns]) for name in shown],
         folded=fold + 1 if fold else 0,
         differences=[
-            *differences(verdict.models, results.compared, find_targets(plan.declared, plan.configured)),
+            *differences(verdict.models, results.compared, find_targets(plan.declarations, plan.model_names)),
             *against(results.baseline),
         ],
         notes=[

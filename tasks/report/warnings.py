@@ -148,7 +148,7 @@ def _of_truncation(headlines: Iterable[Headline], plan: Plan, run: str) -> Itera
     for (_, target), n in by_cell.items():
         cut[models[target].name] += n
     if cut.total():
-        limits = (f"--set models.{n}.max_tokens=N" for n, name in enumerate(plan.configured) if cut[name])
+        limits = (f"--set models.{n}.max_tokens=N" for n, name in enumerate(plan.model_names) if cut[name])
         command = format_command(f"run --run {run} --only-truncated {' '.join(limits)}")
         yield Note(say("screen.cut", n=cut.total(), command=command))
 

@@ -137,7 +137,7 @@ def write_judgements(plan: Plan, suite: SuitePlan, row: Row, reply: str) -> Iter
     """Yield what the judge is asked about a reply, and what it says."""
     (panelist,) = plan.judges
     sample = {**merge_columns(row, json.loads(row["facts"])), "response": reply}
-    for use in suite.judged:
+    for use in suite.judge_metrics:
         session = begin(metric(use.name), sample, language="en", options=use.options, room=room_of(panelist))
         while session.asks:
             said = [json.dumps(judge(ask.step, ask.question.values)) for ask in session.asks]

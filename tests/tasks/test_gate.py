@@ -71,7 +71,7 @@ def final_of(settings: Settings, summary: pl.DataFrame, missing: dict[str, str] 
         models = [model for model, suites in plan.members.items() if suite.name in suites]
         headlines = tuple(headline(suite.suite, model, summary, facts) for model in models)
         findings.append(SuiteFindings(headlines, facts))
-    found = model_results(findings, Participants(plan.declared, plan.members))
+    found = model_results(findings, Participants(plan.declarations, plan.members))
     return verdict_of(Results({}, found), plan.policy)
 
 

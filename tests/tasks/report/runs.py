@@ -81,7 +81,7 @@ def in_language(data: ReportData, language: str) -> ReportData:
 
 def outcomes(data: ReportData) -> pl.DataFrame:
     """Return the outcome of each sample, as the page's browser shows it."""
-    return primary(data.scores, data.items, data.plan.declared)
+    return primary(data.scores, data.items, data.plan.declarations)
 
 
 def page_of(data: ReportData) -> str:
@@ -322,7 +322,7 @@ def complete(
         findings.append(SuiteFindings(suite_headlines(suite.suite, models, once, summary, facts), facts))
     found = analysis.build(
         findings,
-        Participants(plan.declared, plan.members, list_crossed(plan)),
+        Participants(plan.declarations, plan.members, list_crossed(plan)),
         once,
         summary,
         run={"run": "20261105_140233"},

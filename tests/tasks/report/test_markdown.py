@@ -42,7 +42,7 @@ def test_whoever_gave_recorded_responses_is_among_the_tested_models(data: Report
     *others, last = data.plan.suites
     given = replace(data, plan=replace(data.plan, suites=(*others, replace(last, responses_of="last week"))))
     for run, also in ((data, []), (given, ["last week"])):
-        tested = ", ".join(f"`{name}`" for name in [*data.plan.configured, *also])
+        tested = ", ".join(f"`{name}`" for name in [*data.plan.model_names, *also])
         assert f"\n**Tested models:** {tested}  \n" in markdown.compose(run)
 
 

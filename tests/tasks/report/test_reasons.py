@@ -162,7 +162,7 @@ def test_a_russian_reports_reasons_are_russian_everywhere(data: ReportData) -> N
     shown += [part.attrib["message"] for part in junit.compose(russian).iter() if "message" in part.attrib]
     assert shown
     assert not english & set(shown)
-    stratified = next(suite for suite in russian.plan.declared if suite.strata)
+    stratified = next(suite for suite in russian.plan.declarations if suite.strata)
     own = markdown.FamilyScores(stratified, russian.summary, russian.items, russian.scores)
     for model in russian.plan.models:
         with speaking("ru"):

@@ -35,7 +35,7 @@ def write_texts(folder: Path, *models: dict[str, Any], **suite: Any) -> pl.DataF
     settings = Settings.model_validate({"models": list(models), "suites": [declared]})
     plan = resolve(settings)
     (sums,) = plan.suites
-    items = ITEMS.frame(items_of(sums.suite, sums.required, sums.left_out))
+    items = ITEMS.frame(items_of(sums.suite, sums.required, sums.exclusions))
     return write_questions(items, plan).sort("index")
 
 
