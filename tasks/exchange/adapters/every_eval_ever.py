@@ -5,6 +5,7 @@ Source: the schemas `eval` and `instance_level_eval` of every-eval-ever 0.3.
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,6 +36,8 @@ WRITES = "JSON and JSONL"
 SCHEMA = "0.3.0"
 UNNAMED = "unnamed"
 """The developer of a model whose name has none: the format requires one."""
+# What a path's component may not have: the `:` of `gpt-4o:free`.
+_UNSAFE = re.compile(r"[^\w.-]")
 _KEYS = {"schema_version", "evaluation_id", "model_id", "sample_id", "interaction_type", "input", "evaluation"}
 
 
@@ -47,28 +50,31 @@ def fits(source: Source) -> bool:
     )
 
 
-def _instances(source: Source) -> Path:
+def _find_instances(source: Source) -> Path:
     """Return the instances file that an aggregate record names; only from the same folder."""
-    path, named = source.path, within(source.head, "detailed_evaluation_results", "file_path")
-    if not isinstance(named, str):
+    path, file_path = source.path, within(source.head, "detailed_evaluation_results", "file_path")
+    if not isinstance(file_path, str):
         raise AggregatesAlone(
             f"{path}: found aggregates alone: no detailed_evaluation_results.file_path. Only a record that names "
             "its instances has replies."
         )
-    found = path.parent / Path(named).name
-    if not found.is_file():
-        raise InputError(f"{path}: its instances file {found.name} is not in the same folder; put it there.")
-    return found
+    instances = path.parent / Path(file_path).name
+    if not instances.is_file():
+        raise InputError(f"{path}: its instances file {instances.name} is not in the same folder; put it there.")
+    return instances
 
 
-def _recorded(row: Mapping[str, Any], error: str) -> Recorded:
-    asked, replies = read_mapping(row["input"]), within(row, "output", "raw")
+def _read_instance(row: Mapping[str, Any], error: str) -> Recorded:
+    question, replies = read_mapping(row["input"]), within(row, "output", "raw")
+    # The format has a list here, other writers a text; the score is that of the first.
+    if isinstance(replies, list) and replies:
+        replies = replies[0]
     metric = text_of(within(row, "metadata", "metric")) or text_of(row.get("evaluation_name")) or "score"
     return Recorded(
         text_of(row.get("sample_id")),
-        text_of(asked.get("raw")),
-        [str(one) for one in asked.get("reference") or ()],
-        None if error else text_of(replies[0] if isinstance(replies, list) and replies else replies),
+        text_of(question.get("raw")),
+        [*map(str, question.get("reference") or ())],
+        None if error else text_of(replies),
         {metric: build_score(within(row, "evaluation", "score"), error=error)},
         str(row["model_id"]),
         str(row.get("evaluation_name") or ""),
@@ -77,8 +83,18 @@ def _recorded(row: Mapping[str, Any], error: str) -> Recorded:
             read_count(within(row, "token_usage", "input_tokens")),
             read_count(within(row, "token_usage", "output_tokens")),
         ),
-        material=Material(choices=tuple(map(str, asked.get("choices") or ()))),
+        material=Material(choices=tuple(map(str, question.get("choices") or ()))),
     )
+
+
+def _list_falling(results: list[Mapping[str, Any]]) -> set[Any]:
+    """Return the names of those evaluations of which every result says that lower is better."""
+    rising = {
+        result.get("evaluation_name")
+        for result in results
+        if not within(result, "metric_config", "lower_is_better")
+    }
+    return {result.get("evaluation_name") for result in results} - rising
 
 
 def read(source: Source) -> Iterator[Found]:
@@ -87,42 +103,47 @@ def read(source: Source) -> Iterator[Found]:
     Raises:
         InputError: it cannot be read.
     """
-    aggregate = "detailed_evaluation_results" in source.head or not source.head.keys() >= _KEYS
-    where = open_source(_instances(source)) if aggregate else source
-    turns, traces = 0, 0
-    told = list_objects(source.head.get("evaluation_results")) if aggregate else []
-    rising = {one.get("evaluation_name") for one in told if not within(one, "metric_config", "lower_is_better")}
-    falling = {one.get("evaluation_name") for one in told} - rising
-    for line, row in enumerate(where.rows(), 1):
-        if not row.keys() >= _KEYS:
+    instances, version, falling = source, None, set[Any]()
+    if "detailed_evaluation_results" in source.head or not source.head.keys() >= _KEYS:
+        instances = open_source(_find_instances(source))
+        falling = _list_falling(list_objects(source.head.get("evaluation_results")))
+        version = within(source.head, "eval_library", "version")
+    turn_count = trace_count = 0
+    for line_number, instance in enumerate(instances.rows(), 1):
+        if not instance.keys() >= _KEYS:
             raise InputError(
-                f"{where.path}, line {line}: expected an instance of {TOOL}: {', '.join(sorted(_KEYS))}."
+                f"{instances.path}, line {line_number}: expected an instance of {TOOL}: {', '.join(sorted(_KEYS))}."
             )
-        error = text_of(row.get("error"))
-        if not error and (row["interaction_type"] != "single_turn" or not isinstance(row.get("output"), Mapping)):
-            turns += 1
+        error = text_of(instance.get("error"))
+        # Conversations and agents' runs have no single reply to score; a failed call has no output at all.
+        is_single = instance["interaction_type"] == "single_turn" and isinstance(instance.get("output"), Mapping)
+        if not error and not is_single:
+            turn_count += 1
             continue
-        traces += bool(within(row, "output", "reasoning_trace"))
-        yield (one := _recorded(row, error))
-        if one.suite in falling:
-            yield frozenset(one.scores)
+        trace_count += bool(within(instance, "output", "reasoning_trace"))
+        row = _read_instance(instance, error)
+        yield row
+        if row.suite in falling:
+            yield frozenset(row.scores)
     yield "The record does not say why replies ended, so truncated replies cannot be identified."
-    if turns:
-        yield f"{plural(turns, 'instance')} left out: multi-turn conversations or agent runs."
-    if traces:
-        yield f"The reasoning traces of {plural(traces, 'instance')} are left out; only answers are verified."
-    version = within(source.head, "eval_library", "version") if aggregate else None
+    if turn_count:
+        yield f"{plural(turn_count, 'instance')} left out: multi-turn conversations or agent runs."
+    if trace_count:
+        yield f"The reasoning traces of {plural(trace_count, 'instance')} are left out; only answers are verified."
     yield collect_facts(tool=TOOL, tool_version=version, schema=source.head.get("schema_version"))
 
 
-def _part(text: str) -> str:
+def _format_part(text: str) -> str:
     """Return a name as a path component valid on any system."""
-    kept = "".join(c if c.isalnum() or c in "-_." else "_" for c in text).strip(".")
-    return f"{kept}_" if kept.lower() in {"", "data", "unknown"} else kept
+    part = _UNSAFE.sub("_", text).strip(".")
+    # The names that its own validator does not accept.
+    if part.lower() in {"", "data", "unknown"}:
+        return f"{part}_"
+    return part
 
 
-def _instance(row: ScoredReply, evaluation: Evaluation, metric: str, evaluation_id: str) -> dict[str, Any]:
-    value = row.scores[metric]
+def _write_instance(row: ScoredReply, evaluation: Evaluation, metric: str, evaluation_id: str) -> dict[str, Any]:
+    score = row.scores[metric]
     instance: dict[str, Any] = {
         "schema_version": SCHEMA,
         "evaluation_id": evaluation_id,
@@ -135,9 +156,10 @@ def _instance(row: ScoredReply, evaluation: Evaluation, metric: str, evaluation_
         "input": {"raw": row.prompt, "reference": row.answer},
         "output": {"raw": [row.text]},
         "answer_attribution": [],
-        "evaluation": {"score": value, "is_correct": value == 1.0},
+        "evaluation": {"score": score, "is_correct": score == 1.0},
         "metadata": {"metric": metric, "reason": row.reasons.get(metric, "")},
     }
+    # The format requires a total where there are tokens.
     if row.tokens_in is not None and row.tokens_out is not None:
         counts = {"input_tokens": row.tokens_in, "output_tokens": row.tokens_out}
         instance["token_usage"] = {**counts, "total_tokens": row.tokens_in + row.tokens_out}
@@ -146,13 +168,13 @@ def _instance(row: ScoredReply, evaluation: Evaluation, metric: str, evaluation_
     return instance
 
 
-def _result(metric: str, evaluation: Evaluation, evaluation_id: str) -> dict[str, Any]:
+def _write_result(metric: str, evaluation: Evaluation, evaluation_id: str) -> dict[str, Any]:
     cell = evaluation.cells[metric]
     details: dict[str, Any] = {"score": cell.value.mean}
-    low, high = cell.value.interval.low, cell.value.interval.high
-    if low is not None and high is not None:
-        bounds = {"lower": low, "upper": high, "confidence_level": 0.95}
-        details["uncertainty"] = {"confidence_interval": bounds, "num_samples": cell.counts.n_scored}
+    lower, upper = cell.value.interval.low, cell.value.interval.high
+    if lower is not None and upper is not None:
+        interval = {"lower": lower, "upper": upper, "confidence_level": 0.95}
+        details["uncertainty"] = {"confidence_interval": interval, "num_samples": cell.counts.n_scored}
     return {
         "evaluation_result_id": f"{evaluation_id}/{metric}",
         "evaluation_name": evaluation.suite,
@@ -175,22 +197,25 @@ def write(evaluations: Iterable[Evaluation], folder: Path, *, run: Mapping[str, 
     `run` has the run's id (`run`), when it `started`, and our `version`. Instances carry the first metric of the
     suite's score.
     """
-    for one in evaluations:
-        if one.metrics():
-            yield from _record(one, folder, run)
+    for evaluation in evaluations:
+        if evaluation.metrics():
+            yield from _write_record(evaluation, folder, run)
 
 
-def _record(evaluation: Evaluation, folder: Path, run: Mapping[str, Any]) -> tuple[Path, Path]:
-    main, *_ = metrics = evaluation.metrics()
+def _write_record(evaluation: Evaluation, folder: Path, run: Mapping[str, Any]) -> tuple[Path, Path]:
+    metrics = evaluation.metrics()
+    first_metric = metrics[0]
     evaluation_id = f"{evaluation.suite}/{evaluation.target}/{run['run']}"
-    lines = [_instance(row, evaluation, main, evaluation_id) for row in evaluation.rows if main in row.scores]
+    scored_rows = [row for row in evaluation.rows if first_metric in row.scores]
+    lines = [_write_instance(row, evaluation, first_metric, evaluation_id) for row in scored_rows]
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     # The layout its own validator expects: data/benchmark/developer/model/uuid.json, and uuid_samples.jsonl.
     developer, _, model = evaluation.target.rpartition("/")
-    place = Path("data", _part(evaluation.suite), _part(developer or UNNAMED), _part(model))
+    developer = developer or UNNAMED
+    subfolder = Path("data", *map(_format_part, (evaluation.suite, developer, model)))
     name = str(UUID(bytes=hashlib.sha256(evaluation_id.encode()).digest()[:16], version=4))
-    instances, record = folder / place / f"{name}_samples.jsonl", folder / place / f"{name}.json"
-    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    whole = {
+    instances_path, record_path = subfolder / f"{name}_samples.jsonl", subfolder / f"{name}.json"
+    record = {
         "schema_version": SCHEMA,
         "evaluation_id": evaluation_id,
         "evaluation_timestamp": str(run["started"]),
@@ -205,19 +230,19 @@ def _record(evaluation: Evaluation, folder: Path, run: Mapping[str, Any]) -> tup
         "model_info": {
             "name": evaluation.target,
             "id": evaluation.target,
-            "developer": developer or UNNAMED,
+            "developer": developer,
             "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"},
         },
-        "evaluation_results": [_result(name, evaluation, evaluation_id) for name in metrics],
+        "evaluation_results": [_write_result(metric, evaluation, evaluation_id) for metric in metrics],
         "detailed_evaluation_results": {
             "format": "jsonl",
-            "file_path": (place / instances.name).as_posix(),
+            "file_path": instances_path.as_posix(),
             "hash_algorithm": "sha256",
             "checksum": hashlib.sha256(text.encode()).hexdigest(),
             "total_rows": len(lines),
         },
     }
-    record.parent.mkdir(parents=True, exist_ok=True)
-    instances.write_text(text, encoding="utf-8")
-    record.write_text(json.dumps(whole, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-    return record, instances
+    (folder / subfolder).mkdir(parents=True, exist_ok=True)
+    (folder / instances_path).write_text(text, encoding="utf-8")
+    (folder / record_path).write_text(json.dumps(record, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    return folder / record_path, folder / instances_path

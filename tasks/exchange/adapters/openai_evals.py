@@ -4,7 +4,7 @@ Source: the API reference of Evals (`eval.run.output_item`); the service closes 
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from basic_control.tasks.exchange.records import (
@@ -42,37 +42,49 @@ def fits(source: Source) -> bool:
     return first.get("object") in {_ITEM, _RUN}
 
 
-def _scores(item: Mapping[str, Any], error: str) -> dict[str, Stated]:
-    found: dict[str, Stated] = {}
-    for one in map(read_mapping, item.get("results") or ()):
-        kind = text_of(one.get("type"))
-        judge = text_of(within(one, "sample", "model")) or (UNNAMED_JUDGE if kind in _JUDGED else "")
-        value = one.get("passed") if one.get("score") is None else one.get("score")
-        name = text_of(one.get("name")) or kind or "score"
-        bare, _, last = name.rpartition("-")
-        found[bare if len(last) >= _ID else name] = build_score(value, judge=judge, error=error)
-    judge = next((one.judge for one in found.values() if one.judge), "")
-    whole = {"pass": True, "fail": False}.get(str(item.get("status")))
-    return {"pass": build_score(whole, judge=judge, error=error), **found}
+def _read_score(result: Mapping[str, Any], error: str) -> tuple[str, Stated]:
+    """Return a grader's name, without the id that the service appends, and its score."""
+    kind = text_of(result.get("type"))
+    judge = text_of(within(result, "sample", "model"))
+    if not judge and kind in _JUDGED:
+        judge = UNNAMED_JUDGE
+    value = result.get("score")
+    if value is None:
+        value = result.get("passed")
+    name = text_of(result.get("name")) or kind or "score"
+    start, _, end = name.rpartition("-")
+    if len(end) >= _ID:
+        name = start
+    return name, build_score(value, judge=judge, error=error)
 
 
-def _recorded(item: Mapping[str, Any]) -> Recorded:
+def _read_scores(item: Mapping[str, Any], error: str) -> dict[str, Stated]:
+    scores: dict[str, Stated] = {}
+    for result in map(read_mapping, item.get("results") or ()):
+        name, score = _read_score(result, error)
+        scores[name] = score
+    judges = [score.judge for score in scores.values() if score.judge]
+    value = {"pass": True, "fail": False}.get(str(item.get("status")))
+    return {"pass": build_score(value, judge=next(iter(judges), ""), error=error), **scores}
+
+
+def _read_item(item: Mapping[str, Any]) -> Recorded:
     row, sample = read_mapping(item.get("datasource_item")), read_mapping(item.get("sample"))
     inner = read_mapping(row.get("item")) or row
-    failure = sample.get("error")
-    error = (
-        text_of(read_mapping(failure).get("message") or failure)
-        if failure and any(read_mapping(failure).values())
-        else ""
-    )
-    asked = next((inner[name] for name in _QUESTIONS if inner.get(name)), None) or sample.get("input")
-    output = sample.get("output")
+    error = _read_error(sample.get("error"))
+    questions = [inner[name] for name in _QUESTIONS if inner.get(name)]
+    question = conversation(next(iter(questions), None) or sample.get("input"))
+    expected = [inner[name] for name in _EXPECTED if inner.get(name) is not None]
+    reply_text, output = None, sample.get("output")
+    if output and not error:
+        reply_text = conversation(output)
+    # Without a column of a known name, the question is the whole row.
     return Recorded(
         text_of(inner.get("id")),
-        conversation(asked) or json.dumps(dict(inner), ensure_ascii=False, sort_keys=True),
-        read_expected(next((inner[name] for name in _EXPECTED if inner.get(name) is not None), None)),
-        None if error else conversation(output) if output else None,
-        _scores(item, error),
+        question or json.dumps(dict(inner), ensure_ascii=False, sort_keys=True),
+        read_expected(next(iter(expected), None)),
+        reply_text,
+        _read_scores(item, error),
         text_of(sample.get("model")) or "model",
         text_of(item.get("eval_id") or ""),
         finish_reason=text_of(sample.get("finish_reason")),
@@ -84,18 +96,35 @@ def _recorded(item: Mapping[str, Any]) -> Recorded:
     )
 
 
+def _read_error(failure: Any) -> str:
+    """Return why a call failed; '' for none, which the service also writes as an object without values."""
+    if not failure or not any(read_mapping(failure).values()):
+        return ""
+    return text_of(read_mapping(failure).get("message") or failure)
+
+
 def read(source: Source) -> Iterator[Found]:
     """Read output items."""
     options: dict[str, dict[str, None]] = {name: {} for name in _OPTIONS}
-    more = 0
+    unfinished_pages = 0
     for row in source.rows():
-        more += row.get("has_more") is True
-        for item in map(read_mapping, (row.get("data") or ()) if row.get("object") == "list" else [row]):
+        unfinished_pages += row.get("has_more") is True
+        # A line is an item, or a page of them.
+        items: Iterable[Any] = [row]
+        if row.get("object") == "list":
+            items = row.get("data") or ()
+        for item in map(read_mapping, items):
             if item.get("object") == _ITEM:
-                for name in _OPTIONS:
-                    if (value := within(item, "sample", name)) is not None:
-                        options[name][str(value)] = None
-                yield _recorded(item)
-    if more:
-        yield f"The file may be incomplete: {more} of its pages say that more follow."
-    yield collect_facts(tool=TOOL, **{name: ", ".join(there) for name, there in options.items()})
+                _note_options(item, options)
+                yield _read_item(item)
+    if unfinished_pages:
+        yield f"The file may be incomplete: {unfinished_pages} of its pages say that more follow."
+    yield collect_facts(tool=TOOL, **{name: ", ".join(values) for name, values in options.items()})
+
+
+def _note_options(item: Mapping[str, Any], options: Mapping[str, dict[str, None]]) -> None:
+    """Add an item's settings to those of the items before it, each value once."""
+    for name, values in options.items():
+        value = within(item, "sample", name)
+        if value is not None:
+            values[str(value)] = None

@@ -44,112 +44,152 @@ _ERROR = 2
 """The `failureReason` of a call that failed; 1 is an assertion's."""
 _QUESTIONS = ("question", "query", "input", "prompt", "message", "text")
 _EXPECTED = ("expected", "answer", "reference", "ideal", "target", "__expected")
+# An assertion that a model grades: `llm-rubric`, `not-g-eval`, `context-recall`.
 _JUDGED = re.compile(
     r"(not-)?(llm-rubric|model-graded|factuality|g-eval|answer-relevance|context-|select-best|pi|agent-rubric)"
 )
 _ASSERTED = {"equals", "icontains", "contains", "iequals"}
 _LINE = {"testCase", "promptIdx", "provider"}
 _HEAD = {"Status", "Score", "Grader Reason"}
+# The head of a target's column in the CSV: `[openai:gpt-4o] Answer briefly: {{question}}`.
 _TARGET = re.compile(r"\[(?P<provider>[^\]]*)\] ?(?P<prompt>.*)", re.DOTALL)
 
 
 def fits(source: Source) -> bool:
     """Return whether a file is promptfoo's JSON, its JSON lines, or its CSV."""
     inner = read_mapping(source.head.get("results"))
-    known = isinstance(inner.get("results"), list) or {"prompts", "stats"} <= inner.keys()
-    return known or source.head.keys() >= _LINE or source.head.keys() >= _HEAD
+    is_document = isinstance(inner.get("results"), list) or {"prompts", "stats"} <= inner.keys()
+    return is_document or source.head.keys() >= _LINE or source.head.keys() >= _HEAD
 
 
-def _question(given: Mapping[str, Any], prompt: str) -> str:
+def _is_asked(variable: str) -> bool:
+    """Say whether a test's variable is part of its question: not an expected answer, nor promptfoo's own."""
+    return variable not in _EXPECTED and not variable.startswith("__")
+
+
+def _find_question(variables: Mapping[str, Any], prompt: str) -> str:
     """Return a test's question: its variable of a known name, else all of them, else the prompt."""
-    asked = {name: value for name, value in given.items() if name not in _EXPECTED and not name.startswith("__")}
-    found = find_first(asked, _QUESTIONS) if len(asked) > 1 else next(iter(asked.values()), None)
-    if found is None and asked:
-        found = "\n".join(f"{name}: {text_of(value)}" for name, value in asked.items())
-    return text_of(found) or prompt
+    parts = {name: value for name, value in variables.items() if _is_asked(name)}
+    question = next(iter(parts.values()), None)
+    if len(parts) > 1:
+        question = find_first(parts, _QUESTIONS)
+    if question is None and parts:
+        question = "\n".join(f"{name}: {text_of(value)}" for name, value in parts.items())
+    return text_of(question) or prompt
 
 
-def _varying(tests: Iterable[tuple[Mapping[str, Any], str]]) -> Varying:
+def _find_varying(tests: Iterable[tuple[Mapping[str, Any], str]]) -> Varying:
     """Return each question's variables that differ among its tests, if a prompt shows them or none is known."""
     values: dict[str, dict[str, set[str]]] = {}
-    shown: dict[str, set[str]] = {}
-    for given, prompt in tests:
-        question = _question(given, prompt)
-        for name, value in given.items():
-            if name in _EXPECTED or name.startswith("__"):
-                continue
-            text = text_of(value)
+    visible: dict[str, set[str]] = {}
+    for variables, prompt in tests:
+        question = _find_question(variables, prompt)
+        for name in filter(_is_asked, variables):
+            text = text_of(variables[name])
             values.setdefault(question, {}).setdefault(name, set()).add(text)
+            # A prompt of messages is JSON, in which quotes and line breaks are escaped.
             if not prompt or text in prompt or json.dumps(text, ensure_ascii=False)[1:-1] in prompt:
-                shown.setdefault(question, set()).add(name)
-    return {
-        question: {name for name, texts in own.items() if len(texts) > 1 and name in shown.get(question, ())}
-        for question, own in values.items()
-    }
+                visible.setdefault(question, set()).add(name)
+    varying = dict[str, set[str]]()
+    for question, texts_by_name in values.items():
+        names = {name for name, texts in texts_by_name.items() if len(texts) > 1}
+        varying[question] = names & visible.get(question, set())
+    return varying
 
 
-def _others(given: Mapping[str, Any], question: str, varying: Varying) -> tuple[str, ...]:
+def _list_contexts(variables: Mapping[str, Any], question: str, varying: Varying) -> tuple[str, ...]:
     """Return a test's other variables with which its question is another one."""
-    return tuple(f"{name}: {text_of(given[name])}" for name in given if name in varying.get(question, ()))
+    names = varying.get(question, ())
+    return tuple(f"{name}: {text_of(value)}" for name, value in variables.items() if name in names)
 
 
-def _scores(row: Mapping[str, Any]) -> dict[str, Stated]:
-    graded = read_mapping(row.get("gradingResult"))
-    kinds = [read_mapping(part.get("assertion")) for part in list_objects(graded.get("componentResults"))]
-    judged = [text_of(one.get("provider")) or UNNAMED_JUDGE for one in kinds if _JUDGED.match(str(one.get("type")))]
-    error = (text_of(row.get("error")) or UNSTATED) if row.get("failureReason") == _ERROR else ""
+def _find_judge(grading: Mapping[str, Any]) -> str:
+    """Name the model behind the first assertion that a model grades; '' if none does."""
+    for part in list_objects(grading.get("componentResults")):
+        assertion = read_mapping(part.get("assertion"))
+        if _JUDGED.match(str(assertion.get("type"))):
+            return text_of(assertion.get("provider")) or UNNAMED_JUDGE
+    return ""
+
+
+def _list_metrics(row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the metrics that a test's assertions name, and those of its sets of assertions."""
+    assertions = list_objects(within(row, "testCase", "assert"))
+    inner = [part for assertion in assertions for part in list_objects(assertion.get("assert"))]
+    for assertion in (*assertions, *inner):
+        name = text_of(assertion.get("metric"))
+        if name:
+            yield name
+
+
+def _read_scores(row: Mapping[str, Any]) -> dict[str, Stated]:
+    grading = read_mapping(row.get("gradingResult"))
+    judge, reason, error = _find_judge(grading), grading.get("reason"), ""
     values: dict[str, Any] = {"pass": row.get("success"), "score": row.get("score")}
-    if error:  # such a row has no named scores; its assertions name them
-        asserted = [*list_objects(within(row, "testCase", "assert"))]
-        asserted += [part for one in asserted for part in list_objects(one.get("assert"))]
-        values |= {f"score.{name}": None for one in asserted if (name := text_of(one.get("metric")))}
+    if row.get("failureReason") == _ERROR:
+        error = text_of(row.get("error")) or UNSTATED
+        # Such a row has no named scores; its assertions name them.
+        values |= {f"score.{name}": None for name in _list_metrics(row)}
     values |= {f"score.{name}": value for name, value in read_mapping(row.get("namedScores")).items()}
-    judge, why = next(iter(judged), ""), graded.get("reason")
-    return {name: build_score(value, judge=judge, reason=why, error=error) for name, value in values.items()}
+    return {name: build_score(value, judge=judge, reason=reason, error=error) for name, value in values.items()}
 
 
-def _recorded(
+def _read_asserted(test: Mapping[str, Any]) -> str:
+    """Return the text that a test's one assertion about a reply expects; '' if there are several, or none."""
+    assertions = list_objects(test.get("assert"))
+    values = [assertion.get("value") for assertion in assertions if assertion.get("type") in _ASSERTED]
+    if len(values) == 1 and isinstance(values[0], str):
+        return values[0]
+    return ""
+
+
+def _read_row(
     row: Mapping[str, Any], name: str, targets: Mapping[tuple[str, int], str], varying: Varying
 ) -> Recorded:
     response, test = read_mapping(row.get("response")), read_mapping(row.get("testCase"))
-    given, prompt = _asked(row)
-    failed, output = row.get("failureReason") == _ERROR, response.get("output")
-    # The value of a test's one assertion about an answer.
-    asserted = [one.get("value") for one in list_objects(test.get("assert")) if one.get("type") in _ASSERTED]
-    answer = asserted[0] if len(asserted) == 1 and isinstance(asserted[0], str) else ""
-    question = _question(given, prompt)
+    variables, prompt = _read_asked(row)
+    has_failed, output = row.get("failureReason") == _ERROR, response.get("output")
+    asserted = _read_asserted(test)
+    question = _find_question(variables, prompt)
     turns = Turns(_read_sent(row), read_calls_of_output(output))
+    # A single message without calls is asked as a text.
+    if not turns.is_chat and not turns.calls:
+        turns = Turns()
     return Recorded(
         text_of(within(test, "metadata", "id")),
         question,
-        read_expected(find_first(given, _EXPECTED) or answer),
-        None if failed or output is None else _read_text(output),
-        _scores(row),
+        read_expected(find_first(variables, _EXPECTED) or asserted),
+        None if has_failed or output is None else _read_text(output),
+        _read_scores(row),
         targets.get((name, read_count(row.get("promptIdx")) or 0), name),
         text_of(test.get("suite")),
         finish_reason=text_of(response.get("finishReason")),
-        error=text_of(row.get("error")) if failed else "",
+        error=text_of(row.get("error")) if has_failed else "",
         usage=Usage(
             read_count(within(response, "tokenUsage", "prompt")),
             read_count(within(response, "tokenUsage", "completion")),
         ),
-        material=Material(contexts=_others(given, question, varying)),
-        turns=turns if turns.is_chat or turns.calls else Turns(),
+        material=Material(contexts=_list_contexts(variables, question, varying)),
+        turns=turns,
     )
 
 
 def _read_text(output: Any) -> str:
     """Return an output's text; of calls, and of a message, only what is said."""
-    if isinstance(output, Mapping):
-        return text_of(output.get("content")) if output.get("role") else json.dumps(output, ensure_ascii=False)
-    return text_of(output)
+    if not isinstance(output, Mapping):
+        return text_of(output)
+    if output.get("role"):
+        return text_of(output.get("content"))
+    return json.dumps(output, ensure_ascii=False)
 
 
-def _asked(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+def _read_asked(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
     """Return a row's variables, and the prompt that was sent."""
-    given = read_mapping(row.get("vars")) or read_mapping(within(row, "testCase", "vars"))
+    variables = read_mapping(row.get("vars")) or read_mapping(within(row, "testCase", "vars"))
     sent = _read_sent(row)
-    return given, write_transcript(sent) if sent else text_of(within(row, "prompt", "raw"))
+    if sent:
+        return variables, write_transcript(sent)
+    return variables, text_of(within(row, "prompt", "raw"))
 
 
 def _read_sent(row: Mapping[str, Any]) -> tuple[Message, ...]:
@@ -157,29 +197,34 @@ def _read_sent(row: Mapping[str, Any]) -> tuple[Message, ...]:
     return read_messages_of_file(within(row, "prompt", "raw"))
 
 
-def _name(row: Mapping[str, Any]) -> str:
+def _name_provider(row: Mapping[str, Any]) -> str:
     return text_of(within(row, "provider", "label")) or text_of(within(row, "provider", "id")) or "provider"
 
 
-def _targets(rows: Iterable[Any]) -> dict[tuple[str, int], str]:
+def _name_targets(rows: Iterable[Any]) -> dict[tuple[str, int], str]:
     """Name each provider and prompt: with the prompt if a provider was asked with several."""
     labels = {
-        (_name(row), read_count(row.get("promptIdx")) or 0): text_of(within(row, "prompt", "label"))
+        (_name_provider(row), read_count(row.get("promptIdx")) or 0): text_of(within(row, "prompt", "label"))
         for row in rows
         if isinstance(row, Mapping)
     }
-    return _named(labels)
+    return _tell_apart(labels)
 
 
-def _named(labels: Mapping[tuple[str, int], str]) -> dict[tuple[str, int], str]:
-    times = Counter(name for name, _ in labels)
-    short = {key: _short(*key, label) if times[key[0]] > 1 else key[0] for key, label in labels.items()}
-    alike = Counter(short.values())
-    return {key: f"{name} ({key[1]})" if alike[name] > 1 else name for key, name in short.items()}
-
-
-def _short(name: str, n: int, prompt: str) -> str:
-    return f"{name}: {' '.join(prompt.split())[:40] or n}"
+def _tell_apart(labels: Mapping[tuple[str, int], str]) -> dict[tuple[str, int], str]:
+    """Name targets by provider, prompt's label and prompt's number, each only where names are equal without it."""
+    prompts_of_provider = Counter(provider for provider, _ in labels)
+    names = dict[tuple[str, int], str]()
+    for (provider, number), label in labels.items():
+        names[provider, number] = provider
+        if prompts_of_provider[provider] > 1:
+            start = " ".join(label.split())[:40]
+            names[provider, number] = f"{provider}: {start or number}"
+    counts = Counter(names.values())
+    for key, name in names.items():
+        if counts[name] > 1:
+            names[key] = f"{name} ({key[1]})"
+    return names
 
 
 def read(source: Source) -> Iterator[Found]:
@@ -189,44 +234,53 @@ def read(source: Source) -> Iterator[Found]:
         InputError: it cannot be read.
     """
     if source.head.keys() >= _HEAD:
-        yield from _table(source)
+        yield from _read_table(source)
         return
     inner = read_mapping(within(source.document, "results"))
-    rows = inner.get("results") or () if inner else [*source.rows()]
-    prompts = list_objects(inner.get("prompts"))
-    targets, varying = _targets(rows), _varying(_asked(row) for row in rows if isinstance(row, dict))
+    rows = inner.get("results") or ()
+    if not inner:
+        rows = [*source.rows()]
+    # What tells rows apart is known only from all of them, so they are walked twice.
+    targets = _name_targets(rows)
+    varying = _find_varying(_read_asked(row) for row in rows if isinstance(row, dict))
     models: dict[str, None] = {}
     for row in rows:
         if isinstance(row, dict):
-            models[name := _name(row)] = None
-            yield _recorded(row, name, targets, varying)
-    asked = [
-        read_mapping(one.get("config")) for one in list_objects(within(source.document, "config", "providers"))
-    ]
+            name = _name_provider(row)
+            models[name] = None
+            yield _read_row(row, name, targets, varying)
+    prompts = [text_of(prompt.get("raw")) for prompt in list_objects(inner.get("prompts"))]
     yield collect_facts(
         tool=TOOL,
         tool_version=within(source.document, "metadata", "promptfooVersion"),
         model=", ".join(models),
-        prompt=" | ".join(dict.fromkeys(text_of(one.get("raw")) for one in prompts)),
-        **{
-            name: ", ".join(dict.fromkeys(str(one[name]) for one in asked if name in one))
-            for name in ("temperature", "max_tokens", "seed")
-        },
+        prompt=" | ".join(dict.fromkeys(prompts)),
+        **_collect_settings(source),
     )
 
 
-def _table(source: Source) -> Iterator[Found]:
+def _collect_settings(source: Source) -> dict[str, str]:
+    """Return the providers' settings of sampling, the different values of each joined."""
+    settings: dict[str, dict[str, None]] = {"temperature": {}, "max_tokens": {}, "seed": {}}
+    for provider in list_objects(within(source.document, "config", "providers")):
+        options = read_mapping(provider.get("config"))
+        for name in settings.keys() & options.keys():
+            settings[name][str(options[name])] = None
+    return {name: ", ".join(values) for name, values in settings.items()}
+
+
+def _read_table(source: Source) -> Iterator[Found]:
     """Read the CSV: variables, then for each provider and prompt its output and six columns of the same names."""
     csv.field_size_limit(1 << 27)
     try:
         with open_file(source.path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
             lines = csv.reader(text, strict=True)
             header = next(lines, [])
-            at = [n for n in range(len(header)) if header[n + 1 : n + 2] == ["Status"]]
+            columns = [n for n in range(len(header)) if header[n + 1 : n + 2] == ["Status"]]
             tests = [*lines]
-            varying = _varying((_variables(header, at, line), "") for line in tests)
+            varying = _find_varying((_read_variables(header, columns, line), "") for line in tests)
             for line in tests:
-                yield from _of_line(header, at, line, varying)
+                yield from _read_line(header, columns, line, varying)
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{source.path}: not promptfoo's CSV ({error}).") from error
     yield collect_facts(tool=TOOL)
@@ -236,30 +290,36 @@ def _table(source: Source) -> Iterator[Found]:
     )
 
 
-def _variables(header: list[str], at: list[int], line: list[str]) -> dict[str, str]:
-    return dict(zip(header[: at[0]], line, strict=False)) if at else {}
+def _read_variables(header: list[str], columns: list[int], line: list[str]) -> dict[str, str]:
+    """Return a line's cells before its first output, by their names."""
+    first = next(iter(columns), 0)
+    return dict(zip(header[:first], line, strict=False))
 
 
-def _of_line(header: list[str], at: list[int], line: list[str], varying: Varying) -> Iterator[Recorded]:
-    given = _variables(header, at, line)
-    named = [_TARGET.fullmatch(header[n]) for n in at]
-    labels = {
-        (one["provider"] if one else header[n], k): one["prompt"] if one else ""
-        for k, (n, one) in enumerate(zip(at, named, strict=True))
-    }
-    question = _question(given, "")
-    for n, target in zip(at, _named(labels).values(), strict=True):
-        if len(line) < n + 3:
+def _read_line(header: list[str], columns: list[int], line: list[str], varying: Varying) -> Iterator[Recorded]:
+    """Yield a line's replies: `columns` are the numbers of the columns with the targets' outputs."""
+    variables = _read_variables(header, columns, line)
+    labels = dict[tuple[str, int], str]()
+    for number, column in enumerate(columns):
+        match = _TARGET.fullmatch(header[column])
+        provider, prompt = header[column], ""
+        if match:
+            provider, prompt = match.group("provider", "prompt")
+        labels[provider, number] = prompt
+    question = _find_question(variables, "")
+    for column, target in zip(columns, _tell_apart(labels).values(), strict=True):
+        # A line may end before the columns of its last targets.
+        if len(line) < column + 3:
             continue
-        output, status, score = line[n : n + 3]
+        output, status, score = line[column : column + 3]
         error = output if status == "ERROR" else ""
         yield Recorded(
             "",
             question,
-            read_expected(find_first(given, _EXPECTED)),
+            read_expected(find_first(variables, _EXPECTED)),
             None if error else output,
             {"pass": build_score(status, error=error), "score": build_score(score, error=error)},
             target,
             error=error,
-            material=Material(contexts=_others(given, question, varying)),
+            material=Material(contexts=_list_contexts(variables, question, varying)),
         )

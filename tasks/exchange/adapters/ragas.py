@@ -45,22 +45,23 @@ def fits(source: Source) -> bool:
     return "user_input" in source.head and bool({"response", "reference"} & source.head.keys())
 
 
-def _measured(source: Source) -> list[str]:
+def _list_metrics(source: Source) -> list[str]:
     """Return the metric columns: with numbers, or pass and fail, in at least one row."""
-    found: dict[str, bool] = {}
-    others: set[str] = set()
+    has_number: dict[str, bool] = {}
+    text_columns: set[str] = set()
     for row in source.rows():
         for name, value in row.items():
-            if name in _SAMPLE or name in others:
+            if name in _SAMPLE or name in text_columns:
                 continue
-            known = read_number(value) is not None
-            if not known and value not in _NONE and not isinstance(value, float):
-                others.add(name)
-            found[name] = found.get(name, False) or known
-    return [name for name, known in found.items() if known and name not in others]
+            is_number = read_number(value) is not None
+            # NaN is a float without a number: it says nothing of its column.
+            if not is_number and value not in _NONE and not isinstance(value, float):
+                text_columns.add(name)
+            has_number[name] = has_number.get(name, False) or is_number
+    return [name for name in has_number if has_number[name] and name not in text_columns]
 
 
-def _asked(value: Any) -> str:
+def _read_question(value: Any) -> str:
     """Return the question: a text, or the messages of a conversation (in CSV in Python's notation)."""
     if isinstance(value, str) and value.startswith("[{"):
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
@@ -68,16 +69,19 @@ def _asked(value: Any) -> str:
     return conversation(value)
 
 
+def _name_judge(metric: str) -> str:
+    """Return how the judge of a metric is called; '' if the metric is computed, or not of ragas."""
+    is_judged = metric.startswith(_SHIPPED) and not metric.startswith(_COMPUTED)
+    return UNNAMED_JUDGE if is_judged else ""
+
+
 def read(source: Source) -> Iterator[Found]:
     """Read samples with the columns of their metrics; NaN is a judge's failure."""
-    judges = {
-        name: UNNAMED_JUDGE if name.startswith(_SHIPPED) and not name.startswith(_COMPUTED) else ""
-        for name in _measured(source)
-    }
+    judges = {name: _name_judge(name) for name in _list_metrics(source)}
     for row in source.rows():
         yield Recorded(
             text_of(row.get("id")),
-            _asked(row.get("user_input")),
+            _read_question(row.get("user_input")),
             text_of(row.get("reference")),
             text_of(row.get("response")),
             {name: build_score(row.get(name), judge=judge) for name, judge in judges.items()},

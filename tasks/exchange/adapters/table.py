@@ -37,36 +37,56 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 """Our names, and their known aliases as columns."""
 
 
-def _named(source: Source) -> dict[str, str]:
+def _find_columns(source: Source) -> dict[str, str]:
     """Return the file's columns by our names: those that the user gives, then those recognised."""
-    there = {str(name).strip().lower(): str(name) for name in reversed([*source.head])}
-    found = {ours: there[name] for ours, names in NAMES.items() for name in reversed(names) if name in there}
+    # Of equal names the first column counts, and of several aliases the first in our list.
+    by_lower_name = {str(name).strip().lower(): str(name) for name in reversed([*source.head])}
+    columns: dict[str, str] = {}
+    for ours, aliases in NAMES.items():
+        for alias in reversed(aliases):
+            if alias in by_lower_name:
+                columns[ours] = by_lower_name[alias]
     for ours, theirs in source.columns.items():
         if ours not in NAMES:
             raise InputError(f"--columns {ours}={theirs}: expected one of {', '.join(NAMES)}.")
         if theirs not in source.head:
-            listed = ", ".join(map(str, source.head))
+            names = ", ".join(map(str, source.head))
             raise InputError(
-                f"{source.path}: found no column {theirs!r}, given by --columns; expected one of {listed}."
+                f"{source.path}: found no column {theirs!r}, given by --columns; expected one of {names}."
             )
-    taken = {*source.columns.values()}
-    return {**{ours: one for ours, one in found.items() if one not in taken}, **source.columns}
+    # A column that the user gives a name has no second one.
+    used_columns = {*source.columns.values()}
+    recognised = {ours: column for ours, column in columns.items() if column not in used_columns}
+    return {**recognised, **source.columns}
 
 
 def fits(source: Source) -> bool:
     """Return whether columns for a question or its id, and for a score, are recognised."""
-    found = _named(source)
-    return "score" in found and bool({"id", "question"} & found.keys())
+    columns = _find_columns(source)
+    return "score" in columns and bool({"id", "question"} & columns.keys())
+
+
+def _read_reply(value: Any) -> str | None:
+    """Return a reply's text; None for none, which an empty one is not."""
+    if value is None:
+        return None
+    return text_of(value)
+
+
+def _read_repeat(value: Any) -> int | None:
+    number = read_number(value)
+    if number is None:
+        return None
+    return read_count(int(number))
 
 
 _READ: Mapping[str, Callable[[Any], Any]] = {
     "id": text_of, "question": conversation, "answer": read_expected, "model": text_of, "suite": text_of,
     "template": text_of, "finish_reason": text_of, "error": text_of, "judge": text_of,
-    "response": lambda value: None if value is None else text_of(value),
-    "repeat": lambda value: None if (turn := read_number(value)) is None else read_count(int(turn)),
+    "response": _read_reply, "repeat": _read_repeat,
 }  # fmt: skip
 """Parsers of a column's cells, by our name for it; scores excepted."""
-_BLANK: Mapping[str, Any] = {ours: convert(None) for ours, convert in _READ.items()}
+_BLANK: Mapping[str, Any] = {ours: parse(None) for ours, parse in _READ.items()}
 
 
 def read(source: Source) -> Iterator[Found]:
@@ -75,32 +95,52 @@ def read(source: Source) -> Iterator[Found]:
     Raises:
         InputError: a column is missing, or none has the question, or the score.
     """
-    named = _named(source)
-    if "score" not in named or not {"id", "question"} & named.keys():
-        lacking = "score" if "score" not in named else "question"
-        raise InputError(
-            f"{source.path}: found the columns {', '.join(map(str, source.head)) or 'none'}, none of them a "
-            f"{lacking}. Name it: --columns {lacking}=COLUMN"
-        )
-    metrics, unnamed = {named["score"]: named["score"]}, source.path.name.partition(".")[0]
+    columns = _find_columns(source)
+    _check_columns(source, columns)
+    metrics, default_model = {columns["score"]: columns["score"]}, source.path.name.partition(".")[0]
     if "score" not in source.columns:
         metrics |= {str(name): str(name) for name in source.head if str(name).strip().lower() in NAMES["score"]}
-    taken = {*named.values(), *metrics.values()}
-    more = [name for name in source.head if str(name) not in taken]
-    there = [(ours, named[ours], convert) for ours, convert in _READ.items() if ours in named]
+    used_columns = {*columns.values(), *metrics.values()}
+    extra_columns = [name for name in source.head if str(name) not in used_columns]
+    parsers = [(ours, columns[ours], parse) for ours, parse in _READ.items() if ours in columns]
     for row in source.rows():
-        given = dict(_BLANK)
-        for ours, column, convert in there:
-            given[ours] = convert(row.get(column))
-        judge, error = given.pop("judge"), given["error"]
+        # The fields of a row by their names in `Recorded`, but for the judge, who is one of each score.
+        cells = dict(_BLANK)
+        for ours, column, parse in parsers:
+            cells[ours] = parse(row.get(column))
+        judge, error = cells.pop("judge"), cells["error"]
+        facts = _NOTHING
+        if extra_columns:
+            facts = {str(name): row.get(name) for name in extra_columns}
         yield Recorded(
             scores={
                 name: build_score(row.get(column), judge=judge, error=error) for name, column in metrics.items()
             },
-            target=given.pop("model") or unnamed,
-            facts={str(name): row.get(name) for name in more} if more else _NOTHING,
-            **given,
+            target=cells.pop("model") or default_model,
+            facts=facts,
+            **cells,
         )
-    shares = {str(name): read_number(source.head[name]) for name in more}
-    if passed := [name for name, one in shares.items() if one is not None and 0 <= one <= 1]:
-        yield f"Possible scores that are not read: {', '.join(passed)}. To read one: --columns score={passed[0]}"
+    possible_scores = [str(name) for name in extra_columns if _is_share(source.head[name])]
+    if possible_scores:
+        yield (
+            f"Possible scores that are not read: {', '.join(possible_scores)}. "
+            f"To read one: --columns score={possible_scores[0]}"
+        )
+
+
+def _is_share(value: Any) -> bool:
+    number = read_number(value)
+    return number is not None and 0 <= number <= 1
+
+
+def _check_columns(source: Source, columns: Mapping[str, str]) -> None:
+    """Refuse a table without a score, or without questions and their ids."""
+    if "score" in columns and {"id", "question"} & columns.keys():
+        return
+    lacking = "score"
+    if "score" in columns:
+        lacking = "question"
+    raise InputError(
+        f"{source.path}: found the columns {', '.join(map(str, source.head)) or 'none'}, none of them a "
+        f"{lacking}. Name it: --columns {lacking}=COLUMN"
+    )
