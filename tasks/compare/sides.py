@@ -135,9 +135,9 @@ def _read(path: Path, form: FileForm) -> LogFrames:
     if blank := next((n for n, row in enumerate(log.rows, 1) if not (row.id or row.question.strip())), 0):
         raise InputError(f"{path}, row {blank}: found neither a question nor an id.")
     if form.verify:
-        from basic_control.tasks.exchange.verifying import verified
+        from basic_control.tasks.exchange.verifying import add_our_scores
 
-        log = verified(log, form.verify)
+        log = add_our_scores(log, form.verify)
     return build_frames(log)
 
 

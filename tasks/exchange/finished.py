@@ -61,26 +61,35 @@ class Evaluation:
 
     def metrics(self) -> list[str]:
         """Return the metrics that have a mean and at least one value: the score's own first."""
-        there = self.cells.keys() & {name for row in self.rows for name in row.scores}
-        return [*(name for name in self.scored_by if name in there), *sorted(there - {*self.scored_by})]
+        valued = {name for row in self.rows for name in row.scores}
+        present = self.cells.keys() & valued
+        score_metrics = [name for name in self.scored_by if name in present]
+        return [*score_metrics, *sorted(present - {*self.scored_by})]
 
 
-def _rows(asked: pl.DataFrame, scores: pl.DataFrame) -> Iterator[ScoredReply]:
-    by_reply: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
+def _join_scores(calls: pl.DataFrame, scores: pl.DataFrame) -> Iterator[ScoredReply]:
+    """Yield each reply with its scores: rows of `calls` and `scores` belong together by question and repeat."""
+    scores_of: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
     for score in scores.iter_rows(named=True):
-        by_reply.setdefault((score["item_id"], score["repeat"]), []).append(score)
-    for row in asked.iter_rows(named=True):
-        several = json.loads(row["facts"]).get("answer") if row["facts"] else None
-        answer = [*map(str, several)] if isinstance(several, list) else [row["answer"]]
-        own = by_reply.get((row["item_id"], row["repeat"]), [])
-        valued = {one["metric"]: one["value"] for one in own if one["value"] is not None}
-        said = {one["metric"]: one["reason"] or one["status"] for one in own}
+        scores_of.setdefault((score["item_id"], score["repeat"]), []).append(score)
+    for row in calls.iter_rows(named=True):
+        reply_scores = scores_of.get((row["item_id"], row["repeat"]), [])
+        values = {score["metric"]: score["value"] for score in reply_scores if score["value"] is not None}
+        reasons = {score["metric"]: score["reason"] or score["status"] for score in reply_scores}
         _, error = find_loss(row) or ("", "")
         yield ScoredReply(
-            row["item_id"], row["repeat"], row["prompt"], answer, row["text"] or "",
+            row["item_id"], row["repeat"], row["prompt"], _list_expected(row), row["text"] or "",
             error, row["finish_reason"] or "", row["tokens_in"], row["tokens_out"], row["latency_s"],
-            valued, said, _read_sent(row), tuple(json.loads(row["extra"] or "{}").get(TOOL_CALLS) or ()),
+            values, reasons, _read_sent(row), tuple(json.loads(row["extra"] or "{}").get(TOOL_CALLS) or ()),
         )  # fmt: skip
+
+
+def _list_expected(row: Mapping[str, Any]) -> list[str]:
+    """Return a row's expected answers: its one, or the alternatives among its facts."""
+    facts = json.loads(row["facts"] or "{}")
+    if isinstance(facts.get("answer"), list):
+        return [*map(str, facts["answer"])]
+    return [row["answer"]]
 
 
 def _read_sent(row: Mapping[str, Any]) -> tuple[Message, ...]:
@@ -89,30 +98,33 @@ def _read_sent(row: Mapping[str, Any]) -> tuple[Message, ...]:
     return read_messages(sent) if sent else ()
 
 
-def evaluations(run: Run, root: str) -> Iterator[Evaluation]:
+def list_evaluations(run: Run, root: str) -> Iterator[Evaluation]:
     """Yield a run's evaluations, in the order of its suites.
 
     Raises:
         InputError: the run's results cannot be read, or the store does not have its tables intact.
     """
-    cells: dict[tuple[str, str], dict[str, SummaryRow]] = {}
-    found, verdict = load_results(run, whole=True)
+    results, verdict = load_results(run, whole=True)
+    # An evaluation has the first headline of its suite and model.
     headlines: dict[tuple[str, str], Headline] = {}
-    for headline in (headline for model in verdict.models for headline in model.headlines):
-        headlines.setdefault((headline.suite, headline.model), headline)
-    for cell in found.cells:
+    for model in verdict.models:
+        for headline in model.headlines:
+            headlines.setdefault((headline.suite, headline.model), headline)
+    cells: dict[tuple[str, str], dict[str, SummaryRow]] = {}
+    for cell in results.cells:
         if not (cell.family or cell.level or cell.language) and cell.value.mean is not None:
             cells.setdefault((cell.suite, cell.model), {})[cell.metric] = cell
     items = load_table(run, "items", root).select("item_id", "suite", "prompt", "answer", "facts")
     scores = load_table(run, "scores", root)
-    asked = load_calls(run, root).join(items, on="item_id", how="left", maintain_order="left")
+    calls = load_calls(run, root).join(items, on="item_id", how="left", maintain_order="left")
     for suite in suites_in(run.configuration):
-        own = asked.filter(suite=suite.name)
-        for target in own["model"].unique(maintain_order=True):
-            mine = own.filter(model=target).unique(["item_id", "repeat"], maintain_order=True)
-            theirs = scores.join(mine.select("item_id").unique(), on="item_id", how="semi").filter(model=target)
+        suite_calls = calls.filter(suite=suite.name)
+        for target in suite_calls["model"].unique(maintain_order=True):
+            target_calls = suite_calls.filter(model=target).unique(["item_id", "repeat"], maintain_order=True)
+            item_ids = target_calls.select("item_id").unique()
+            target_scores = scores.join(item_ids, on="item_id", how="semi").filter(model=target)
             key = (suite.name, str(target))
-            rows = tuple(_rows(mine, theirs))
+            rows = tuple(_join_scores(target_calls, target_scores))
             yield Evaluation(*key, suite.score_metrics, headlines.get(key), cells.get(key, {}), rows)
 
 
@@ -123,11 +135,11 @@ def export(run: Run, folder: Path, form: str, *, root: str = "") -> Iterator[Pat
         InputError: the format does not exist, the run's tables or results are not intact, the format's package is
             missing, or the folder cannot be written.
     """
-    version = next((one.version for one in distributions(name="basic-control")), "unknown")
+    version = next((package.version for package in distributions(name="basic-control")), "unknown")
     facts = {"run": run.name, "started": run.manifest.get("started", ""), "version": version}
     adapter = writer(form)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        yield from adapter.write(evaluations(run, root), folder, run=facts)
+        yield from adapter.write(list_evaluations(run, root), folder, run=facts)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror}).") from error

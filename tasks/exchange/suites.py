@@ -15,6 +15,9 @@ from basic_control.tasks.exchange.reading import read as read_log
 from basic_control.tasks.exchange.records import Log, Recorded, read_share
 
 ROWS, RUN = "rows.jsonl", "run.yaml"
+# What a suite's name may not have: the spaces and `:` of `gsm8k: cot, 5 shots`.
+_UNSAFE = re.compile(r"[^a-zA-Z0-9_.-]")
+# An expected answer that is a number, with its currency or unit: `-1,250.50`, `$18`, `12 %`.
 _NUMBER = re.compile(r"[-−+]?[$€£]?\d[\d., ]*%?")
 
 
@@ -29,38 +32,45 @@ class Replay:
     rows: tuple[Recorded, ...]
     remarks: tuple[str, ...] = ()
 
-    def stated(self, row: Recorded) -> float | None:
+    def get_stated(self, row: Recorded) -> float | None:
         """Return the tool's own score of a reply, in [0, 1]; None if it has none."""
-        return read_share(row.scores[self.metric].value) if self.metric in row.scores else None
+        if self.metric not in row.scores:
+            return None
+        return read_share(row.scores[self.metric].value)
 
     @property
     def accuracy(self) -> float | None:
         """The mean of the tool's own scores; None if there are none."""
-        stated = [value for row in self.rows if (value := self.stated(row)) is not None]
-        return sum(stated) / len(stated) if stated else None
+        values = [value for value in map(self.get_stated, self.rows) if value is not None]
+        if not values:
+            return None
+        return sum(values) / len(values)
 
     def as_row(self, number: int) -> dict[str, Any]:
         """Return a reply as a row of a suite's data, without unknown fields."""
-        row = self.rows[number]
-        several = f", repeat {row.repeat + 1}" if row.repeat is not None else ""
-        found: dict[str, Any] = {
-            "id": (row.id or str(number)) + several,
-            "question": row.question,
-            "answer": row.answer,
-            "response": row.response,
-            "stated": self.stated(row),
-            "finish_reason": row.finish_reason,
-            "tokens_in": row.usage.tokens_in,
-            "tokens_out": row.usage.tokens_out,
+        reply = self.rows[number]
+        row_id = reply.id or str(number)
+        # Repeats of a question are rows of their own, which need ids of their own.
+        if reply.repeat is not None:
+            row_id += f", repeat {reply.repeat + 1}"
+        row: dict[str, Any] = {
+            "id": row_id,
+            "question": reply.question,
+            "answer": reply.answer,
+            "response": reply.response,
+            "stated": self.get_stated(reply),
+            "finish_reason": reply.finish_reason,
+            "tokens_in": reply.usage.tokens_in,
+            "tokens_out": reply.usage.tokens_out,
         }
-        if row.material.choices:
-            found["options"] = [*row.material.choices]
+        if reply.material.choices:
+            row["options"] = [*reply.material.choices]
         if self.is_chat:
-            asked = row.turns.before or (Message("user", row.question),)
-            found["messages"] = [*map(write_message, asked)]
-        if row.turns.calls:
-            found["tool_calls"] = [dict(call) for call in row.turns.calls]
-        return found
+            messages = reply.turns.before or (Message("user", reply.question),)
+            row["messages"] = [*map(write_message, messages)]
+        if reply.turns.calls:
+            row["tool_calls"] = [*map(dict, reply.turns.calls)]
+        return row
 
     @property
     def is_chat(self) -> bool:
@@ -77,56 +87,69 @@ def read(path: Path, *, metric: str = "", task: str = "") -> Replay:
         InputError: the file is missing, of no known tool, or has no reply of one model.
     """
     log = read_log(path)
-    remarks = [*log.remarks]
     tasks = list(dict.fromkeys(row.suite for row in log.rows))
     if task and task not in tasks:
         raise InputError(f"{path}: found no evaluation {task!r}; expected one of {', '.join(tasks)}.")
     chosen = task or next(iter(tasks), "")
-    own = [row for row in log.rows if row.suite == chosen]
-    models = list(dict.fromkeys(row.target for row in own))
+    task_rows = [row for row in log.rows if row.suite == chosen]
+    models = list(dict.fromkeys(row.target for row in task_rows))
     if len(models) > 1:
         raise InputError(f"{path}: found {len(models)} models ({', '.join(models)}), expected one; split the file.")
-    rows = tuple(row for row in own if row.response is not None and not row.error)
+    rows = tuple(row for row in task_rows if row.response is not None and not row.error)
     if not rows:
         raise InputError(
-            f"{path}: none of its {len(own)} samples has a generated reply, so there is nothing to verify."
+            f"{path}: none of its {len(task_rows)} samples has a generated reply, so there is nothing to verify."
         )
+    # What a reader of the scores has to know: which rows they leave out, and what was chosen for him.
+    remarks = [*log.remarks]
     if len(tasks) > 1:
         remarks.append(
             f"Only {chosen!r} is read, of {len(tasks)} evaluations in the file; choose another with --task."
         )
-    if failed := sum(bool(row.error) for row in own):
-        remarks.append(f"{plural(failed, 'reply')} failed with an error in the tool; left out.")
-    if silent := len(own) - len(rows) - failed:
-        remarks.append(f"{plural(silent, 'sample')} without generated text; left out.")
+    error_count = sum(bool(row.error) for row in task_rows)
+    if error_count:
+        remarks.append(f"{plural(error_count, 'reply')} failed with an error in the tool; left out.")
+    silent_count = len(task_rows) - len(rows) - error_count
+    if silent_count:
+        remarks.append(f"{plural(silent_count, 'sample')} without generated text; left out.")
     if any(row.repeat for row in rows):
         remarks.append("Each repeat of a question becomes a separate item.")
-    return Replay(
-        log.tool, chosen or path.stem, models[0], _stated(path, log, metric, remarks), rows, tuple(remarks)
-    )
+    stated_metric = _choose_metric(path, log, metric, remarks)
+    return Replay(log.tool, chosen or path.stem, models[0], stated_metric, rows, tuple(remarks))
 
 
-def _stated(path: Path, log: Log, wanted: str, remarks: list[str]) -> str:
-    """Return the score to compare with ours: the one `wanted`, else the first from 0, the worst, to 1, the best."""
-    known = [(name, one.value) for row in log.rows for name, one in row.scores.items() if one.value is not None]
-    strange = {name for name, value in known if read_share(value) is None}
-    able = [name for name in log.metrics if name not in strange | log.lower]
-    if wanted and wanted not in able:
-        there = ", ".join(able) or "none"
-        raise InputError(f"{path}: found no score {wanted!r} between 0 and 1; expected one of {there}.")
-    if len(able) > 1 and not wanted:
+def _choose_metric(path: Path, log: Log, metric: str, remarks: list[str]) -> str:
+    """Return the score to compare with ours: `metric`, else the first from 0, the worst, to 1, the best."""
+    excluded = {*log.lower}
+    for row in log.rows:
+        for name, score in row.scores.items():
+            if score.value is not None and read_share(score.value) is None:
+                excluded.add(name)
+    candidates = [name for name in log.metrics if name not in excluded]
+    if metric and metric not in candidates:
+        names = ", ".join(candidates) or "none"
+        raise InputError(f"{path}: found no score {metric!r} between 0 and 1; expected one of {names}.")
+    if len(candidates) > 1 and not metric:
         remarks.append(
-            f"The log has several scores ({', '.join(able)}); the first is used. Choose another with --stated."
+            f"The log has several scores ({', '.join(candidates)}); the first is used. "
+            "Choose another with --stated."
         )
-    return wanted or next(iter(able), "")
+    return metric or next(iter(candidates), "")
 
 
-def fitting(log: Replay) -> str:
-    """Return the metric that fits the expected answers: `choice`, `number` or `exact_match`."""
+def choose_own_metric(log: Replay) -> str:
+    """Return the metric of ours that fits the expected answers: `choice`, `number` or `exact_match`."""
     if all(row.material.choices for row in log.rows):
         return "choice"
-    answers = [one for row in log.rows for one in (row.answer if isinstance(row.answer, list) else [row.answer])]
-    return "number" if answers and all(_NUMBER.fullmatch(one.strip()) for one in answers) else "exact_match"
+    answers: list[str] = []
+    for row in log.rows:
+        if isinstance(row.answer, list):
+            answers += row.answer
+        else:
+            answers.append(row.answer)
+    if answers and all(_NUMBER.fullmatch(answer.strip()) for answer in answers):
+        return "number"
+    return "exact_match"
 
 
 def write(log: Replay, folder: Path, *, metric: str = "", language: str = "en") -> str:
@@ -135,26 +158,32 @@ def write(log: Replay, folder: Path, *, metric: str = "", language: str = "en") 
     Raises:
         InputError: the folder already has such files, or cannot be written.
     """
-    if there := next((name for name in (ROWS, RUN) if (folder / name).exists()), ""):
-        raise InputError(f"{folder / there} already exists; choose another folder with --to.")
-    chosen = metric or fitting(log)
-    name = "".join(c if c.isascii() and (c.isalnum() or c in "_.-") else "_" for c in log.task).lstrip("_.-")
-    stated: dict[str, Any] = {"stated": {}} if log.accuracy is not None else {}
+    for name in (ROWS, RUN):
+        if (folder / name).exists():
+            raise InputError(f"{folder / name} already exists; choose another folder with --to.")
+    chosen = metric or choose_own_metric(log)
+    metrics: dict[str, Any] = {chosen: {}}
+    if log.accuracy is not None:
+        metrics["stated"] = {}
+    prompt = "{{ question }}"
+    if log.is_chat:
+        prompt = "{{ messages }}"
     suite = {
-        "name": name[:64] or "recorded",
+        "name": _UNSAFE.sub("_", log.task).lstrip("_.-")[:64] or "recorded",
         "title": log.task,
         "items": {"data": str(folder / ROWS), "language": language},
-        "prompt": "{{ messages }}" if log.is_chat else "{{ question }}",
-        "metrics": {chosen: {}, **stated},
+        "prompt": prompt,
+        "metrics": metrics,
         "score": [chosen],
         "responses_of": log.model,
     }
+    lines = (json.dumps(log.as_row(number), ensure_ascii=False) + "\n" for number in range(len(log.rows)))
+    heading = f"# Read from a log of {log.tool}; rows.jsonl has its {len(log.rows)} replies.\n"
+    text = yaml.safe_dump({"suites": [suite]}, allow_unicode=True, sort_keys=False, width=110)
+    # The configuration is written last: a folder that has it has its rows too.
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lines = (json.dumps(log.as_row(n), ensure_ascii=False) + "\n" for n in range(len(log.rows)))
         (folder / ROWS).write_text("".join(lines), encoding="utf-8")
-        heading = f"# Read from a log of {log.tool}; rows.jsonl has its {len(log.rows)} replies.\n"
-        text = yaml.safe_dump({"suites": [suite]}, allow_unicode=True, sort_keys=False, width=110)
         (folder / RUN).write_text(heading + text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror}).") from error

@@ -14,50 +14,62 @@ from basic_control.tasks.exchange.records import Log, Recorded, Stated, name_of
 from basic_control.tasks.sandbox import run_programs
 
 
-def verified(log: Log, name: str) -> Log:
+def add_our_scores(log: Log, name: str) -> Log:
     """Return a log with our score of each reply beside the tool's own, under `name_of(name)`.
 
     Raises:
         InputError: the metric does not exist, needs a judge, or applies to no row.
     """
     unit = metric(name)
-    if unit.steps or unit.verifies or unit.opponent:
-        able = ", ".join(
-            one for one, found in metrics().items() if not (found.steps or found.verifies or found.opponent)
-        )
+    if not _needs_reply_alone(unit):
+        candidates = ", ".join(key for key, candidate in metrics().items() if _needs_reply_alone(candidate))
         raise InputError(
-            f"--verify {name}: it needs more than a reply and an expected answer; expected one of {able}."
+            f"--verify {name}: it needs more than a reply and an expected answer; expected one of {candidates}."
         )
-    samples = [*map(_sample, log.rows)]
+    # A row that cannot be scored stays in its position, as None.
+    samples = [*map(_build_sample, log.rows)]
+    present = [sample for sample in samples if sample is not None]
     options = options_of(unit, {})
     if unit.completes:
-        options = unit.completes(filter(None, samples), options)
-    found = run_programs(unit, samples, options)
+        options = unit.completes(present, options)
+    outcomes = run_programs(unit, samples, options)
 
-    def scored(row: Recorded, sample: Sample | None, found: Found) -> Recorded:
-        if sample is None or (score := unit.score(sample, found, options)).status == "not_applicable":
+    def add_score(row: Recorded, sample: Sample | None, outcome: Found) -> Recorded:
+        if sample is None:
             return row
-        one = Stated(score.value, score.status if score.value is None else "scored", reason=score.reason)
-        return row._replace(scores={**row.scores, name_of(unit.name): one})
+        score = unit.score(sample, outcome, options)
+        if score.status == "not_applicable":
+            return row
+        status = "scored" if score.value is not None else score.status
+        stated = Stated(score.value, status, reason=score.reason)
+        return row._replace(scores={**row.scores, name_of(unit.name): stated})
 
-    again = replace(log, rows=tuple(map(scored, log.rows, samples, found)))
-    if remark := _left_out(unit, [sample for sample in samples if sample is not None], options):
-        again = replace(again, remarks=(*again.remarks, remark))
+    rows = tuple(map(add_score, log.rows, samples, outcomes))
+    remark = _describe_unread(unit, present, options)
+    again = replace(log, rows=rows, remarks=(*log.remarks, *filter(None, [remark])))
     if name_of(unit.name) not in again.metrics:
         raise InputError(f"--verify {name}: no row has both a reply and the expected answer that it needs.")
     return again
 
 
-def _left_out(unit: Metric, samples: Sequence[Sample], options: Mapping[str, Any]) -> str:
+def _needs_reply_alone(unit: Metric) -> bool:
+    """Say whether a metric scores a reply by its expected answer: without a judge, a verifier or a second reply."""
+    return not (unit.steps or unit.verifies or unit.opponent)
+
+
+def _describe_unread(unit: Metric, samples: Sequence[Sample], options: Mapping[str, Any]) -> str:
     """Return a remark on the rows whose expected answer a metric cannot read; '' if it reads all."""
-    expects = unit.expects
-    n_unread = sum(bool(expects(sample, options).problem) for sample in samples) if expects else 0
+    if not unit.expects:
+        return ""
+    problems = [unit.expects(sample, options).problem for sample in samples]
+    n_unread = len([*filter(None, problems)])
     if not n_unread:
         return ""
     return f"{unit.name}: {plural(n_unread, 'row')} left out, whose expected answer it cannot read"
 
 
-def _sample(row: Recorded) -> Sample | None:
+def _build_sample(row: Recorded) -> Sample | None:
+    """Return a row as metrics read it; None if there is no reply to score."""
     if row.response is None or row.error:
         return None
     text = row.answer if isinstance(row.answer, str) else "; ".join(row.answer)

@@ -9,7 +9,7 @@ import yaml
 
 from basic_control.config.reading import read as read_configuration
 from basic_control.data.errors import InputError
-from basic_control.tasks.exchange.suites import Replay, fitting, read, write
+from basic_control.tasks.exchange.suites import Replay, choose_own_metric, read, write
 from tests.tasks.exchange.logs import LINES, instances, lines, lm_eval
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "exchange"
@@ -17,7 +17,7 @@ real = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared logs are not b
 
 
 def told(log: Replay) -> list[tuple[str, object, str | None, float | None]]:
-    return [(row.question, row.answer, row.response, log.stated(row)) for row in log.rows]
+    return [(row.question, row.answer, row.response, log.get_stated(row)) for row in log.rows]
 
 
 def test_a_sample_log_of_lm_evaluation_harness(tmp_path: Path) -> None:
@@ -162,16 +162,16 @@ def test_hostile_names_and_texts_stay_data(tmp_path: Path) -> None:
 
 
 def test_the_metric_fits_the_expected_answers(tmp_path: Path) -> None:
-    assert fitting(read(lm_eval(tmp_path))) == "number"
-    assert fitting(read(lm_eval(tmp_path, target="$1,250.50"))) == "number"
-    assert fitting(read(lm_eval(tmp_path, target="in 1912"))) == "exact_match"
+    assert choose_own_metric(read(lm_eval(tmp_path))) == "number"
+    assert choose_own_metric(read(lm_eval(tmp_path, target="$1,250.50"))) == "number"
+    assert choose_own_metric(read(lm_eval(tmp_path, target="in 1912"))) == "exact_match"
 
 
 @real
 def test_a_real_log_of_lm_evaluation_harness() -> None:
     log = read(SHARED / "lm_eval_samples_gsm8k_100.jsonl")
     assert (log.task, log.model, len(log.rows), log.accuracy) == ("gsm8k_100", "m", 100, 0.58)
-    assert fitting(log) == "number"
+    assert choose_own_metric(log) == "number"
 
 
 @real
