@@ -13,7 +13,7 @@ from basic_control.metrics.analysis.rejudging import JudgesCompared, VerdictChan
 from basic_control.tasks.compare.runs import RunComparison, compare_sides
 from basic_control.tasks.compare.sides import side_of
 from basic_control.tasks.exchange.tables import Side
-from basic_control.tasks.judges.labels import LABELS, criteria_of, judged, label_rows
+from basic_control.tasks.judges.labels import LABELS, criteria_of, label_rows, load_judged
 from basic_control.tasks.judges.recorded import members_in
 from basic_control.tasks.store.runs import Run, find, read_results
 
@@ -43,7 +43,7 @@ def compare_rejudged(settings: Settings, before: str, after: str, judge: str) ->
     names = _name_sides(runs[0], judge)
     metrics = [(suite.name, name) for suite in settings.suites for name in list_judged_metrics(suite)]
     old, new = (_side(run, label, settings) for run, label in zip(runs, names, strict=True))
-    replies = judged(runs[1], settings.store.root)
+    replies = load_judged(runs[1], settings.store.root)
     labels = label_rows(replies, Path(settings.store.runs) / LABELS, criteria_of(settings.suites))
     (_, first), (_, second) = (read_results(run.folder) for run in runs)
     return RejudgedComparison(

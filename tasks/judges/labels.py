@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from random import Random
 from statistics import fmean
@@ -67,7 +68,7 @@ class Labelled:
     suite: str
     model: str
     metric: str
-    found: Powered
+    powered: Powered
     agreement: Agreement | None = None
 
 
@@ -83,20 +84,20 @@ class GroupLabels:
     rows: pl.DataFrame
 
 
-def judged(run: Run, root: str = "") -> pl.DataFrame:
+def load_judged(run: Run, root: str = "") -> pl.DataFrame:
     """Return a run's judged scores: the key columns, `value`, the judges' mean score of that reply, and the item.
 
     Raises:
         InputError: the store does not have them, or nothing was judged.
     """
     texts = load_replies(run, root).rename({"text": "response"}).drop("error")
-    rows = joined(load_table(run, "scores", root), load_table(run, "items", root).unique("item_id"), texts)
+    rows = join_judged(load_table(run, "scores", root), load_table(run, "items", root).unique("item_id"), texts)
     if rows.is_empty():
         raise InputError(f"run {run.name}: no reply was scored by a judge, so there is nothing to label.")
     return rows
 
 
-def joined(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
+def join_judged(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
     """Join the judges' scores with their items and with the replies scored (`response`).
 
     The judges' mean is used even if no judge counts: human labels correct it. It is null where no judge was asked,
@@ -104,43 +105,46 @@ def joined(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl
     """
     by_judges = pl.col("details").str.contains('"judges"', literal=True)
     rows = scores.filter(by_judges & ~pl.col("metric").str.starts_with("exam_"))
-    verdicts = pl.col("details").map_elements(_joint_verdict, pl.Float64)
+    verdicts = pl.col("details").map_elements(_join_verdicts, pl.Float64)
     is_unasked = pl.col("details").str.contains(NOBODY_ASKED, literal=True)
-    judged = rows.with_columns(value=pl.coalesce("value", verdicts))
-    valued = judged.filter(pl.col("value").is_not_null() | is_unasked, ~_is_settled())
+    valued_scores = rows.with_columns(value=pl.coalesce("value", verdicts))
+    valued = valued_scores.filter(pl.col("value").is_not_null() | is_unasked, ~_is_settled())
     questions = name_questions(items).select("item_id", "prompt", "facts", question="first")
-    asked = questions.join(place_items(items), on="item_id")
-    found = valued.join(asked, on="item_id").join(texts, on=["item_id", "model", "repeat"], how="left")
+    question_columns = questions.join(place_items(items), on="item_id")
+    judged_replies = valued.join(question_columns, on="item_id").join(
+        texts, on=["item_id", "model", "repeat"], how="left"
+    )
     prompts = [
-        format_question(prompt or "", json.loads(facts)) for prompt, facts in found.select("prompt", "facts").rows()
+        format_question(prompt or "", json.loads(facts))
+        for prompt, facts in judged_replies.select("prompt", "facts").rows()
     ]
-    found = found.with_columns(prompt=pl.Series(prompts, dtype=pl.String))
+    judged_replies = judged_replies.with_columns(prompt=pl.Series(prompts, dtype=pl.String))
     columns = ("value", "details", "prompt", "facts", "response", "cluster", "question")
-    return found.select(*KEY, *columns).sort(*KEY)
+    return judged_replies.select(*KEY, *columns).sort(*KEY)
 
 
-def number_replies(found: pl.DataFrame) -> pl.DataFrame:
+def number_replies(judged_replies: pl.DataFrame) -> pl.DataFrame:
     """Return judged replies with `at`, the number of each distinct one in its suite, model and metric.
 
     Rows of one question that expect the same have one reply: people label it once, for all of them.
     """
-    if "question" not in found.columns:
-        found = found.with_columns(question="item_id")
+    if "question" not in judged_replies.columns:
+        judged_replies = judged_replies.with_columns(question="item_id")
     reply = [*GROUP, "repeat", "question", "reference", "response"]
-    rows = found.with_columns(reference=pl.Series(_references(found), dtype=pl.String))
+    rows = judged_replies.with_columns(reference=pl.Series(_references(judged_replies), dtype=pl.String))
     distinct = rows.unique(reply, keep="first", maintain_order=True)
     numbered = distinct.with_columns(at=pl.int_range(pl.len()).over(GROUP)).select(*reply, "at")
     return rows.join(numbered, on=reply, how="left", nulls_equal=True, maintain_order="left").drop("reference")
 
 
-def select_distinct(found: pl.DataFrame) -> pl.DataFrame:
+def select_distinct(judged_replies: pl.DataFrame) -> pl.DataFrame:
     """Return the first row of each distinct judged reply."""
-    return number_replies(found).unique([*GROUP, "at"], keep="first", maintain_order=True)
+    return number_replies(judged_replies).unique([*GROUP, "at"], keep="first", maintain_order=True)
 
 
-def _references(found: pl.DataFrame) -> list[str]:
+def _references(judged_replies: pl.DataFrame) -> list[str]:
     """Return what is expected of each judged reply, as a sheet shows it."""
-    facts = map(json.loads, found["facts"])
+    facts = map(json.loads, judged_replies["facts"])
     return [format_expected("", fact) or str(fact.get("answer") or "") for fact in facts]
 
 
@@ -154,11 +158,11 @@ def _needs_no_call(details: str) -> bool:
     return bool(calls) and not any(count is None or count for count in calls)
 
 
-def _settled_means(scores: pl.DataFrame, items: pl.DataFrame) -> dict[Group, tuple[int, float]]:
+def _compute_settled_means(scores: pl.DataFrame, items: pl.DataFrame) -> dict[Group, tuple[int, float]]:
     """Return how many replies needed no judge, and their mean, by group; a question's rows count once."""
-    judged = scores.filter(pl.col("details").str.contains('"judges"', literal=True))
+    judged_scores = scores.filter(pl.col("details").str.contains('"judges"', literal=True))
     questions = name_questions(items).select("item_id", "suite", question="first")
-    rows = judged.filter(_is_settled()).join(questions, on="item_id")
+    rows = judged_scores.filter(_is_settled()).join(questions, on="item_id")
     by_reply = rows.group_by(*GROUP, "question", "repeat").agg(pl.col("value").mean())
     means = by_reply.group_by(GROUP).agg(pl.len(), pl.col("value").mean())
     return {(suite, model, metric): (n, mean) for suite, model, metric, n, mean in means.rows()}
@@ -174,11 +178,13 @@ def has_labels(plan: SuitePlan, model: str, metric: str) -> bool:
     return _file(Path(plan.store.runs) / LABELS, (plan.name, model, metric), criterion).is_file()
 
 
-def _joint_verdict(details: str) -> float | None:
+def _join_verdicts(details: str) -> float | None:
     """Return what the judges of a reply said together; None if none of them scored it."""
-    told = json.loads(details)
-    values = [judge["value"] for judge in told["judges"].values() if judge.get("value") is not None]
-    return aggregate(values, told.get("aggregate", "mean")) if values else None
+    document = json.loads(details)
+    values = [judge["value"] for judge in document["judges"].values() if judge.get("value") is not None]
+    if not values:
+        return None
+    return aggregate(values, document.get("aggregate", "mean"))
 
 
 def criteria_of(suites: Iterable[Suite]) -> dict[tuple[str, str], str]:
@@ -192,7 +198,7 @@ def criteria_of(suites: Iterable[Suite]) -> dict[tuple[str, str], str]:
     return criteria
 
 
-def sheet(found: pl.DataFrame, *, n: int, by: By = "random", metric: str = "") -> pl.DataFrame:
+def sheet(judged_replies: pl.DataFrame, *, n: int, by: By = "random", metric: str = "") -> pl.DataFrame:
     """Draw n replies of each suite, model and metric, with the probability of each, and an empty label.
 
     `uncertainty` favours replies whose judges' score v is far from 0 and 1 (weight 0.1 + 4v(1 - v)).
@@ -200,10 +206,10 @@ def sheet(found: pl.DataFrame, *, n: int, by: By = "random", metric: str = "") -
     Raises:
         InputError: no such metric was judged.
     """
-    known = found["metric"].unique().sort().to_list()
-    if metric and metric not in known:
-        raise InputError(f"--metric {metric}: not judged in this run; expected one of {', '.join(known)}.")
-    chosen = select_distinct(found.filter(pl.col("metric") == metric) if metric else found)
+    metric_names = judged_replies["metric"].unique().sort().to_list()
+    if metric and metric not in metric_names:
+        raise InputError(f"--metric {metric}: not judged in this run; expected one of {', '.join(metric_names)}.")
+    chosen = select_distinct(judged_replies.filter(pl.col("metric") == metric) if metric else judged_replies)
     parts = []
     for key, group in chosen.group_by(GROUP, maintain_order=True):
         # A reply of which no judge said anything is as uncertain as any.
@@ -269,16 +275,16 @@ def _labels_in(path: Path) -> pl.DataFrame:
     chance = pl.col("probability").fill_null("1").cast(pl.Float64, strict=False)
     rows = sheet.with_columns(keys, where=where, chance=chance)
     is_drawn = pl.col("chance").is_between(0, 1, closed="right").fill_null(value=False)
-    for place, text in rows.filter(~is_drawn).select("where", "probability").rows():
-        raise InputError(f"{place}: found the probability {text!r}, expected the one in the drawn sheet.")
+    for location, text in rows.filter(~is_drawn).select("where", "probability").rows():
+        raise InputError(f"{location}: found the probability {text!r}, expected the one in the drawn sheet.")
     cells = rows.unpivot(labellers, index=[*KEY, "chance", "where"], variable_name="labeller", value_name="text")
     text = pl.col("text").fill_null("").str.strip_chars().str.to_lowercase().str.replace(",", ".", literal=True)
     number = text.replace_strict(dict(WORDS), default=text, return_dtype=pl.String).cast(pl.Float64, strict=False)
     read = cells.with_columns(label=number, is_empty=text == "").rename({"chance": "probability"})
     wrong = read.filter(~pl.col("is_empty") & ~pl.col("label").is_between(0, 1).fill_null(value=False))
-    for place, name, cell in wrong.select("where", "labeller", "text").rows():
+    for location, name, cell in wrong.select("where", "labeller", "text").rows():
         raise InputError(
-            f"{place}, column {name}: found the label {cell!r}, expected a number from 0 to 1, yes, no, or an "
+            f"{location}, column {name}: found the label {cell!r}, expected a number from 0 to 1, yes, no, or an "
             "empty cell."
         )
     return read.select(*KEY, "labeller", "label", "probability", "where")
@@ -299,7 +305,7 @@ def _read_sheet(path: Path) -> pl.DataFrame:
     return rows[1:].select([*names]).rename(names)
 
 
-def estimates(found: pl.DataFrame, rows: pl.DataFrame) -> list[Labelled]:
+def estimates(judged_replies: pl.DataFrame, rows: pl.DataFrame) -> list[Labelled]:
     """Join the judges' scores of all replies with the labels of some, as `read_labels` returns them.
 
     Replies about which no judge was asked have no estimate.
@@ -307,9 +313,9 @@ def estimates(found: pl.DataFrame, rows: pl.DataFrame) -> list[Labelled]:
     Raises:
         InputError: a label is of a reply that the run does not have, or there are no labels.
     """
-    groups = _by_group(found, rows)
-    distinct = select_distinct(found)
-    scores = {group: _of(distinct, group) for group in groups}
+    groups = _by_group(judged_replies, rows)
+    distinct = select_distinct(judged_replies)
+    scores = {group: _select_group(distinct, group) for group in groups}
     return [_estimate(group, scores[group], groups[group]) for group in groups if is_estimable(scores[group])]
 
 
@@ -318,9 +324,9 @@ def is_estimable(scores: pl.DataFrame) -> bool:
     return scores["value"].null_count() == 0
 
 
-def _by_group(found: pl.DataFrame, rows: pl.DataFrame) -> dict[Group, GroupLabels]:
+def _by_group(judged_replies: pl.DataFrame, rows: pl.DataFrame) -> dict[Group, GroupLabels]:
     """Return the labels of each suite, model and metric that has any, in order."""
-    positions = number_replies(found).select(*KEY, "at")
+    positions = number_replies(judged_replies).select(*KEY, "at")
     drawn = rows.join(
         positions.with_columns(pl.col("repeat").cast(pl.String)), on=KEY, how="left", maintain_order="left"
     )
@@ -333,8 +339,11 @@ def _by_group(found: pl.DataFrame, rows: pl.DataFrame) -> dict[Group, GroupLabel
             "found no label in the sheet; fill the column `label` with numbers from 0 to 1, or yes and no."
         )
     groups = labelled.select(GROUP).unique().sort(GROUP).rows()
-    joined = {group: _join_copies(_of(labelled, group)) for group in groups}
-    return {group: GroupLabels(_of(drawn, group)["at"].n_unique(), rows) for group, rows in joined.items()}
+    # Rows without a label were drawn all the same: they tell how many of the drawn ones are labelled.
+    labels_of = {group: _join_copies(_select_group(labelled, group)) for group in groups}
+    return {
+        group: GroupLabels(_select_group(drawn, group)["at"].n_unique(), rows) for group, rows in labels_of.items()
+    }
 
 
 def _join_copies(labelled: pl.DataFrame) -> pl.DataFrame:
@@ -370,7 +379,7 @@ def _predict(details: str, value: float) -> float:
 
 
 def keep(
-    found: pl.DataFrame,
+    judged_replies: pl.DataFrame,
     rows: pl.DataFrame,
     criteria: Criteria,
     folder: Path,
@@ -384,15 +393,15 @@ def keep(
         InputError: as `estimates`.
     """
     paths = []
-    distinct = select_distinct(found)
-    for group, labels in _by_group(found, rows).items():
+    distinct = select_distinct(judged_replies)
+    for group, labels in _by_group(judged_replies, rows).items():
         suite, _, metric = group
         criterion = criteria.get((suite, metric), "")
-        names = reply_names(_of(distinct, group), criterion)
-        details = _of(distinct, group)["details"]
+        names = reply_names(_select_group(distinct, group), criterion)
+        details = _select_group(distinct, group)["details"]
         labelled = [
-            {"reply": names[at], "labels": given, "probability": chance, "judged": judged_of(details[at])}
-            for at, given, chance in labels.rows.rows()
+            {"reply": names[at], "labels": reply_labels, "probability": chance, "judged": judged_of(details[at])}
+            for at, reply_labels, chance in labels.rows.rows()
         ]
         path = _file(folder, group, criterion)
         document = {"drawn": labels.drawn, "of": names, "labelled": labelled, "saved": _add_save(path, labelled)}
@@ -440,37 +449,40 @@ def files_of(folder: Path, suite: str, metric: str, criterion: str) -> Iterator[
             group = (stored["suite"], stored["model"], stored["metric"])
             labelled = [*stored["labelled"]]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise _damaged(path, error) from error
+            raise _build_damage(path, error) from error
         if (group[0], group[2]) == (suite, metric) and path == _file(folder, group, criterion):
             yield from labelled
 
 
-def _damaged(path: Path, error: Exception) -> InputError:
+def _build_damage(path: Path, error: Exception) -> InputError:
     reason = type(error).__name__
     return InputError(f"{path}: cannot be read ({reason}). Run `label` again with the filled sheets.")
 
 
-def label_rows(found: pl.DataFrame, folder: Path, criteria: Criteria) -> pl.DataFrame:
-    """Return people's labels of a run's judged replies, as `judged` returns them: a row each, with their mean.
+def label_rows(judged_replies: pl.DataFrame, folder: Path, criteria: Criteria) -> pl.DataFrame:
+    """Return people's labels of a run's judged replies, as `load_judged` returns them: a row each, with their mean.
 
     Raises:
         InputError: a file of labels is damaged.
     """
     rows: list[tuple[Any, ...]] = []
-    numbered = number_replies(found)
-    for group in found.select(GROUP).unique(maintain_order=True).rows():
+    # A label counts for all copies of its reply.
+    numbered = number_replies(judged_replies)
+    for group in judged_replies.select(GROUP).unique(maintain_order=True).rows():
         suite, _, metric = group
         criterion = criteria.get((suite, metric), "")
         stored = files_of(folder, suite, metric, criterion)
         labels = {entry["reply"]: fmean(entry["labels"]) for entry in stored}
-        own = _of(numbered, group)
-        names = reply_names(own.unique("at", keep="first", maintain_order=True), criterion)
-        keys = zip(own.select(KEY).rows(), own["at"], strict=True)
+        group_replies = _select_group(numbered, group)
+        names = reply_names(group_replies.unique("at", keep="first", maintain_order=True), criterion)
+        keys = zip(group_replies.select(KEY).rows(), group_replies["at"], strict=True)
         rows += [(*key, labels[names[at]]) for key, at in keys if names[at] in labels]
-    return pl.DataFrame(rows, {**{name: found.schema[name] for name in KEY}, "label": pl.Float64()}, orient="row")
+    return pl.DataFrame(
+        rows, {**{name: judged_replies.schema[name] for name in KEY}, "label": pl.Float64()}, orient="row"
+    )
 
 
-def kept_labels(
+def load_corrections(
     folder: Path,
     suites: Sequence[Suite],
     scores: pl.DataFrame,
@@ -484,31 +496,47 @@ def kept_labels(
     """
     if not folder.is_dir():
         return {}
-    found = select_distinct(joined(scores, items, texts()).drop_nulls("value"))
+    judged_replies = select_distinct(join_judged(scores, items, texts()).drop_nulls("value"))
     criteria = criteria_of(suites)
-    settled = _settled_means(scores, items)
+    settled = _compute_settled_means(scores, items)
     corrected: dict[Group, Powered] = {}
-    for group in found.select(GROUP).unique(maintain_order=True).rows():
+    for group in judged_replies.select(GROUP).unique(maintain_order=True).rows():
         suite, model, metric = group
         criterion = criteria.get((suite, metric), "")
         path = _file(folder, group, criterion)
         if not path.is_file():
             continue
-        own = _of(found, group)
+        replies = _select_group(judged_replies, group)
         try:
-            labels = _known_labels(json.loads(path.read_text(encoding="utf-8")), reply_names(own, criterion))
+            labels = _read_group(json.loads(path.read_text(encoding="utf-8")), reply_names(replies, criterion))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise _damaged(path, error) from error
+            raise _build_damage(path, error) from error
+        # Labels of other replies than these correct nothing: the run is reported without them.
         if labels:
             n_settled, mean = settled.get(group, (0, 0.0))
-            powered = _estimate(group, own, labels).found
+            powered = _estimate(group, replies, labels).powered
             corrected[group] = replace(powered, n_settled=n_settled, settled=mean)
         else:
             _log.warning("%s, %s, %s: replies have changed since they were labelled.", suite, model, metric)
     return corrected
 
 
-def _known_labels(stored: Mapping[str, Any], names: Sequence[str]) -> GroupLabels | None:
+def _check_stored(labelled: Sequence[Mapping[str, Any]], labels: Sequence[Sequence[float]]) -> None:
+    """Refuse stored labels out of their range or without a value, and a reply that is listed twice."""
+    values = list(chain.from_iterable(labels))
+    is_sound = all(labels) and all(0 <= value <= 1 for value in values)
+    is_drawn = all(0 < entry["probability"] <= 1 for entry in labelled)
+    names = {entry["reply"] for entry in labelled}
+    if not (is_sound and is_drawn) or len(names) < len(labelled):
+        raise ValueError("expected labels from 0 to 1, probabilities above 0, and each reply once")
+
+
+def _drop_numbers(names: Iterable[str]) -> set[str]:
+    """Return the digests of replies' names, without their numbers."""
+    return {name.partition(" ")[0] for name in names}
+
+
+def _read_group(stored: Mapping[str, Any], names: Sequence[str]) -> GroupLabels | None:
     """Return the labels of a run's judged replies; None if those differ from the replies drawn from.
 
     Judges may have failed on a few.
@@ -517,34 +545,38 @@ def _known_labels(stored: Mapping[str, Any], names: Sequence[str]) -> GroupLabel
         ValueError: a label or probability out of its range, or a reply listed twice.
     """
     labelled = stored["labelled"]
-    labels = [[label for label in one["labels"] if label is not None] for one in labelled]
-    is_sound = all(given and all(0 <= label <= 1 for label in given) for given in labels)
-    is_drawn = all(0 < one["probability"] <= 1 for one in labelled)
-    if not (is_sound and is_drawn) or len({one["reply"] for one in labelled}) < len(labelled):
-        raise ValueError("expected labels from 0 to 1, probabilities above 0, and each reply once")
+    labels = [*map(_list_labels, labelled)]
+    _check_stored(labelled, labels)
     # Earlier files name a reply for each of its rows: a digest with a number.
-    texts, former = ({name.partition(" ")[0] for name in listed} for listed in (names, stored["of"]))
-    if not {*names} <= {*stored["of"]} or len(texts) < MIN_COVERAGE * len(former):
+    digests, stored_digests = _drop_numbers(names), _drop_numbers(stored["of"])
+    if not {*names} <= {*stored["of"]} or len(digests) < MIN_COVERAGE * len(stored_digests):
         return None
     positions = {name: at for at, name in enumerate(names)}
     rows = []
-    for entry, given in zip(labelled, labels, strict=True):
+    for entry, reply_labels in zip(labelled, labels, strict=True):
         first = f"{entry['reply'].partition(' ')[0]} 1"
         at = positions.get(entry["reply"], positions.get(first))
         if at is not None:
-            rows.append((at, given, entry["probability"]))
+            rows.append((at, reply_labels, entry["probability"]))
+    if not rows:
+        return None
     kinds = {"at": pl.Int64, "label": pl.List(pl.Float64), "probability": pl.Float64}
-    known = _join_copies(pl.DataFrame(rows, kinds, orient="row"))
+    frame = _join_copies(pl.DataFrame(rows, kinds, orient="row"))
     drawn = stored["drawn"] - len(labelled) + len(rows)
     # The share of what was drawn that was labelled stays, however often a reply was named.
-    return GroupLabels(round(drawn * known.height / len(rows)), known) if rows else None
+    return GroupLabels(round(drawn * frame.height / len(rows)), frame)
 
 
-def reply_names(found: pl.DataFrame, criterion: str) -> list[str]:
+def _list_labels(entry: Mapping[str, Any]) -> list[float]:
+    """Return a stored reply's labels, without the cells that a labeller left empty."""
+    return [label for label in entry["labels"] if label is not None]
+
+
+def reply_names(replies: pl.DataFrame, criterion: str) -> list[str]:
     """Return a key for each judged reply: a digest of criterion, question and text; equal ones numbered."""
     times: Counter[str] = Counter()
     names = []
-    for row in found.select("prompt", "facts", "response").iter_rows():
+    for row in replies.select("prompt", "facts", "response").iter_rows():
         digest = hashlib.sha256(json.dumps([criterion, *row]).encode()).hexdigest()[:24]
         times[digest] += 1
         names.append(f"{digest} {times[digest]}")
@@ -556,5 +588,5 @@ def _file(folder: Path, group: Group, criterion: str) -> Path:
     return folder / f"{digest}.json"
 
 
-def _of(found: pl.DataFrame, group: Group) -> pl.DataFrame:
-    return found.filter(**dict(zip(GROUP, group, strict=True)))
+def _select_group(judged_replies: pl.DataFrame, group: Group) -> pl.DataFrame:
+    return judged_replies.filter(**dict(zip(GROUP, group, strict=True)))

@@ -12,7 +12,7 @@ from typing import Any
 from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
 from basic_control.metrics.cascade import confidence_in
-from basic_control.tasks.judges.labels import judged, reply_names, select_distinct
+from basic_control.tasks.judges.labels import load_judged, reply_names, select_distinct
 from basic_control.tasks.store.manifest import strip_freshness
 from basic_control.tasks.store.runs import Run, find_by_name, list_runs
 
@@ -97,7 +97,7 @@ def _is_judged_by(run: Run, keys: Collection[str]) -> bool:
 def _read(name: str, of: JudgedMetric) -> dict[str, Verdicts]:
     """Return what a finished run's judges said of its replies; its tables do not change."""
     run = find_by_name(name, of.folder)
-    rows = select_distinct(judged(run, of.root).filter(suite=of.suite, metric=of.metric))
+    rows = select_distinct(load_judged(run, of.root).filter(suite=of.suite, metric=of.metric))
     identities = run.manifest.get("judge_identities") or {}
     members = members_in(run.configuration)
     verdicts: dict[str, Verdicts] = {}

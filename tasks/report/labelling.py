@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from basic_control.tasks.judges.labels import COLUMNS, KEY, joined, sheet
+from basic_control.tasks.judges.labels import COLUMNS, KEY, join_judged, sheet
 from basic_control.tasks.report.exports import csv_text
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.titles import metric_title
@@ -22,7 +22,7 @@ def list_judged_replies(data: ReportData) -> pl.DataFrame:
     texts = data.replies.select("item_id", "model", "repeat", response="text").unique(
         ["item_id", "model", "repeat"], maintain_order=True
     )
-    return joined(data.scores, data.items, texts)
+    return join_judged(data.scores, data.items, texts)
 
 
 def draw_rows(judged: pl.DataFrame) -> pl.DataFrame | None:

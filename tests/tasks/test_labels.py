@@ -21,9 +21,9 @@ from basic_control.tasks.judges.labels import (
     By,
     criteria_of,
     estimates,
-    joined,
+    join_judged,
     keep,
-    kept_labels,
+    load_corrections,
     read_labels,
     sheet,
 )
@@ -83,12 +83,12 @@ def test_labels_put_the_judges_mean_right(tmp_path: Path) -> None:
     drawn = sheet(found(SCORES), n=100)
     path = filled(tmp_path, drawn, lambda n: {"label": "yes" if TRUTH[n] else "no"})
     one = estimates(found(SCORES), read_labels(path))[0]
-    assert (one.suite, one.model, one.metric, one.found.n_labels) == ("rag", "=m", "rubric", 100)
-    assert one.found.judged.mean == pytest.approx(0.7)
-    assert one.found.value == pytest.approx(0.6, abs=0.04)
-    assert one.found.interval.low is not None
-    assert one.found.interval.high is not None
-    assert one.found.interval.low < 0.6 < one.found.interval.high
+    assert (one.suite, one.model, one.metric, one.powered.n_labels) == ("rag", "=m", "rubric", 100)
+    assert one.powered.judged.mean == pytest.approx(0.7)
+    assert one.powered.value == pytest.approx(0.6, abs=0.04)
+    assert one.powered.interval.low is not None
+    assert one.powered.interval.high is not None
+    assert one.powered.interval.low < 0.6 < one.powered.interval.high
     assert one.agreement is None
 
 
@@ -96,7 +96,7 @@ def test_each_figure_about_the_judge_is_shown_with_its_interval(tmp_path: Path) 
     """The judge's own mean 0.7 of 400 by Wilson (65.3 to 74.3 %), what the labels alone say, the estimate."""
     path = filled(tmp_path, sheet(found(SCORES), n=100), lambda n: {"label": TRUTH[n]})
     listed = estimates(found(SCORES), read_labels(path))
-    it = listed[0].found
+    it = listed[0].powered
     assert (it.labelled.interval.units, it.judged.interval.units) == (100, 400)
     console = Console(width=300, record=True, file=io.StringIO())
     console.print(table_of(listed).terminal())
@@ -132,7 +132,7 @@ def test_two_labellers_each_fill_a_sheet_of_the_same_draw(tmp_path: Path) -> Non
     second = filled(tmp_path, drawn, lambda n: {"label": 1 - TRUTH[n] if n % 10 == 3 else TRUTH[n]})
     one = estimates(found(SCORES), read_labels(first, second))[0]
     assert one.agreement is not None
-    assert one.agreement.n_units == one.found.n_labels == 60
+    assert one.agreement.n_units == one.powered.n_labels == 60
     assert one.agreement.alpha is not None
     assert one.agreement.interval.low is not None
     assert one.agreement.interval.low < one.agreement.alpha < 1
@@ -158,10 +158,10 @@ def test_what_judges_said_that_do_not_count_can_be_labelled(tmp_path: Path) -> N
     blank = found(SCORES).with_columns(value=pl.lit(None, pl.Float64), details=pl.Series(details))
     items = blank.select("item_id", "suite", "prompt", "facts", family=pl.lit(""), template=pl.lit(""))
     texts = blank.select("item_id", "model", "repeat", "response")
-    told = joined(blank.drop("suite", "prompt", "facts", "response"), items, texts)
+    told = join_judged(blank.drop("suite", "prompt", "facts", "response"), items, texts)
     assert told["value"].to_list() == [(one + 1) / 2 for one in SCORES]
     sheeted = filled(tmp_path, sheet(told, n=100), lambda n: {"label": TRUTH[n]})
-    assert estimates(told, read_labels(sheeted))[0].found.value == pytest.approx(0.6, abs=0.04)
+    assert estimates(told, read_labels(sheeted))[0].powered.value == pytest.approx(0.6, abs=0.04)
 
 
 def test_the_unit_is_the_question_or_the_template_that_questions_share() -> None:
@@ -174,7 +174,7 @@ def test_the_unit_is_the_question_or_the_template_that_questions_share() -> None
             pl.col(KEY).cast(pl.String), label=pl.concat_list("value"), probability=1.0, where=pl.lit("")
         )
         (one,) = estimates(judged, rows)
-        return one.found.interval.low, one.found.interval.high
+        return one.powered.interval.low, one.powered.interval.high
 
     assert limits(repeated) == pytest.approx(limits(once))
     assert limits(alike) != pytest.approx(limits(once), abs=0.001)
@@ -194,13 +194,13 @@ def test_labels_are_known_to_every_run_of_the_same_replies_by_the_same_criterion
 
     def known(scored: pl.DataFrame = scores, said: pl.DataFrame = texts, criterion: str = "Polite.") -> Labels:
         suite = Suite(name="rag", items={}, metrics={"rubric": {"criteria": criterion}})
-        return kept_labels(folder, [suite], scored, items, lambda: said)
+        return load_corrections(folder, [suite], scored, items, lambda: said)
 
     assert known() == {}
     rows = read_labels(filled(tmp_path, sheet(judged, n=100), lambda n: {"label": TRUTH[n]}))
     keep(judged, rows, {("rag", "rubric"): '"Polite."'}, folder)
     key = ("rag", "=m", "rubric")
-    assert known() == {key: estimates(judged, rows)[0].found}
+    assert known() == {key: estimates(judged, rows)[0].powered}
     other = scores.with_columns(value=1 - pl.col("value"))
     assert known(other)[key].judged.mean == pytest.approx(0.3)
     assert known(other)[key].value == pytest.approx(0.6, abs=0.1)
@@ -222,7 +222,7 @@ def test_labels_are_known_to_every_run_of_the_same_replies_by_the_same_criterion
 def test_rows_left_empty_are_rows_not_drawn(tmp_path: Path) -> None:
     drawn = sheet(found(SCORES), n=100)
     path = filled(tmp_path, drawn, lambda n: {"label": TRUTH[n] if n % 2 else ""})
-    assert 0 < estimates(found(SCORES), read_labels(path))[0].found.n_labels < 100
+    assert 0 < estimates(found(SCORES), read_labels(path))[0].powered.n_labels < 100
 
 
 @pytest.mark.parametrize(("label", "said"), [("maybe", "expected a number from 0 to 1"), ("", "found no label")])

@@ -14,10 +14,10 @@ from basic_control.tasks.judges.labels import (
     KEY,
     criteria_of,
     estimates,
-    joined,
+    join_judged,
     keep,
-    kept_labels,
     label_rows,
+    load_corrections,
     sheet,
 )
 
@@ -61,26 +61,26 @@ def estimate(replies: pl.DataFrame, rows: pl.DataFrame) -> Powered:
 def keep_and_read(folder: Path, tables: Tables, rows: pl.DataFrame) -> Mapping[tuple[str, str, str], Powered]:
     """Keep labels of the tables' replies, and return a later run's means by them."""
     scores, items, texts = tables
-    keep(joined(scores, items, texts), rows, CRITERIA, folder)
-    return kept_labels(folder, [SUITE], scores, items, lambda: texts)
+    keep(join_judged(scores, items, texts), rows, CRITERIA, folder)
+    return load_corrections(folder, [SUITE], scores, items, lambda: texts)
 
 
 @pytest.mark.parametrize("copies", [1, 2, 5])
 def test_a_sheet_lists_a_reply_once_and_its_label_counts_once(tmp_path: Path, copies: int) -> None:
     tables = build_tables(copies)
-    replies = joined(*tables)
+    replies = join_judged(*tables)
     drawn = sheet(replies, n=30)
     assert drawn.height == drawn["response"].n_unique() == 30
     powered = estimate(replies, fill(drawn))
     assert (powered.n_labels, powered.n_samples) == (30, 40)
-    once = joined(*build_tables(1))
+    once = join_judged(*build_tables(1))
     assert powered == estimate(once, fill(sheet(once, n=30)))
     assert keep_and_read(tmp_path, tables, fill(drawn))["s", "m", "rubric"] == powered
 
 
 def test_twenty_replies_labelled_in_two_rows_each_decide_nothing() -> None:
     """Thirty labels decide, of thirty replies: a sheet of before lists each row."""
-    replies = joined(*build_tables(2))
+    replies = join_judged(*build_tables(2))
     rows = replies.filter(pl.col("item_id") < "i020").with_columns(probability=pl.lit(0.5))
     powered = estimate(replies, fill(rows))
     assert (powered.n_labels, powered.decides) == (20, False)
@@ -88,15 +88,15 @@ def test_twenty_replies_labelled_in_two_rows_each_decide_nothing() -> None:
 
 def test_two_rows_that_expect_something_else_are_two_replies_of_one_question() -> None:
     tables = build_tables(2, answers=("a", "b"))
-    drawn = sheet(joined(*tables), n=80)
+    drawn = sheet(join_judged(*tables), n=80)
     assert drawn.height == 80
-    powered = estimate(joined(*tables), fill(drawn))
+    powered = estimate(join_judged(*tables), fill(drawn))
     assert (powered.n_labels, powered.interval.units) == (80, 40)
 
 
 def test_a_label_holds_for_each_row_of_its_reply(tmp_path: Path) -> None:
     tables = build_tables(3)
-    replies = joined(*tables)
+    replies = join_judged(*tables)
     drawn = sheet(replies, n=10)
     keep(replies, fill(drawn), CRITERIA, tmp_path)
     labels = label_rows(replies, tmp_path, CRITERIA)
@@ -106,7 +106,7 @@ def test_a_label_holds_for_each_row_of_its_reply(tmp_path: Path) -> None:
 
 def test_labels_of_a_file_that_names_a_reply_for_each_row_hold(tmp_path: Path) -> None:
     once = build_tables(1)
-    before = keep_and_read(tmp_path, once, fill(sheet(joined(*once), n=40)))["s", "m", "rubric"]
+    before = keep_and_read(tmp_path, once, fill(sheet(join_judged(*once), n=40)))["s", "m", "rubric"]
     (path,) = tmp_path.iterdir()
     stored = json.loads(path.read_text(encoding="utf-8"))
     # As it was written: each row's reply by a number of its own.
@@ -115,5 +115,5 @@ def test_labels_of_a_file_that_names_a_reply_for_each_row_hold(tmp_path: Path) -
     stored |= {"labelled": [*stored["labelled"], *second], "drawn": 2 * stored["drawn"]}
     path.write_text(json.dumps(stored), encoding="utf-8")
     scores, items, texts = once
-    later = kept_labels(tmp_path, [SUITE], scores, items, lambda: texts)["s", "m", "rubric"]
+    later = load_corrections(tmp_path, [SUITE], scores, items, lambda: texts)["s", "m", "rubric"]
     assert (later.n_labels, later.value) == (before.n_labels, pytest.approx(before.value))

@@ -48,8 +48,8 @@ def label(
         criteria_of,
         estimates,
         is_estimable,
-        judged,
         keep,
+        load_judged,
         read_labels,
         sheet,
     )
@@ -58,7 +58,7 @@ def label(
     from basic_control.tasks.store.runs import find_last
 
     run = find_last(run_name, at.runs)
-    judged_replies = judged(run, at.root)
+    judged_replies = load_judged(run, at.root)
     # Without labels the command draws the sheet, with them it joins them.
     if not labels:
         drawn = sheet(judged_replies, n=n, by=by, metric=metric)
@@ -100,28 +100,28 @@ def table_of(joined: "list[Labelled]") -> "Table":
 
     def format_labelled(row: "Labelled") -> str:
         # Too few labels for an interval: no estimate from them alone.
-        if row.found.reason:
+        if row.powered.reason:
             return "–"
-        return format_estimate(row.found.labelled)
+        return format_estimate(row.powered.labelled)
 
     def format_corrected(row: "Labelled") -> str:
-        return row.found.reason or format_estimate(MeanEstimate(row.found.value, row.found.interval))
+        return row.powered.reason or format_estimate(MeanEstimate(row.powered.value, row.powered.interval))
 
     def format_weight(row: "Labelled") -> str:
-        if row.found.reason:
+        if row.powered.reason:
             return "–"
-        return f"{row.found.weight:.2f}"
+        return f"{row.powered.weight:.2f}"
 
     def format_halving(row: "Labelled") -> str:
-        return "–" if row.found.n_halving is None else f"{row.found.n_halving} labels"
+        return "–" if row.powered.n_halving is None else f"{row.powered.n_halving} labels"
 
     return Table.of(
         joined,
         Column("suite", lambda row: row.suite),
         Column("model", lambda row: row.model),
         Column("metric", lambda row: row.metric),
-        Column("labels", lambda row: f"{row.found.n_labels} of {row.found.n_samples}"),
-        Column("judge", lambda row: format_estimate(row.found.judged)),
+        Column("labels", lambda row: f"{row.powered.n_labels} of {row.powered.n_samples}"),
+        Column("judge", lambda row: format_estimate(row.powered.judged)),
         Column("labels alone", format_labelled),
         Column("estimate", format_corrected),
         Column("λ, how far the judge is relied on", format_weight),

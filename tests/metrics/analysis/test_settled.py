@@ -17,7 +17,7 @@ from basic_control.metrics.analysis.scores import Circumstances
 from basic_control.metrics.analysis.values import observations
 from basic_control.metrics.stats.intervals import Share, limit_mixture
 from basic_control.metrics.stats.labelled import prediction_powered
-from basic_control.tasks.judges.labels import joined, kept_labels, sheet
+from basic_control.tasks.judges.labels import join_judged, load_corrections, sheet
 from tests.helpers.passports import passport
 from tests.helpers.verdicts import verdict_on
 
@@ -91,8 +91,8 @@ def test_labels_are_of_judged_replies_and_the_mean_of_all(tmp_path: Path) -> Non
     for is_asked in (True, False):
         scores, items = build_tables(40, 40, is_asked=is_asked)
         texts = scores.select("item_id", "model", "repeat", response="item_id")
-        assert sheet(joined(scores, items, texts), n=80).height == 40
-        assert kept_labels(tmp_path, [SUITE], scores, items, lambda texts=texts: texts) == {}
+        assert sheet(join_judged(scores, items, texts), n=80).height == 40
+        assert load_corrections(tmp_path, [SUITE], scores, items, lambda texts=texts: texts) == {}
         truth = [float(n % 2) for n in range(40)]
         powered = prediction_powered([1.0] * 40, [*range(40)], truth)
         measured = measure(scores, items, {KEY: replace(powered, n_settled=40, settled=0.0)})

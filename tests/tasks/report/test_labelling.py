@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from basic_control.tasks.judges.labels import estimates, joined, read_labels
+from basic_control.tasks.judges.labels import estimates, join_judged, read_labels
 from basic_control.tasks.report.exports import write_csv
 from basic_control.tasks.report.labelling import draw_rows, list_judged_replies
 from basic_control.tasks.report.report_data import ReportData
@@ -54,8 +54,8 @@ def test_labels_are_given_from_the_keyboard_and_read_back(
     assert [row["label"] for row in rows[:7]] == ["1", "0", "0.5", "", "0", "0.25", ""]
     (tmp_path / "labels.csv").write_bytes(saved(page))
     texts = data.replies.select("item_id", "model", "repeat", response="text")
-    found = joined(data.scores, data.items, texts)
-    assert sum(one.found.n_labels for one in estimates(found, read_labels(tmp_path / "labels.csv"))) == 5
+    found = join_judged(data.scores, data.items, texts)
+    assert sum(one.powered.n_labels for one in estimates(found, read_labels(tmp_path / "labels.csv"))) == 5
     kept = [
         *map(json.loads, page.evaluate("JSON.parse(localStorage[`labels ${document.title}`]).map(([one]) => one)"))
     ]
