@@ -55,7 +55,7 @@ def fill(drawn: pl.DataFrame, **changes: Any) -> pl.DataFrame:
 
 def estimate(replies: pl.DataFrame, rows: pl.DataFrame) -> Powered:
     (labelled,) = estimates(replies, rows)
-    return labelled.found
+    return labelled.powered
 
 
 def keep_and_read(folder: Path, tables: Tables, rows: pl.DataFrame) -> Mapping[tuple[str, str, str], Powered]:
