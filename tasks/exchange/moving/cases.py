@@ -41,7 +41,8 @@ class CaseReader:
         """
         default = self._default()
         entries = itertools.chain(self._entries(self.raw.get("tests")), self._scenarios())
-        cases = (case for entry in entries for case in self._cases(default, entry))
+        cases = itertools.chain.from_iterable(self._cases(default, entry) for entry in entries)
+        # One more than allowed shows that there are too many, without making them all.
         first = list(itertools.islice(cases, MOST_CASES + 1))
         if len(first) > MOST_CASES:
             raise InputError(f"more than {MOST_CASES:,} tests, with all combinations of their variables.")
@@ -84,7 +85,10 @@ class CaseReader:
             for path in self.folder.find(reference):
                 is_table = path.suffix.lower() in {".csv", ".tsv"}
                 for row in read_rows(path):
-                    yield self._row(row) if is_table else require_mapping(row)
+                    if is_table:
+                        yield self._row(row)
+                    else:
+                        yield require_mapping(row)
         except UnreadableError as error:
             self.account.add(f"tests: {reference}", "left out", str(error))
 
@@ -95,7 +99,8 @@ class CaseReader:
             if not isinstance(name, str) or not isinstance(cell, str):
                 raise UnreadableError("a row has more or fewer cells than the header")
             if name.startswith("__expected"):
-                test["assert"] += [_read_short(cell)] if cell.strip() else []
+                if cell.strip():
+                    test["assert"].append(_read_short(cell))
             elif name == "__threshold" and re.fullmatch(r"\d+(\.\d+)?", cell):
                 test["threshold"] = float(cell)
             elif name.startswith("__"):
@@ -114,18 +119,22 @@ class CaseReader:
         for key in ("provider", "providerOutput", "assertScoringFunction"):
             if test.get(key, default.get(key)) is not None:
                 self.account.add(f"tests: {key}", "left out", "no equal in a test")
-        is_own = options.get("disableDefaultAsserts") is True
-        assertions = [*self._assertions({} if is_own else default), *self._assertions(test)]
-        threshold = test.get("threshold", default.get("threshold"))
+        assertions = []
+        if options.get("disableDefaultAsserts") is not True:
+            assertions += self._assertions(default)
+        assertions += self._assertions(test)
         try:
             variables = {**self._variables(default), **self._variables(test)}
         except UnreadableError as error:
             self.account.add("tests: vars", "left out", str(error))
             return
-        is_share = isinstance(threshold, int | float) and 0 <= threshold <= 1
+        threshold = test.get("threshold", default.get("threshold"))
+        # Ours are shares: another threshold has no equal.
+        if not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
+            threshold = None
         expanded = [variables] if options.get("disableVarExpansion") else _combine(variables)
         for combination in expanded:
-            yield Case(_compose(combination), assertions, threshold if is_share else None, options.get("provider"))
+            yield Case(_compose(combination), assertions, threshold, options.get("provider"))
 
     def _variables(self, test: Mapping[str, Any]) -> dict[str, Any]:
         variables = test.get("vars") or {}
@@ -139,9 +148,11 @@ class CaseReader:
         if not isinstance(value, str) or not value.startswith(SCHEME):
             return value
         if "*" in value:
-            return [self.folder.read(str(path.relative_to(self.folder.path))) for path in self.folder.find(value)]
-        text = self.folder.read(value)
-        return self.folder.load(value) if value.endswith((".json", ".yaml", ".yml")) else text
+            paths = self.folder.find(value)
+            return [self.folder.read(str(path.relative_to(self.folder.path))) for path in paths]
+        if value.endswith((".json", ".yaml", ".yml")):
+            return self.folder.load(value)
+        return self.folder.read(value)
 
     def _assertions(self, test: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return a test's assertions, references resolved and sets without a threshold laid open."""
@@ -162,12 +173,15 @@ class CaseReader:
 
     def _resolve(self, entry: Any) -> Any:
         """Return an assertion that another stands for: {$ref: '#/assertionTemplates/polite'}."""
-        reference = entry.get("$ref") if isinstance(entry, dict) else None
+        if isinstance(entry, str):
+            return _read_short(entry)
+        reference = mapping_of(entry).get("$ref")
         if not isinstance(reference, str):
-            return _read_short(entry) if isinstance(entry, str) else entry
+            return entry
         value: Any = self.raw
         for step in reference.removeprefix("#/").split("/"):
-            value = value.get(step) if isinstance(value, dict) else None
+            # Where a step leads nowhere, so do those after it.
+            value = mapping_of(value).get(step)
         return value
 
 
@@ -184,8 +198,7 @@ def require_mapping(value: Any) -> Mapping[str, Any]:
 
 def _join(setting: Mapping[str, Any], test: Mapping[str, Any]) -> dict[str, Any]:
     """Return a scenario's setting and a test as one test."""
-    lists = [part.get("assert") for part in (setting, test)]
-    assertions = [entry for entries in lists if isinstance(entries, list) for entry in entries]
+    assertions = [*list_of(setting.get("assert")), *list_of(test.get("assert"))]
     variables = {**mapping_of(setting.get("vars")), **mapping_of(test.get("vars"))}
     return {**setting, **test, "vars": variables, "assert": assertions}
 
@@ -194,11 +207,15 @@ def _read_short(cell: str) -> dict[str, Any]:
     """Return the assertion that a CSV's cell stands for: `contains: Paris`; without a kind, `equals`."""
     match = _SHORT.fullmatch(cell)
     if match is None or not _TYPES.fullmatch(match["type"]):
-        bare = cell if _TYPES.fullmatch(cell) and cell.startswith(("is-", "contains-")) else ""
-        return {"type": bare} if bare else {"type": "equals", "value": cell}
+        # Such as `is-json`, which needs no value.
+        if _TYPES.fullmatch(cell) and cell.startswith(("is-", "contains-")):
+            return {"type": cell}
+        return {"type": "equals", "value": cell}
     kind = _SHORT_NAMES.get(match["type"], match["type"])
     assertion: dict[str, Any] = {"type": kind, "value": match["value"].strip()}
-    return {**assertion, "threshold": float(match["threshold"])} if match["threshold"] else assertion
+    if match["threshold"]:
+        assertion["threshold"] = float(match["threshold"])
+    return assertion
 
 
 def _combine(variables: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

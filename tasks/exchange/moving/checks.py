@@ -61,15 +61,19 @@ def _read_value(value: Any, folder: Folder) -> Any:
     if not isinstance(value, str) or not value.startswith(SCHEME):
         return value
     text = folder.read(value)
-    return parse(text, value) if value.endswith((".json", ".yaml", ".yml")) else text
+    if value.endswith((".json", ".yaml", ".yml")):
+        return parse(text, value)
+    return text
 
 
 def _texts_of(value: Any) -> list[str]:
     """Return the texts of a list, or of a text with commas between them."""
-    # promptfoo reads `a, b` as two texts, without the space between.
-    parts = value if isinstance(value, list) else [part.strip() for part in write_text(value).split(",")]
-    texts = [write_text(part) for part in parts]
-    if not texts or not all(text.strip() for text in texts) or len(texts) > MOST_TEXTS:
+    if isinstance(value, list):
+        texts = [write_text(part) for part in value]
+    else:
+        # promptfoo reads `a, b` as two texts, without the space between.
+        texts = [part.strip() for part in write_text(value).split(",")]
+    if not texts or not all(map(str.strip, texts)) or len(texts) > MOST_TEXTS:
         raise UntakenError("expected texts to look for")
     return texts
 
@@ -79,10 +83,17 @@ def _contains(kind: str, value: Any, _: Mapping[str, Any]) -> ConvertedCheck:
     base = kind.removeprefix("not-")
     is_folded = base.startswith("icontains")
     mode = _KINDS[base.removeprefix("i").removeprefix("contains")]
-    texts = _texts_of(value if base.endswith(("-any", "-all")) else [value])
+    if not base.endswith(("-any", "-all")):
+        value = [value]
+    texts = _texts_of(value)
     if is_inverse and mode == "all" and len(texts) > 1:
         raise UntakenError("no equal: that a reply lacks at least one of the texts")
-    options = {"mode": "none" if is_inverse else mode, **(FOLDED if is_folded else RAW)}
+    comparison, change = RAW, ""
+    if is_folded:
+        comparison, change = FOLDED, "notation and white space do not count either"
+    options = {"mode": mode, **comparison}
+    if is_inverse:
+        options["mode"] = "none"
     return ConvertedCheck(
         kind,
         "contains",
@@ -90,17 +101,18 @@ def _contains(kind: str, value: Any, _: Mapping[str, Any]) -> ConvertedCheck:
         texts,
         options,
         pattern=_pattern_of(texts, mode, is_inverse=is_inverse, is_folded=is_folded),
-        change="notation and white space do not count either" if is_folded else "",
+        change=change,
     )
 
 
 def _pattern_of(texts: list[str], mode: str, *, is_inverse: bool, is_folded: bool) -> str:
     """Return lookaheads that hold where a reply contains the texts."""
     flags = "i" if is_folded else ""
+    sign = "!" if is_inverse else "="
     # As in (?=[\s\S]*?(?i:Paris|Rome)); without a flag, (?:Paris|Rome).
     if mode == "any":
         alternatives = "|".join(map(re.escape, texts))
-        return f"(?{'!' if is_inverse else '='}[\\s\\S]*?(?{flags}:{alternatives}))"
+        return f"(?{sign}[\\s\\S]*?(?{flags}:{alternatives}))"
     return "".join(_pattern_of([text], "any", is_inverse=is_inverse, is_folded=is_folded) for text in texts)
 
 
@@ -114,9 +126,10 @@ def _equals(kind: str, value: Any, _: Mapping[str, Any]) -> ConvertedCheck:
     text = write_text(value)
     if not text.strip():
         raise UntakenError("expected a text")
-    pattern = f"(?{'!' if is_inverse else '='}{re.escape(text.strip())}\\Z)"
+    literal = re.escape(text.strip())
     if is_inverse:
-        return ConvertedCheck(kind, "regex", {}, pattern=pattern)
+        return ConvertedCheck(kind, "regex", {}, pattern=f"(?!{literal}\\Z)")
+    pattern = f"(?={literal}\\Z)"
     # Replies are read without white space around them.
     return ConvertedCheck(kind, "exact_match", {}, text.strip(), {"raw": True}, needs_column=True, pattern=pattern)
 
@@ -150,9 +163,13 @@ def _json(kind: str, value: Any, _: Mapping[str, Any]) -> ConvertedCheck:
     if value not in (None, "") and not isinstance(value, dict):
         raise UntakenError("expected a JSON schema")
     # No answer is compared: promptfoo checks the form alone.
-    options = {"compare": "none", **({"schema": value} if value else {})}
-    # The metric also reads JSON within a text, as contains-json does.
-    pattern = f"(?={JSON_ALONE})" if kind == "is-json" else ""
+    options: dict[str, Any] = {"compare": "none"}
+    if value:
+        options["schema"] = value
+    pattern = ""
+    if kind == "is-json":
+        # The metric also reads JSON within a text, as contains-json does.
+        pattern = f"(?={JSON_ALONE})"
     return ConvertedCheck(kind, "json_match", options, pattern=pattern)
 
 
@@ -179,7 +196,8 @@ def _similar(kind: str, value: Any, assertion: Mapping[str, Any]) -> ConvertedCh
         raise UntakenError("no equal: that a reply is unlike a text")
     texts = _texts_of(wrap(value))
     threshold = assertion.get("threshold")
-    is_share = isinstance(threshold, int | float) and 0 <= threshold <= 1
+    if not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
+        threshold = SIMILAR
     return ConvertedCheck(
         kind,
         "similarity",
@@ -187,7 +205,7 @@ def _similar(kind: str, value: Any, assertion: Mapping[str, Any]) -> ConvertedCh
         texts,
         {"scorer": "token_set_ratio"},
         needs_column=True,
-        threshold=float(threshold) if is_share else SIMILAR,
+        threshold=float(threshold),
         change="compares words, not embeddings: check the threshold",
     )
 

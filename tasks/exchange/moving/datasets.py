@@ -47,14 +47,17 @@ def read_table(path: Path) -> list[dict[str, Any]]:
             value: Any = list(read_rows(path))
         else:
             text = read_text(path)
+            value = None
             # A configuration in YAML is read later, and once.
-            value = parse(text, path.name) if text.lstrip().startswith(_OPENERS) else None
+            if text.lstrip().startswith(_OPENERS):
+                value = parse(text, path.name)
     except UnreadableError as error:
         raise InputError(f"{path}: {error}; expected another tool's configuration or data set.") from error
     if isinstance(value, dict):
         value = _rows_of(value)
-    is_table = isinstance(value, list) and all(isinstance(row, dict) for row in value)
-    return value if is_table else []
+    if isinstance(value, list) and all(isinstance(row, dict) for row in value):
+        return value
+    return []
 
 
 def _rows_of(value: Mapping[str, Any]) -> Any:
@@ -71,8 +74,11 @@ def _rows_of(value: Mapping[str, Any]) -> Any:
 
 def find_tool(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the tool whose columns the rows have; '' if none."""
-    names = {name for row in rows[:100] for name in row}
-    return next((tool for tool, marks in MARKS.items() if names & {*marks}), "")
+    names = set().union(*rows[:100])
+    for tool, marks in MARKS.items():
+        if not names.isdisjoint(marks):
+            return tool
+    return ""
 
 
 def convert_rows(tool: str, rows: Sequence[Mapping[str, Any]], path: Path) -> Conversion:
@@ -82,10 +88,10 @@ def convert_rows(tool: str, rows: Sequence[Mapping[str, Any]], path: Path) -> Co
         InputError: no row has a question of text.
     """
     conversion = Conversion(tool)
-    converted = [row for row in (_convert_row(row, conversion.account) for row in rows) if row]
+    converted = list(filter(None, (_convert_row(row, conversion.account) for row in rows)))
     if not converted:
         raise InputError(f"{path}: no row of it has a question; expected a text under input or user_input.")
-    full = {name for name in _COLUMNS if all(row[name] for row in converted)}
+    full = _list_full_columns(converted)
     metrics: dict[str, Any] = {}
     if "reference" in full:
         metrics["factual_correctness"] = {}
@@ -114,17 +120,26 @@ _PROMPT = (
 )
 
 
+def _list_full_columns(rows: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return our columns of which no row's cell is empty."""
+    full = set(_COLUMNS)
+    for row in rows:
+        full = {name for name in full if row[name]}
+    return full
+
+
 def _convert_row(row: Mapping[str, Any], account: Account) -> dict[str, Any] | None:
     """Return a row by our names; None if its question is no text, as a conversation is."""
     converted: dict[str, Any] = {}
     for name, columns in _COLUMNS.items():
-        column = next((column for column in columns if row.get(column) not in (None, "", [])), "")
-        value = row.get(column)
-        converted[name] = _read_texts(value) if name == CONTEXTS else _read_text(value)
+        cells = (row.get(column) for column in columns)
+        value = next((cell for cell in cells if cell not in (None, "", [])), None)
+        read = _read_texts if name == CONTEXTS else _read_text
+        converted[name] = read(value)
     if not converted["question"]:
         account.add("row", "left out", "its question is no text, such as a conversation")
         return None
-    names = {column for columns in _COLUMNS.values() for column in columns}
+    names = set().union(*_COLUMNS.values())
     for name in row:
         if name not in names:
             account.add(f"column {name}", "left out", "no equal")
@@ -133,17 +148,21 @@ def _convert_row(row: Mapping[str, Any], account: Account) -> dict[str, Any] | N
 
 
 def _read_text(value: Any) -> str:
-    """Return a cell's text; of a list of texts the first."""
-    first = value[0] if isinstance(value, list) and len(value) == 1 else value
-    return "" if isinstance(first, list | dict) else write_text(first).strip()
+    """Return a cell's text; of a list of one text that text, and '' of longer ones."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, list | dict):
+        return ""
+    return write_text(value).strip()
 
 
 def _read_texts(value: Any) -> list[str]:
     """Return a cell's texts: a list, one in JSON or Python notation, or texts between semicolons."""
     if isinstance(value, str) and value.strip().startswith("["):
         value = _read_list(value)
-    parts = value.split(";") if isinstance(value, str) else value
-    texts = [write_text(part).strip() for part in (wrap(parts))]
+    if isinstance(value, str):
+        value = value.split(";")
+    texts = [write_text(part).strip() for part in wrap(value)]
     return [text for text in texts if text]
 
 
@@ -153,7 +172,9 @@ def _read_list(text: str) -> Any:
             value = read(text)
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue
-        return value if isinstance(value, list) else text
+        if isinstance(value, list):
+            return value
+        break
     return text
 
 
@@ -165,4 +186,6 @@ def load_any(path: Path) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
     """
     rows = read_table(path)
     tool = find_tool(rows)
-    return (tool, rows, {}) if tool else ("", [], load_configuration(path))
+    if tool:
+        return tool, rows, {}
+    return "", [], load_configuration(path)

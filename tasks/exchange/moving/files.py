@@ -42,7 +42,8 @@ class _Loader(yaml.CSafeLoader):
 
 
 def _write_tag(_: yaml.CSafeLoader, suffix: str, node: yaml.Node) -> str:
-    return f"{PROGRAM_TAG}{suffix} {node.value if isinstance(node, yaml.ScalarNode) else ''}"
+    value = node.value if isinstance(node, yaml.ScalarNode) else ""
+    return f"{PROGRAM_TAG}{suffix} {value}"
 
 
 _Loader.add_multi_constructor(PROGRAM_TAG, _write_tag)
@@ -74,9 +75,10 @@ def parse(text: str, name: str) -> Any:
     try:
         check_depth(text)
         value = yaml.load(text, _Loader)  # noqa: S506 - a safe loader
-        is_too_much = count_nodes(value) > MOST_NODES
+        if count_nodes(value) > MOST_NODES:
+            return None
         # Dates, sets and what else JSON cannot hold become text; a loop of aliases fails here.
-        return None if is_too_much else json.loads(json.dumps(value, default=str))
+        return json.loads(json.dumps(value, default=str))
     except (yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
         problem = getattr(error, "problem", None) or str(error).splitlines()[0][:120]
         raise UnreadableError(f"{name} is not valid YAML or JSON ({problem})") from error
@@ -104,7 +106,9 @@ class Folder:
         if Path(name).is_absolute() or ".." in Path(name).parts or "\0" in name:
             raise UnreadableError("it lies outside of the configuration's folder")
         try:
-            paths = sorted(self.path.glob(name))[:MOST_FILES] if "*" in name else [self.path / name]
+            paths = [self.path / name]
+            if "*" in name:
+                paths = sorted(self.path.glob(name))[:MOST_FILES]
             top = self.path.resolve()
             is_inside = all(path.resolve().is_relative_to(top) for path in paths)
         except (OSError, ValueError) as error:
@@ -158,8 +162,9 @@ def read_rows(path: Path) -> Iterator[Any]:
     text = read_text(path)
     kind = path.suffix.lower()
     if kind in {".csv", ".tsv"}:
+        delimiter = "\t" if kind == ".tsv" else ","
         try:
-            yield from csv.DictReader(io.StringIO(text), delimiter="\t" if kind == ".tsv" else ",", strict=True)
+            yield from csv.DictReader(io.StringIO(text), delimiter=delimiter, strict=True)
         except csv.Error as error:
             raise UnreadableError(f"not valid CSV ({error})") from error
     elif kind in {".jsonl", ".ndjson"}:
@@ -199,5 +204,6 @@ def name_tool(path: Path) -> str:
         return "OpenAI Evals"
     if path.suffix.lower() not in {".yaml", ".yml"}:
         return "DeepEval or ragas" if _DATASET.search(text) else ""
-    is_task = _TASK.search(text) and _TASK_TOO.search(text) and not _OURS.search(text)
-    return "lm-evaluation-harness" if is_task else ""
+    if _TASK.search(text) and _TASK_TOO.search(text) and not _OURS.search(text):
+        return "lm-evaluation-harness"
+    return ""

@@ -109,7 +109,9 @@ def _convert_rows(raw: Mapping[str, Any], folder: Folder, account: Account) -> l
 
 
 def _fill_prefix(raw: Mapping[str, Any], document: Mapping[str, Any]) -> str:
-    return _fill(raw, "gen_prefix", document) if raw.get("gen_prefix") else ""
+    if not raw.get("gen_prefix"):
+        return ""
+    return _fill(raw, "gen_prefix", document)
 
 
 def _read_answers(text: str) -> str | list[str]:
@@ -121,13 +123,14 @@ def _read_answers(text: str) -> str | list[str]:
         values = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
-    return [write_text(value) for value in values] if isinstance(values, list) and values else text
+    if not isinstance(values, list) or not values:
+        return text
+    return [write_text(value) for value in values]
 
 
 def _read_split(raw: Mapping[str, Any], split: Any, folder: Folder) -> Iterator[dict[str, Any]]:
     """Yield the rows of a split's files."""
-    settings = raw.get("dataset_kwargs")
-    files = settings.get("data_files") if isinstance(settings, dict) else None
+    files = mapping_of(raw.get("dataset_kwargs")).get("data_files")
     if raw.get("dataset_path") not in _LOADERS or not files:
         name = str(raw.get("dataset_path"))[:60]
         raise UnreadableError(
@@ -138,8 +141,8 @@ def _read_split(raw: Mapping[str, Any], split: Any, folder: Folder) -> Iterator[
         if not isinstance(reference, str):
             raise UnreadableError(f"no file of the split {split!r} is named")
         for path in folder.find(reference):
-            is_parquet = path.suffix.lower() == ".parquet"
-            for row in rows_of(path) if is_parquet else read_rows(path):
+            read = rows_of if path.suffix.lower() == ".parquet" else read_rows
+            for row in read(path):
                 yield _require_row(row)
 
 
@@ -160,7 +163,9 @@ def _fill(raw: Mapping[str, Any], key: str, document: Mapping[str, Any]) -> str:
         raise UnreadableError(f"{key} is no template; a program is not run")
     text = fill(template, "en", document, may_print_lists=True)
     # Jinja drops a line break at the end, which the harness keeps.
-    return f"{text}\n" if template.endswith("\n") and not text.endswith("\n") else text
+    if template.endswith("\n") and not text.endswith("\n"):
+        text += "\n"
+    return text
 
 
 def _examples(raw: Mapping[str, Any], split: Any, folder: Folder, account: Account) -> list[str]:
@@ -168,8 +173,7 @@ def _examples(raw: Mapping[str, Any], split: Any, folder: Folder, account: Accou
     number = raw.get("num_fewshot")
     if not isinstance(number, int) or number <= 0:
         return []
-    config = raw.get("fewshot_config")
-    samples = config.get("samples") if isinstance(config, dict) else None
+    samples = mapping_of(raw.get("fewshot_config")).get("samples")
     source = raw.get("fewshot_split") or raw.get("training_split")
     if isinstance(samples, list):
         documents = [_require_row(sample) for sample in samples[:number]]
@@ -182,16 +186,21 @@ def _examples(raw: Mapping[str, Any], split: Any, folder: Folder, account: Accou
         return []
     between = write_text(raw.get("target_delimiter", " "))
     after = write_text(raw.get("fewshot_delimiter", "\n\n"))
-    pairs = [(_fill(raw, "doc_to_text", row), _fill(raw, "doc_to_target", row)) for row in documents]
-    prefixes = [_fill_prefix(raw, row) for row in documents]
-    starts = [f"{between}{prefix} " if prefix else between for prefix in prefixes]
-    return [f"{question}{start}{answer}{after}" for (question, answer), start in zip(pairs, starts, strict=True)]
+    examples = []
+    for document in documents:
+        question = _fill(raw, "doc_to_text", document)
+        answer = _fill(raw, "doc_to_target", document)
+        prefix = _fill_prefix(raw, document)
+        # The reply of an example begins with what each reply is begun with.
+        start = f"{between}{prefix} " if prefix else between
+        examples.append(f"{question}{start}{answer}{after}")
+    return examples
 
 
 def _settings(generation: Any, account: Account) -> dict[str, Any]:
     """Return the settings of the model that a task asks for."""
     settings: dict[str, Any] = {}
-    for key, value in (mapping_of(generation)).items():
+    for key, value in mapping_of(generation).items():
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if key == "temperature" and is_number:
             settings["temperature"] = value
@@ -207,11 +216,10 @@ def _settings(generation: Any, account: Account) -> dict[str, Any]:
 def _list_metrics(raw: Mapping[str, Any], account: Account) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the metrics of each filter, with its name; of no filter once, without a name."""
     options = _match_options(raw.get("metric_list"), account)
-    shared = {
-        key: options["exact_match"][key] for key in ("ignore", "case_sensitive") if key in options["exact_match"]
-    }
-    filters = raw.get("filter_list")
-    entries = [entry for entry in filters if isinstance(entry, dict)] if isinstance(filters, list) else []
+    # What a filter's metric has in common with exact_match.
+    match_options = options["exact_match"]
+    shared = {key: match_options[key] for key in ("ignore", "case_sensitive") if key in match_options}
+    entries = [entry for entry in list_of(raw.get("filter_list")) if isinstance(entry, dict)]
     is_any = False
     for entry in entries:
         name = _NO_NAME.sub("-", str(entry.get("name", "filter"))).strip("-.")[:20]
@@ -220,7 +228,10 @@ def _list_metrics(raw: Mapping[str, Any], account: Account) -> Iterator[tuple[st
             continue
         is_any = True
         suffix = name if len(entries) > 1 else ""
-        yield suffix, {"regex": {"pattern": pattern, "group": 1, **shared}} if pattern else options
+        if pattern:
+            yield suffix, {"regex": {"pattern": pattern, "group": 1, **shared}}
+        else:
+            yield suffix, options
     if not is_any:
         yield "", options
 
@@ -260,7 +271,7 @@ def _read_pattern(name: str, steps: Any, account: Account) -> str | None:
     """Return a filter's pattern, whose group is the answer; '' if it takes replies whole, None if no equal."""
     pattern = ""
     for step in list_of(steps):
-        function = step.get("function") if isinstance(step, dict) else None
+        function = mapping_of(step).get("function")
         if function == "regex" and not pattern and isinstance(step.get("regex_pattern", ""), str):
             pattern = _select(step.get("regex_pattern", r"#### (\-?[0-9\.\,]+)"), step.get("group_select", 0))
         elif function != "take_first":
@@ -278,5 +289,7 @@ def _select(pattern: str, which: Any) -> str:
     if which not in (0, -1) or groups > 1:
         return ""
     captured = pattern if groups else f"({pattern})"
-    # The metric reads the last match; one from the reply's beginning is the first.
-    return rf"\A[\s\S]*?(?:{captured})" if which == 0 else captured
+    if which == 0:
+        # The metric reads the last match; one from the reply's beginning is the first.
+        return rf"\A[\s\S]*?(?:{captured})"
+    return captured

@@ -14,9 +14,9 @@ Prompt = str | list[dict[str, Any]]
 _FILE = re.compile(
     r"(?:file://)?[^\s{}]+\.(?:txt|md|j2|json|ya?ml|js|mjs|cjs|ts|py)(?::\w+)?"
 )  # file://prompts/a.txt
-_SEPARATOR = re.compile(r"\n---+\s*\n")
+_SEPARATOR = re.compile(r"\n---+\s*\n")  # a line `---` between two prompts
 _ROLES = {"system", "user", "assistant", "tool"}
-_NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+_NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")  # ": " in `Formal: short`
 INERT = '{{ "" }}'
 """Before a text of one word, which could be read as the name of a file or of a template."""
 
@@ -38,8 +38,11 @@ def convert_prompts(entries: Any, folder: Folder, account: Account) -> dict[str,
             except InputError as error:
                 account.add(f"prompt {_shorten(text)}", "left out", str(error))
                 continue
-            name = _NO_NAME.sub("-", str(label or "")).strip("-.")[:30] or f"prompt{len(prompts) + 1}"
-            prompts[name if name not in prompts else f"{name}-{len(prompts) + 1}"] = prompt
+            number = len(prompts) + 1
+            name = _NO_NAME.sub("-", str(label or "")).strip("-.")[:30] or f"prompt{number}"
+            if name in prompts:
+                name = f"{name}-{number}"
+            prompts[name] = prompt
             account.add("prompt", "taken")
     return prompts
 
@@ -50,8 +53,10 @@ def read_names(prompt: Prompt) -> frozenset[str]:
     Raises:
         InputError: it is no template of ours.
     """
-    texts = [prompt] if isinstance(prompt, str) else [str(message.get("content", "")) for message in prompt]
-    names = frozenset(name for text in texts for name in reads(_make_inert(text)))
+    messages = [{"content": prompt}] if isinstance(prompt, str) else prompt
+    # A text is read as the only message.
+    texts = [str(message.get("content", "")) for message in messages]
+    names: frozenset[str] = frozenset().union(*(reads(_make_inert(text)) for text in texts))
     if "env" in names:
         raise InputError("prompt: it reads the environment, which a prompt cannot here.")
     return names
@@ -59,7 +64,9 @@ def read_names(prompt: Prompt) -> frozenset[str]:
 
 def _texts(entry: Any, folder: Folder) -> list[str]:
     """Return the texts of an entry of `prompts`: its own, or its file's, of which `---` makes several."""
-    raw = entry.get("raw") or entry.get("id") if isinstance(entry, dict) else entry
+    raw = entry
+    if isinstance(entry, dict):
+        raw = entry.get("raw") or entry.get("id")
     if not isinstance(raw, str) or not raw.strip():
         raise UnreadableError("expected a text or a file")
     if not (raw.startswith(SCHEME) or _FILE.fullmatch(raw)):
@@ -71,32 +78,39 @@ def _texts(entry: Any, folder: Folder) -> list[str]:
         if is_conversation:
             texts.append(json.dumps(parse(text, path.name), ensure_ascii=False))
         else:
-            texts += [part.strip() for part in _SEPARATOR.split(text) if part.strip()]
+            texts += filter(None, map(str.strip, _SEPARATOR.split(text)))
     return texts
 
 
 def _conversation(text: str) -> list[dict[str, Any]] | None:
     """Return the messages of a prompt that is a list of them in JSON; None if it is a text."""
+    if not text.lstrip().startswith("["):
+        return None
     try:
-        messages = json.loads(text) if text.lstrip().startswith("[") else None
+        messages = json.loads(text)
     except (ValueError, RecursionError):
         return None
     if not isinstance(messages, list) or not messages:
         return None
-    is_plain = all(
-        isinstance(message, dict)
-        and set(message) == {"role", "content"}
-        and str(message["role"]) in _ROLES
-        and isinstance(message["content"], str)
-        for message in messages
-    )
-    return messages if is_plain else None
+    if all(map(_is_message, messages)):
+        return messages
+    return None
+
+
+def _is_message(value: Any) -> bool:
+    """Return whether a value is a message: a role and a text, and nothing else."""
+    if not isinstance(value, dict) or set(value) != {"role", "content"}:
+        return False
+    return str(value["role"]) in _ROLES and isinstance(value["content"], str)
 
 
 def _make_inert(text: str) -> str:
-    return text if re.search(r"\s", text.strip()) else INERT + text
+    if re.search(r"\s", text.strip()):  # `Hello {{ name }}`
+        return text
+    return INERT + text
 
 
 def _shorten(entry: Any) -> str:
-    text = entry if isinstance(entry, str) else json.dumps(entry, default=str)
-    return text[:50]
+    if not isinstance(entry, str):
+        entry = json.dumps(entry, default=str)
+    return entry[:50]

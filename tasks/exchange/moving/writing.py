@@ -60,9 +60,9 @@ def write_conversion(conversion: Conversion, folder: Path) -> list[Path]:
     """
     configuration = folder / CONFIGURATION
     files = {name: folder / f"{name}.jsonl" for name in conversion.rows}
-    existing = [path for path in (configuration, *files.values()) if path.exists()]
-    if existing:
-        raise InputError(f"{existing[0]}: already exists; name another folder: init FOLDER --from FILE.")
+    for path in (configuration, *files.values()):
+        if path.exists():
+            raise InputError(f"{path}: already exists; name another folder: init FOLDER --from FILE.")
     suites = [
         {**suite, "items": {**suite["items"], "data": files[suite["name"]].as_posix()}}
         for suite in conversion.suites
