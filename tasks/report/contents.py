@@ -51,7 +51,19 @@ class Browsed:
     sheet: Mapping[str, Any] | None
 
 
-class Contents(TypedDict):
+class DetailSections(TypedDict):
+    """The sections that only somebody who looks for a cause opens; empty for what does not apply."""
+
+    suites: Sequence[Mapping[str, Any]]
+    judges: Sequence[Mapping[str, Any]]
+    reliability: Sequence[ReliabilityCurve]
+    typical: Sequence[Mapping[str, Any]]
+    frequent: Sequence[Mapping[str, Any]]
+    browsed: Browsed
+    operations: tuple[Table, Sequence[str]]
+
+
+class Contents(DetailSections):
     """The page's sections, by their names in its template; None or empty for what does not apply."""
 
     facts: Facts
@@ -65,13 +77,6 @@ class Contents(TypedDict):
     pivot: Mapping[str, Any] | None
     sections: Sequence[Table]
     comparisons: Mapping[str, Any] | None
-    suites: Sequence[Mapping[str, Any]]
-    judges: Sequence[Mapping[str, Any]]
-    reliability: Sequence[ReliabilityCurve]
-    typical: Sequence[Mapping[str, Any]]
-    frequent: Sequence[Mapping[str, Any]]
-    browsed: Browsed
-    operations: tuple[Table, Sequence[str]]
 
 
 def contents_of(data: ReportData) -> Contents:
@@ -86,6 +91,7 @@ def _sections(data: ReportData) -> Contents:
     columns = overview.heat_columns(data.summary, data.items, titles)
     # The chart of categories shows the same cells as the heat map.
     heat_map = overview.heat_map(columns, models, data.summary, verdict, titles.suites)
+    # What the scripts of the page need to name what they show.
     names = {"titles": overview.names(data.items, titles), "targets": overview.targets(plan, verdict, models)}
     return {
         "facts": Facts(

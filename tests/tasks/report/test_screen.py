@@ -234,7 +234,7 @@ def pair(
     ],
 )
 def test_neither_of_two_alike_is_said_to_be_ahead(values: tuple[float, float, float], said: str) -> None:
-    assert conclusion._alike(pair(*values)) == said
+    assert conclusion._describe_tie(pair(*values)) == said
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_where_labels_correct_scores_pairs_are_said_to_be_as_judged(as_judged: f
 
 
 def test_a_difference_that_cut_replies_may_undo_is_undecided() -> None:
-    said = conclusion._alike(pair(0.346, 0.128, 0.514, missing=MissingPairs(n_cut=12, hangs=True)))
+    said = conclusion._describe_tie(pair(0.346, 0.128, 0.514, missing=MissingPairs(n_cut=12, hangs=True)))
     assert said == "undecided: a is ahead of b by 34.6 points (12.8–51.4); depends on 12 truncated replies"
 
 
