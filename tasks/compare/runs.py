@@ -87,7 +87,7 @@ def compare_runs(
     what scored the last one, if only that has changed since. The default language is that of the last run's report.
 
     Raises:
-        InputError: a run or a table of it is not there, or the runs have nothing in count_common.
+        InputError: a run or a table of it is not there, or the runs have nothing in common.
     """
     if not names:
         raise InputError("found no run; expected several, or one with several models.")
@@ -109,7 +109,7 @@ def compare_sides(
     """Pair the items of sides, as `compare_runs` does.
 
     Raises:
-        InputError: a table is not there, or the sides have nothing in count_common.
+        InputError: a table is not there, or the sides have nothing in common.
     """
     rescored: Mapping[str, Sequence[str]] = {}
     if rescore:
@@ -301,7 +301,7 @@ def _check(whole: Sequence[Side], tables: Mapping[str, pl.DataFrame]) -> None:
             differences.append(f"{fact} is {' / '.join(map(shorten, values))}")
     why = "; ".join(differences[:_SHOWN_DIFFERENCES]) or _describe_questions(whole)
     raise InputError(
-        f"the runs {', '.join(side.name for side in whole)} have no question in count_common: {why}. Only runs "
+        f"the runs {', '.join(side.name for side in whole)} have no question in common: {why}. Only runs "
         "with the same questions can be compared: with the same seeds, levels, languages and data."
     )
 
@@ -309,7 +309,7 @@ def _check(whole: Sequence[Side], tables: Mapping[str, pl.DataFrame]) -> None:
 def _describe_nothing(whole: Sequence[Side], shared: Mapping[str, tuple[list[int], int]]) -> str:
     total = sum(count for _, count in shared.values())
     parts = [
-        f"the runs have {total} questions in count_common, but none that two of them score by the same metric.",
+        f"the runs have {total} questions in common, but none that two of them score by the same metric.",
         "See their reports: calls or judges may have failed.",
     ]
     parts += (f"{side.name} has {', '.join(metrics_of(side)) or 'no metric'}." for side in whole)
