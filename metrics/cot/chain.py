@@ -10,19 +10,19 @@ from typing import NamedTuple
 
 from basic_control.data.reading.numbers import NumberAnswer, NumberReading, read_number
 from basic_control.data.sentences import split_sentences
-from basic_control.metrics.cot.equations import equations
+from basic_control.metrics.cot.calculations import FLOAT_DIGITS, CalculationCheck, recompute
+from basic_control.metrics.cot.equations import find_equations
 from basic_control.metrics.cot.expressions import (
     Exact,
     Operand,
     Token,
     evaluate,
+    find_operators,
+    list_operands,
     number,
-    operands,
-    operators,
-    tokens,
+    tokenize,
 )
-from basic_control.metrics.cot.judging import FLOAT_DIGITS, CalculationCheck, judge
-from basic_control.metrics.cot.notation import normalise, plain, says, spoken, undashed
+from basic_control.metrics.cot.notation import normalise, prepare_line, replace_dashes, replace_spoken, says
 
 LONGEST = 500
 """Maximum length in characters of an annotation, and of one side of an equation in the text."""
@@ -59,7 +59,7 @@ class Calculation(NamedTuple):
     text: str
     key: str
     expected: Exact | None
-    found: Exact | None
+    stated: Exact | None
     right: bool
     operands: tuple[Operand, ...]
     results: tuple[Exact, ...]
@@ -96,19 +96,26 @@ class Chain:
         return None if self.answer is None else self.answer.value
 
 
+# A calculator annotation of GSM8K: <<48/2=24>>.
 _ANNOTATION = re.compile(rf"<<([^<>\n]{{0,{LONGEST}}})>>")
+# A line that goes on with the equation of the last one: "= 24", "&= 24".
 _CONTINUES = re.compile(r"[\s&>|]*(?:\\[(\[])?[\s&]*(?:=|＝|≈|\\approx)")
+# A line that ends within an equation: "3 * 4 =", "3 *".
 _BREAKS_OFF = re.compile(r"(?:[=＝≈×÷/+·]|\\(?:times|div|cdot|approx)|(?<=[\s])[-*−–x])[\s&\\]*\Z")
 _END = 20
-_DEFINED_TWICE = re.compile(  # Total = 3 * 4. Total = 12
+# A name defined by an expression, then by its value: "Total = 3 * 4. Total = 12".
+_DEFINED_TWICE = re.compile(
     r"(?P<name>[^\W\d_][^=<>.;:\n]{0,60}?)\s?=(?P<expression>[^=<>\n]{3,120}?)(?:[.;,]\s|\n)\s{0,9}(?:(?:so|thus|hence|then"
     r"|therefore|значит|тогда|поэтому|所以)[,\s]{1,2})?(?P=name)\s?="
     r"(?=\s?[$€£¥₽]?\s?[-−]?[0-9][0-9.,]{0,20}\s?(?:%|[^\W\d_]{1,20})?\s{0,9}(?:[.;,]|$))",
     re.IGNORECASE,
 )
 _BULLETS = " -*•>"
+# The number of a list's entry: "2. ".
 _NUMBERED = re.compile(r"\s*[0-9]{1,3}[.)、]\s")
+# What separates the sides: "3 * 4 ≈ 12".
 _SIDES = re.compile(r"[=＝≈]|\\approx")
+# Logarithms, congruences and bases, with which a line has other rules: "log_2(8) = 3", "7 ≡ 1 (mod 3)".
 _UNDECIDABLE = re.compile(
     r"\\?\b(?:log|lg|ln|mod|pmod|bmod|sin|cos|tan)(?=[\s_({0-9]|\b)|≡|\\equiv|[0-9)}]_\{?[0-9]|[₀₁₂₃₄₅₆₇₈₉]|логарифм"
 )
@@ -127,14 +134,14 @@ def read(text: str, question: str = "", *, language: str = "", cut: bool = False
 
     Source: SPEC 3 (seed 004); the cases that they leave open are ours.
     """
-    found = read_number(text, question, language=language, cut=cut, prompt=prompt)
-    before, after, lead = _parts(text, found)
-    if len(before) == 1 and found.answer is not None and found.answer.text == before[0].strip():
+    reading = read_number(text, question, language=language, cut=cut, prompt=prompt)
+    before, after, lead = _split_reply(text, reading)
+    if len(before) == 1 and reading.answer is not None and reading.answer.text == before[0].strip():
         before, lead = [], False
-    chain = _collected(before, found, lead=lead)
+    chain = _collect_steps(before, reading, lead=lead)
     if after and not chain.calculations and len(before) <= _OPENING:
-        other = _collected(after, found)
-        return other if other.calculations else chain
+        later_chain = _collect_steps(after, reading)
+        return later_chain if later_chain.calculations else chain
     return chain
 
 
@@ -142,111 +149,132 @@ _OPENING = 2
 """Maximum number of lines without a calculation before an answer that is stated first."""
 
 
-def _parts(text: str, found: NumberReading) -> tuple[list[str], list[str], bool]:
+def _split_reply(text: str, reading: NumberReading) -> tuple[list[str], list[str], bool]:
     """Split a reply into the parts before and after its answer's marker: lines, or sentences of a single line.
 
     The third value says whether the last part before it is the text before the marker on the same line (in a single
     paragraph, the same sentence): that is a step only if it calculates. A boxed answer may be an equation's result.
     """
-    anchor, running = found.anchor, "\n" not in text.strip()
+    anchor, is_paragraph = reading.anchor, "\n" not in text.strip()
     if anchor is None:
-        return _cut(text, running=running), [], False
-    if running:
-        begin, end = next((one for one in split_sentences(text) if one[0] <= anchor < one[1]), (anchor, len(text)))
+        return _cut(text, is_paragraph=is_paragraph), [], False
+    if is_paragraph:
+        begin, end = next(
+            (sentence for sentence in split_sentences(text) if sentence[0] <= anchor < sentence[1]),
+            (anchor, len(text)),
+        )
     else:
         begin, end = text.rfind("\n", 0, anchor) + 1, text.find("\n", anchor)
         end = len(text) if end < 0 else end
     before = text[begin:anchor]
-    if found.answer is not None and _AWAITS.search(before.rstrip("*_$ ")[-_SIGN:]):
-        before += found.answer.text
+    if reading.answer is not None and _AWAITS.search(before.rstrip("*_$ ")[-_SIGN:]):
+        before += reading.answer.text
     lead = [before] if before.strip() else []
-    return [*_cut(text[:begin], running=running), *lead], _cut(text[end:], running=running), bool(lead)
+    return (
+        [*_cut(text[:begin], is_paragraph=is_paragraph), *lead],
+        _cut(text[end:], is_paragraph=is_paragraph),
+        bool(lead),
+    )
 
 
+# The end of a sentence within a paragraph: "It is 5. Then".
 _STOP = re.compile(r"[.!?](?=\s)|[。！？]")
 
 
-def _cut(text: str, *, running: bool) -> list[str]:
-    if running and _STOP.search(text):
+def _cut(text: str, *, is_paragraph: bool) -> list[str]:
+    if is_paragraph and _STOP.search(text):
         return [text[start:end] for start, end in split_sentences(text)]
-    return [part for part in ([text] if running else text.split("\n")) if part.strip()]
+    return [part for part in ([text] if is_paragraph else text.split("\n")) if part.strip()]
 
 
-def _collected(parts: Sequence[str], found: NumberReading, *, lead: bool = False) -> Chain:
+def _collect_steps(parts: Sequence[str], reading: NumberReading, *, lead: bool = False) -> Chain:
     """Read the parts of a reply as steps; `lead`: the last one is a step only if it calculates."""
     steps: list[ChainStep] = []
     once: dict[str, tuple[Calculation, int]] = {}
     hashed: dict[int, set[str]] = {}
     count = weight = 0
-    for at, part in enumerate(parts):
-        step = _step(part, parts[at - 1] if at else "", look=count < MOST_EQUATIONS)
-        if lead and at == len(parts) - 1 and not step.calculations:
+    for index, part in enumerate(parts):
+        step = _parse_step(part, parts[index - 1] if index else "", look=count < MOST_EQUATIONS)
+        # "So the answer is", before the marker on its line, is no step of its own.
+        if lead and index == len(parts) - 1 and not step.calculations:
             lead = False
             break
         weight += sum([len(calculation.hashed) for calculation in step.calculations])
-        if weight > ALIKE:  # too few numbers to need the check
-            kept = tuple([one for one in step.calculations if not one.hashed or _scattered(one, hashed)])
-            step = step._replace(calculations=kept)
+        # Fewer numbers than the limit cannot exceed it, so most chains skip the check.
+        if weight > ALIKE:
+            countable = tuple(
+                [
+                    calculation
+                    for calculation in step.calculations
+                    if not calculation.hashed or _record_hashes(calculation, hashed)
+                ]
+            )
+            step = step._replace(calculations=countable)
         steps.append(step)
         count += len(step.calculations)
         for calculation in step.calculations:
             once.setdefault(calculation.key, (calculation, len(steps)))
     calculations, places = zip(*once.values(), strict=True) if once else ((), ())
-    answered = len(steps) + (found.anchor is not None and not lead)
-    return Chain(tuple(steps), found.answer, calculations, places, answered)
+    answered = len(steps) + (reading.anchor is not None and not lead)
+    return Chain(tuple(steps), reading.answer, calculations, places, answered)
 
 
-def _scattered(calculation: Calculation, hashed: dict[int, set[str]]) -> bool:
+def _record_hashes(calculation: Calculation, hashed: dict[int, set[str]]) -> bool:
     """Record a calculation's numbers; return whether they stay within the limit of equal hashes."""
     for value in calculation.hashed:
-        alike = hashed.setdefault(hash(value), set())
-        if len(alike) <= ALIKE:
-            alike.add(str(value))
-        if len(alike) > ALIKE:
+        equal_hashes = hashed.setdefault(hash(value), set())
+        if len(equal_hashes) <= ALIKE:
+            equal_hashes.add(str(value))
+        if len(equal_hashes) > ALIKE:
             return False
     return True
 
 
-def _step(line: str, last: str, *, look: bool) -> ChainStep:
+def _parse_step(line: str, last: str, *, look: bool) -> ChainStep:
     """Parse a line; `last` is the previous one."""
     annotations = [*_ANNOTATION.finditer(line)] if "<<" in line else []
     if not annotations:
-        made, before = _equations(line, last) if look else ((), line)
-        return ChainStep(line, before, made)
+        equalities, before = _find_equations(line, last) if look else ((), line)
+        return ChainStep(line, before, equalities)
     before = line[: annotations[0].start()]
     repeats = []
+    # Equals signs that neither an annotation nor the text that it repeats accounts for: there may be equations.
     signs = line.count("=")
     for match in annotations:
-        repeats.append(begin := _repeats(line, match))
+        repeats.append(begin := _find_repeated_sign(line, match))
         signs -= match[1].count("=") + (begin >= 0)
     if not look or (not signs and line.isascii() and not says(line, equal=False)):
         return ChainStep(
-            line, before, tuple([annotated(inside) for match in annotations if (inside := match[1].strip())])
+            line, before, tuple([parse_annotation(inside) for match in annotations if (inside := match[1].strip())])
         )
-    listed: list[Calculation] = []
+    # What an annotation repeats is cut out, so that its calculation is read once.
+    calculations: list[Calculation] = []
     text, end = "", 0
     for match, begin in zip(annotations, repeats, strict=True):
         if begin >= 0:
-            listed += _equations(text + line[end:begin])[0]
+            calculations += _find_equations(text + line[end:begin])[0]
             text = ""
         else:
             text += line[end : match.start()]
         end = match.end()
         if inside := match[1].strip():
-            listed.append(annotated(inside))
-    return ChainStep(line, before, (*listed, *_equations(text + line[end:])[0]))
+            calculations.append(parse_annotation(inside))
+    return ChainStep(line, before, (*calculations, *_find_equations(text + line[end:])[0]))
 
 
+# An equals sign that awaits its result: "3 * 4 = $".
 _AWAITS = re.compile(r"[=＝≈]\s*(?:\\?[$€£¥₽])?\s*\Z")
+# The result after an annotation: "$1,200.50".
 _RESULT = re.compile(r"\s*\\?[$€£¥₽]?\s*(-?[0-9][0-9.,]*)")
 _DECIMAL = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _SIGN = 8
 _AFTER = frozenset({"", " "})
 _STOPS = frozenset(".,;:!?")
+# A sign or word that may calculate: "3 x 4", "half of 6".
 _OPERATES = re.compile(r"[*+/^(\\]|[-:xX]\s?\$?\.?[0-9]|plus|minus|times|of")
 
 
-def _repeats(line: str, match: re.Match[str]) -> int:
+def _find_repeated_sign(line: str, match: re.Match[str]) -> int:
     """Return the index of the equals sign where an annotation repeats the text before it; -1 if it does not.
 
     It does not if the text gives another result than the annotation.
@@ -270,43 +298,55 @@ def _repeats(line: str, match: re.Match[str]) -> int:
     written = result[1].rstrip(".,")
     if written == meant:
         return awaits.start()
-    value = number(meant) if _DECIMAL.fullmatch(meant) else evaluate(tokens(meant))
-    return awaits.start() if _alike(number(written), value) else -1
+    value = number(meant) if _DECIMAL.fullmatch(meant) else evaluate(tokenize(meant))
+    return awaits.start() if _is_close(number(written), value) else -1
 
 
-def _alike(one: Exact | None, other: Exact | None) -> bool:
+def _is_close(first: Exact | None, second: Exact | None) -> bool:
     """Return whether two results agree up to a calculator's binary rounding: 16.83, 16.830000000000002."""
-    if one is None or other is None:
-        return one is other
-    return one == other or abs(Fraction(one) - other) * BINARY <= abs(Fraction(other))
+    if first is None or second is None:
+        return first is second
+    return first == second or abs(Fraction(first) - second) * BINARY <= abs(Fraction(second))
 
 
-def _equations(line: str, last: str = "") -> tuple[tuple[Calculation, ...], str]:
+def _find_equations(line: str, last: str = "") -> tuple[tuple[Calculation, ...], str]:
     """Parse the equations of a text without annotations, and the text before the first of them."""
-    equal = "=" in line or (not line.isascii() and any(sign in line for sign in "＝≈")) or "approx" in line
-    said = says(line, equal=equal)
-    if not said and not equal and not (last and _BREAKS_OFF.search(last[-_END:])):
+    has_sign = "=" in line or (not line.isascii() and any(sign in line for sign in "＝≈")) or "approx" in line
+    has_words = says(line, equal=has_sign)
+    if not has_words and not has_sign and not (last and _BREAKS_OFF.search(last[-_END:])):
         return (), line
     line = _DEFINED_TWICE.sub(r"\g<expression> = ", line) if line.count("=") > 1 else line
-    line, tail = _resumed(line, last) if last else (line, "")
-    if not said and not tail and line.isascii() and not _OPERATES.search(line, 0, line.rfind("=") + 1 or len(line)):
+    line, tail = _join_continued(line, last) if last else (line, "")
+    if (
+        not has_words
+        and not tail
+        and line.isascii()
+        and not _OPERATES.search(line, 0, line.rfind("=") + 1 or len(line))
+    ):
         return (), line
-    made, before = _equated(tail + line[:LONGEST_LINE], said=said)
-    return made, "" if tail and made else before if made else line
+    calculations, before = _parse_equations(tail + line[:LONGEST_LINE], has_words=has_words)
+    return calculations, "" if tail and calculations else before if calculations else line
 
 
 @lru_cache(maxsize=1 << 14)
-def _equated(line: str, *, said: bool) -> tuple[tuple[Calculation, ...], str]:
+def _parse_equations(line: str, *, has_words: bool) -> tuple[tuple[Calculation, ...], str]:
     """Parse the equations of a line, and the text before them; `said`: it may hold operations in words."""
     if _UNDECIDABLE.search(line):
         return (), line
-    text = plain(spoken(line) if said else line)
-    found = [*equations(text)]
-    made = tuple([_calculation([one.left, one.right], one.verdict, _written(one.tokens)) for one in found])
-    return made, text[: found[0].left[0].start] if found else line
+    text = prepare_line(replace_spoken(line) if has_words else line)
+    equations_read = [*find_equations(text)]
+    calculations = tuple(
+        [
+            _build_calculation(
+                [equation.left_side, equation.right_side], equation.verdict, _join_texts(equation.tokens)
+            )
+            for equation in equations_read
+        ]
+    )
+    return calculations, text[: equations_read[0].left_side[0].start] if equations_read else line
 
 
-def _resumed(line: str, last: str) -> tuple[str, str]:
+def _join_continued(line: str, last: str) -> tuple[str, str]:
     """Return a line, and the last side of the previous one if an equation continues over the line end.
 
     It does where the line begins with a sign, where the last one ends with one, and where both define one name:
@@ -314,58 +354,58 @@ def _resumed(line: str, last: str) -> tuple[str, str]:
     """
     if "<<" in last:
         return line, ""
-    cut = last[-LONGEST:].rstrip().removesuffix("\\\\")
-    sides = _SIDES.split(cut)
+    previous = last[-LONGEST:].rstrip().removesuffix("\\\\")
+    sides = _SIDES.split(previous)
     if _CONTINUES.match(line):
         return line, f"{sides[-1]} "
-    if _BREAKS_OFF.search(cut) and not _NUMBERED.match(line):
+    if _BREAKS_OFF.search(previous) and not _NUMBERED.match(line):
         return line, f"{sides[-1]} " if sides[-1].strip(" &\\") else f"{sides[-2]} = "
     if len(sides) == len("ab") and (
-        defined := _DEFINED_TWICE.match(f"{cut.lstrip(_BULLETS)}\n{line.lstrip(_BULLETS)}")
+        definition := _DEFINED_TWICE.match(f"{previous.lstrip(_BULLETS)}\n{line.lstrip(_BULLETS)}")
     ):
-        return f"= {line.partition('=')[2]}", f"{defined['expression']} "
+        return f"= {line.partition('=')[2]}", f"{definition['expression']} "
     return line, ""
 
 
 @lru_cache(maxsize=1 << 16)
-def annotated(inside: str) -> Calculation:
+def parse_annotation(inside: str) -> Calculation:
     """Parse an annotation: the text between `<<` and `>>`, which is decidable."""
-    found = tokens(undashed(normalise(inside)))
+    annotation_tokens = tokenize(replace_dashes(normalise(inside)))
     sides: list[list[Token]] = [[]]
-    for token in found:
+    for token in annotation_tokens:
         if token.kind == "equals":
             sides.append([])
         else:
             sides[-1].append(token)
-    return _calculation(sides, judge(sides), _written(found), inside)
+    return _build_calculation(sides, recompute(sides), _join_texts(annotation_tokens), inside)
 
 
 _COUNTED = frozenset("+-*/")
 
 
-def _calculation(
+def _build_calculation(
     sides: Sequence[Sequence[Token]], verdict: CalculationCheck, key: str, text: str = ""
 ) -> Calculation:
     before = sides[:-1] or sides
-    value = verdict.found
+    value = verdict.stated
     results: tuple[Exact, ...] = () if value is None else (value,)
     if value is not None and "%" in key and any(t.kind == "percent" for t in sides[-1]):
         results = (value, value * 100)
-    needed = [operand for side in before for operand in operands(side)]
-    every = [*needed, *operands(sides[-1])] if len(sides) > 1 else needed
-    numbers = frozenset([operand.value for operand in every if operand.known_by])
-    known = chain(numbers, results, *[operand.known_by for operand in needed])
+    left_operands = [operand for side in before for operand in list_operands(side)]
+    all_operands = [*left_operands, *list_operands(sides[-1])] if len(sides) > 1 else left_operands
+    numbers = frozenset([operand.value for operand in all_operands if operand.known_by])
+    values = chain(numbers, results, *[operand.known_by for operand in left_operands])
     return Calculation(
         text=text or key,
         key=key,
         expected=verdict.expected,
-        found=value,
+        stated=value,
         right=verdict.right,
-        operands=tuple(needed),
+        operands=tuple(left_operands),
         results=results,
-        operators=frozenset().union(*map(operators, sides)) & _COUNTED,
+        operators=frozenset().union(*map(find_operators, sides)) & _COUNTED,
         numbers=numbers,
-        hashed=tuple([value for value in known if not (isinstance(value, int) and -SMALL < value < SMALL)]),
+        hashed=tuple([value for value in values if not (isinstance(value, int) and -SMALL < value < SMALL)]),
     )
 
 
@@ -381,23 +421,38 @@ def annotate(text: str) -> str:
 
     Source: SPEC 3 (what an equation is), SPEC 17.
     """
-    return text if "<<" in text else "\n".join(map(_annotated, text.split("\n")))
+    return text if "<<" in text else "\n".join(map(_annotate_line, text.split("\n")))
 
 
-def _annotated(line: str) -> str:
-    read = plain(line) if len(line) <= LONGEST_LINE and "=" in line else ""
-    signs, places = ([sign.start() for sign in _EQUAL.finditer(text)] for text in (line, read))
-    if len(signs) != len(places):
+def _annotate_line(line: str) -> str:
+    prepared = prepare_line(line) if len(line) <= LONGEST_LINE and "=" in line else ""
+    # Where both texts have as many equals signs, each stands for the one at the same rank.
+    signs = [sign.start() for sign in _EQUAL.finditer(line)]
+    positions = [sign.start() for sign in _EQUAL.finditer(prepared)]
+    if len(signs) != len(positions):
         return line
-    where = dict(zip(places, signs, strict=True))
-    for one in reversed([*equations(read)]):
-        before = _CURRENCY.match(line, where[one.sign.start] + 1) if one.sign.start in where else None
-        result = one.right[0].text
-        if before and one.verdict.right and len(one.right) == 1 and line.startswith(result, before.end()):
-            left = "".join("*0.01" if token.kind == "percent" else token.text for token in one.left)
-            line = f"{line[: before.end()]}<<{left}={result}>>{line[before.end() :]}"
+    sign_by_position = dict(zip(positions, signs, strict=True))
+    for equation in reversed([*find_equations(prepared)]):
+        before = (
+            _CURRENCY.match(line, sign_by_position[equation.sign.start] + 1)
+            if equation.sign.start in sign_by_position
+            else None
+        )
+        result = equation.right_side[0].text
+        if (
+            before
+            and equation.verdict.right
+            and len(equation.right_side) == 1
+            and line.startswith(result, before.end())
+        ):
+            expression = "".join(map(_format_token, equation.left_side))
+            line = f"{line[: before.end()]}<<{expression}={result}>>{line[before.end() :]}"
     return line
 
 
-def _written(found: Sequence[Token]) -> str:
-    return "".join([token.text for token in found])
+def _format_token(token: Token) -> str:
+    return "*0.01" if token.kind == "percent" else token.text
+
+
+def _join_texts(side: Sequence[Token]) -> str:
+    return "".join([token.text for token in side])

@@ -16,9 +16,9 @@ from basic_control.data.options import Frozen, Number, Share
 from basic_control.data.records import Found, Sample, Score
 from basic_control.data.shown import read_shown
 from basic_control.metrics._replies import is_cut, prompt, reply
-from basic_control.metrics.cot.chain import Chain, read
-from basic_control.metrics.cot.expressions import Exact, shown
-from basic_control.metrics.cot.first_error import REASONS, as_details, first_error
+from basic_control.metrics.cot.chain import Calculation, Chain, read
+from basic_control.metrics.cot.expressions import Exact, Operand, format_exact
+from basic_control.metrics.cot.first_error import REASONS, as_details, find_first_error
 
 LISTED = 200
 """Maximum number of calculations listed in an item's details; all of them are counted."""
@@ -31,7 +31,7 @@ SOUNDNESS: Mapping[float | None, str] = {1.0: "sound", 0.0: "unsound", None: "no
 WEIGHTS: Mapping[str, float] = {"l1": 0.4, "l2": 0.1, "l3": 0.2, "l4": 0.3}
 
 
-def final_answer_accuracy(response: Chain, reference: Chain) -> float | None:
+def compare_final_answers(response: Chain, reference: Chain) -> float | None:
     """L1: 1.0 if the final answers are numerically equal, else 0.0; None without an answer in the reference.
 
     Source: SPEC 3 (seed 004).
@@ -56,10 +56,10 @@ def steps_ratio(response: Chain, reference: Chain) -> float | None:
     return 1.0
 
 
-def jaccard(one: frozenset[Any], other: frozenset[Any]) -> float:
+def jaccard(first: frozenset[Any], second: frozenset[Any]) -> float:
     """Return the Jaccard similarity of two sets, in [0, 1]; 1.0 for two empty sets."""
-    shared = len(one & other)
-    union = len(one) + len(other) - shared
+    shared = len(first & second)
+    union = len(first) + len(second) - shared
     return shared / union if union else 1.0
 
 
@@ -73,9 +73,10 @@ def steps_similarity(response: Chain, reference: Chain) -> float | None:
     if not reference.steps:
         return None
     pairs = zip((0.4, 0.4, 0.2), sets(response), _reference_sets(reference), strict=True)
-    return fsum([weight * jaccard(one, other) for weight, one, other in pairs])
+    return fsum([weight * jaccard(first, second) for weight, first, second in pairs])
 
 
+# A word, with its apostrophes: don't.
 _LETTERS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 
 
@@ -114,10 +115,7 @@ def supports(chain: Chain, question_numbers: Mapping[Exact, str], constants: Seq
     }
     traced: list[Support] = []
     for number, calculation in enumerate(chain.calculations, 1):
-        origins = tuple([
-            next((sources[value] for value in operand.known_by if value in sources), "")
-            for operand in calculation.operands
-        ]) or ("",)  # fmt: skip
+        origins = tuple([_find_origin(operand, sources) for operand in calculation.operands]) or ("",)
         support = Support(origins, "" not in origins)
         traced.append(support)
         if support.coherent:
@@ -185,42 +183,66 @@ def weigh(levels: Mapping[str, float | None], weights: Mapping[str, float]) -> f
     return min(1.0, fsum([weights[name] * value for name, value in applicable.items()]) / total)
 
 
+# One reference is compared with the replies of every model and repeat.
 _reference_sets = lru_cache(maxsize=4096)(sets)
 _reference = lru_cache(maxsize=4096)(read)
 _given = lru_cache(maxsize=4096)(list_given_numbers)
 
 
-def _details(response: Chain, reference: Chain, traced: Sequence[Support]) -> dict[str, Any]:
-    listed = [*zip(response.places, response.calculations, traced, strict=True)]
+def _format_optional(value: Exact | None) -> str | None:
+    return None if value is None else format_exact(value)
+
+
+def _map_origins(calculation: Calculation, support: Support) -> dict[str, str]:
+    """Return the source of each operand, by its text."""
+    texts = [operand.text for operand in calculation.operands]
+    return dict(zip(texts, support.origins, strict=False))
+
+
+def _find_origin(operand: Operand, sources: Mapping[Exact, str]) -> str:
+    """Return the source of the first known value of an operand; '' if none is known."""
+    for value in operand.known_by:
+        if value in sources:
+            return sources[value]
+    return ""
+
+
+def _list_unsupported(entries: Sequence[tuple[int, Calculation, Support]]) -> list[dict[str, Any]]:
+    """Return the operands without a source, with their steps."""
+    unsupported: list[dict[str, Any]] = []
+    for number, calculation, support in entries:
+        for operand, origin in zip(calculation.operands, support.origins, strict=False):
+            if not origin:
+                unsupported.append({"step": number, "operand": operand.text})
+    return unsupported
+
+
+def _build_details(response: Chain, reference: Chain, traced: Sequence[Support]) -> dict[str, Any]:
+    entries = [*zip(response.places, response.calculations, traced, strict=True)]
+    # Long chains are listed up to a limit, but counted whole.
     answer, value, expected = response.answer, response.value, reference.value
     return {
-        "answer": None if value is None else shown(value),
+        "answer": _format_optional(value),
         "answer_text": None if answer is None else answer.text[:100],
         "rule": None if answer is None else answer.rule,
-        "expected": None if expected is None else shown(expected),
+        "expected": _format_optional(expected),
         "steps": len(response.steps),
         "reference_steps": len(reference.steps),
         "ratio": len(response.steps) / len(reference.steps) if reference.steps else None,
-        "n_calculations": len(listed),
-        "first_wrong_step": next((number for number, calculation, _ in listed if not calculation.right), None),
-        "unsupported": [
-            {"step": number, "operand": operand.text}
-            for number, calculation, support in listed[:LISTED]
-            if not support.coherent
-            for operand, origin in zip(calculation.operands, support.origins, strict=False)
-            if not origin
-        ],
+        "n_calculations": len(entries),
+        "first_wrong_step": next((number for number, calculation, _ in entries if not calculation.right), None),
+        "unsupported": _list_unsupported(entries[:LISTED]),
         "calculations": [
             {
                 "step": number,
-                "text": one.text,
-                "expected": None if one.expected is None else shown(one.expected),
-                "found": None if one.found is None else shown(one.found),
-                "right": one.right,
+                "text": calculation.text,
+                "expected": _format_optional(calculation.expected),
+                "found": _format_optional(calculation.stated),
+                "right": calculation.right,
                 "coherent": support.coherent,
-                "origins": {o.text: origin for o, origin in zip(one.operands, support.origins, strict=False)},
+                "origins": _map_origins(calculation, support),
             }
-            for number, one, support in listed[:LISTED]
+            for number, calculation, support in entries[:LISTED]
         ],
     }
 
@@ -291,6 +313,7 @@ def cot(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Score:
 
     Source: SPEC 3 (seed 004).
     """
+    # The steps and calculations of the two chains.
     reference = _reference(sample["reference"])
     response = read(
         reply(sample),
@@ -303,13 +326,15 @@ def cot(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Score:
     question_numbers = _given(sample["question"])
     traced = supports(response, question_numbers, constants)
     share, coherent = accuracy(response), coherence(traced)
+    # The four levels, whose weighted mean is the score.
     levels = {
-        "l1": final_answer_accuracy(response, reference),
+        "l1": compare_final_answers(response, reference),
         "l2": steps_ratio(response, reference),
         "l3": steps_similarity(response, reference),
         "l4": soundness(response, reference, share, coherent),
     }
     value = weigh(levels, options.get("weights") or WEIGHTS)
+    # A reference that only gives an answer says nothing about the chain.
     judged = bool(reference.steps)
     right = share if judged else None
     invalid = None if right is None or levels["l1"] is None else float(levels["l1"] == 1 and right < 1)
@@ -320,9 +345,9 @@ def cot(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Score:
         "right_answer_invalid_chain": invalid,
         "sound": score_soundness(response, reference, levels["l1"], share),
     }
-    first = first_error(response, reference, question_numbers, right=levels["l1"] == 1) if judged else None
+    first = find_first_error(response, reference, question_numbers, right=levels["l1"] == 1) if judged else None
     details = {
-        **_details(response, reference, traced),
+        **_build_details(response, reference, traced),
         "first_error": None if first is None else as_details(first, response),
         "right": None if levels["l1"] is None else levels["l1"] == 1,
         "sound": SOUNDNESS[parts["sound"]] if levels["l1"] is not None else None,

@@ -8,8 +8,8 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from basic_control.data.measures import unit
-from basic_control.metrics.cot.expressions import Token, decimals, is_irrational, operators, tokens
-from basic_control.metrics.cot.judging import LETTERS, CalculationCheck, joined, judge
+from basic_control.metrics.cot.calculations import LETTERS, CalculationCheck, join_quantities, recompute
+from basic_control.metrics.cot.expressions import Token, count_decimals, find_operators, is_irrational, tokenize
 from basic_control.metrics.cot.notation import UNKNOWN
 
 _UNIT_WORDS = 8
@@ -47,6 +47,7 @@ _MULTIPLES = frozenset(
     "half twice thrice double triple quadruple third quarter dozen половина половины половину вдвое втрое треть "
     "трети четверть четверти удвоить утроить дважды трижды полтора".split()
 )
+# Nouns of a part or a function of numbers, before `of`: half of, digits of.
 _PARTS = re.compile(
     r"(?:hal(?:f|ves)|thirds?|quarters?|fourths?|fifths?|sixths?|eighths?|tenths?|percent(?:age)?|половин[аыуе]"
     r"|трет[ьи]|четверт[ьи]|процент(?:а|ов)?|пят(?:ая|ую|ых)|times|remaining"
@@ -57,8 +58,10 @@ _OF = frozenset({"of", "от", "из"})
 _OVER_NUMBERS = frozenset("times plus minus раз раза плюс минус less than чем more fewer больше меньше".split())
 _SIGN_WORDS = frozenset({"times", "plus", "minus", "плюс", "минус"})
 _BY = frozenset({"by", "на"})
+# Verbs of an operation before `by`: multiply it by, разделить на.
 _OPERATION = re.compile(r"(?:multipl|divid|умнож|дел|раздел|подел)\w*")
 _HAN_PARTS = ("一半", "半", "分之一", "倍", "两倍", "三倍")
+# Operations that join two equations rather than change a value: 然后加上.
 _HAN_OPERATIONS = re.compile(r"(?:再|又|然后|接着|所以|那么|最后)*(?:加上?|减去?|乘以?|除以)")
 _HAN_OPERATION_ENDS = ("加", "加上", "减", "减去", "乘", "乘以", "除以")
 _BACK = 5
@@ -67,26 +70,26 @@ _BACK = 5
 class Equation(NamedTuple):
     """An equality: its sides' tokens without units, its start in the text, and the result of recomputing it."""
 
-    left: Sequence[Token]
+    left_side: Sequence[Token]
     sign: Token
-    right: Sequence[Token]
+    right_side: Sequence[Token]
     verdict: CalculationCheck
 
     @property
     def tokens(self) -> list[Token]:
         """All tokens, including the equals sign."""
-        return [*self.left, self.sign, *self.right]
+        return [*self.left_side, self.sign, *self.right_side]
 
 
 class _Left(NamedTuple):
     """A left side, and alternatives after a dash (`Day 1 - 5 + 3 = 8`); `loose`: more may belong to it."""
 
     side: list[Token]
-    others: Sequence[list[Token]] = ()
+    alternatives: Sequence[list[Token]] = ()
     loose: bool = False
 
 
-def equations(text: str) -> Iterator[Equation]:
+def find_equations(text: str) -> Iterator[Equation]:
     """Yield the equations of a line of plain text, in order.
 
     In `a = b = c` each equality whose left side has an operator is one. A left side extends back as far as the
@@ -95,29 +98,30 @@ def equations(text: str) -> Iterator[Equation]:
     an unknown in letters or words (`2x + 8 = 22`, `21 - 3 = 2 * Sally's books`, `half of 10 + 3 = 8`), a time of
     day, a label (`Part 1 + Part 2`), a part of something (`1/2 dozen = 6`), a question.
     """
-    line_tokens = joined(tokens(text))
+    line_tokens = join_quantities(tokenize(text))
     for at, sign in enumerate(line_tokens):
         if sign.kind != "equals":
             continue
         try:
-            equation = _equation(line_tokens, at, sign)
+            equation = _read_equation(line_tokens, at, sign)
         except _UndecidableError:
             continue
         if equation is not None:
             yield equation
 
 
-def _equation(line_tokens: Sequence[Token], at: int, sign: Token) -> Equation | None:
-    left = _leftwards(line_tokens, at)
-    if left is None or not (operators(left.side) or left.others):
+def _read_equation(line_tokens: Sequence[Token], at: int, sign: Token) -> Equation | None:
+    left_side = _parse_leftwards(line_tokens, at)
+    if left_side is None or not (find_operators(left_side.side) or left_side.alternatives):
         return None
-    right, end, loose = _rightwards(line_tokens, at, frozenset(token.mark for token in left.side))
-    if is_irrational(left.side) or is_irrational(right):
+    right_side, end, loose = _parse_rightwards(line_tokens, at, frozenset(token.mark for token in left_side.side))
+    if is_irrational(left_side.side) or is_irrational(right_side):
         return None
-    equation = _recomputed(left, sign, right) if right else None
+    equation = _recompute(left_side, sign, right_side) if right_side else None
     if equation is None or equation.verdict.right:
         return equation
-    incomplete = left.loose or loose or _unsaid(equation) or _names_a_part(line_tokens, equation)
+    # A wrong equality counts only if nothing else may belong to it.
+    incomplete = left_side.loose or loose or _lacks_units(equation) or _names_a_part(line_tokens, equation)
     if incomplete or _is_open(equation):
         return None
     if _cut(line_tokens, equation, end):
@@ -128,42 +132,44 @@ def _equation(line_tokens: Sequence[Token], at: int, sign: Token) -> Equation | 
 def _is_open(equation: Equation) -> bool:
     """Return whether sides that differ are no slip: an approximation, or two sides without a value (`0/0`)."""
     verdict = equation.verdict
-    return equation.sign.text == "≈" or (verdict.expected is None and verdict.found is None)
+    return equation.sign.text == "≈" or (verdict.expected is None and verdict.stated is None)
 
 
-def _recomputed(left: _Left, sign: Token, right: Sequence[Token]) -> Equation | None:
+def _recompute(left_side: _Left, sign: Token, right_side: Sequence[Token]) -> Equation | None:
     """Recompute an equality in each of its readings, until one is right."""
-    leading = _leading(right)
-    ends = [right] if len(leading) == len(right) else [right, leading]
-    if [token.text for token in right[1:4:2]] == ["/", "*"]:
-        ends.insert(1, right[:3])  # 1/3 of what is left
+    leading = _get_leading_number(right_side)
+    ends = [right_side] if len(leading) == len(right_side) else [right_side, leading]
+    if [token.text for token in right_side[1:4:2]] == ["/", "*"]:
+        ends.insert(1, right_side[:3])  # 1/3 of what is left
     wrong: Equation | None = None
-    for side in (left.side, *left.others) if operators(left.side) else left.others:
+    for side in (
+        (left_side.side, *left_side.alternatives) if find_operators(left_side.side) else left_side.alternatives
+    ):
         for end in ends:
-            verdict = judge([side, end])
+            verdict = recompute([side, end])
             if verdict.right:
                 return Equation(side, sign, end, verdict)
-            readable = verdict.found is not None or end is ends[-1]
+            readable = verdict.stated is not None or end is ends[-1]
             wrong = wrong or (Equation(side, sign, end, verdict) if readable else None)
     return wrong
 
 
-def _unsaid(equation: Equation) -> bool:
+def _lacks_units(equation: Equation) -> bool:
     """Return whether a result in two units (`1 hour 15 minutes`) is from numbers some of which lack a unit."""
-    compound = any(token.kind == "open" and token.mark for token in equation.right)
-    return compound and not all(unit(token.mark) for token in equation.left if token.kind == "number")
+    compound = any(token.kind == "open" and token.mark for token in equation.right_side)
+    return compound and not all(unit(token.mark) for token in equation.left_side if token.kind == "number")
 
 
 def _names_a_part(line_tokens: Sequence[Token], equation: Equation) -> bool:
     """Return whether a left side is one fraction of something: `1/2 dozen = 6`, `3/5 of the rest = (3/5) * 700`."""
-    numeric = [token for token in equation.left if token.kind == "number"]
-    if {"/"} != {token.text for token in equation.left if token.kind == "operator"} or len(numeric) != _PAIR:
+    numeric = [token for token in equation.left_side if token.kind == "number"]
+    if {"/"} != {token.text for token in equation.left_side if token.kind == "operator"} or len(numeric) != _PAIR:
         return False
     over, under = numeric[0].value, numeric[1].value
     if over is None or under is None or over >= under:
         return False
     at = next(k for k, token in enumerate(line_tokens) if token.start >= equation.sign.start)
-    begin = next(k for k, token in enumerate(line_tokens) if token.start >= equation.left[0].start)
+    begin = next(k for k, token in enumerate(line_tokens) if token.start >= equation.left_side[0].start)
     return line_tokens[at - 1].kind == "word" or (begin > 0 and line_tokens[begin - 1].text.endswith("的"))
 
 
@@ -174,10 +180,10 @@ _TRUNCATED_PLACES = 2
 
 def _is_floor(equation: Equation) -> bool:
     """Return whether a quotient of whole numbers is given as the whole number below it: `100/6 = 16 numbers`."""
-    expected, stated = equation.verdict.expected, equation.verdict.found
-    if expected is None or not isinstance(stated, int) or operators(equation.left) != {"/"}:
+    expected, stated = equation.verdict.expected, equation.verdict.stated
+    if expected is None or not isinstance(stated, int) or find_operators(equation.left_side) != {"/"}:
         return False
-    return len(equation.left) == len("a/b") and 0 < Fraction(expected) - stated < 1
+    return len(equation.left_side) == len("a/b") and 0 < Fraction(expected) - stated < 1
 
 
 def _cut(line_tokens: Sequence[Token], equation: Equation, end: int) -> bool:
@@ -185,21 +191,27 @@ def _cut(line_tokens: Sequence[Token], equation: Equation, end: int) -> bool:
 
     So is one whose digits end early: `20 / 3 = 6.66`.
     """
-    expected, stated = equation.verdict.expected, equation.verdict.found
-    if expected is None or stated is None or len(equation.right) > 1:
+    expected, stated = equation.verdict.expected, equation.verdict.stated
+    if expected is None or stated is None or len(equation.right_side) > 1:
         return False
-    places = decimals(equation.right[0].text)
+    places = count_decimals(equation.right_side[0].text)
     if places >= _TRUNCATED_PLACES and 0 < Fraction(expected) - stated < Fraction(1, 10**places):
         return True
-    if any(token.kind == "percent" for token in equation.left):
+    if any(token.kind == "percent" for token in equation.left_side):
         expected *= 100
     if abs(Fraction(expected) - stated) >= 1:
         return False
     follows: list[str] = [
-        token.text.lower() for token in line_tokens[end - 2 : end + 12] if token.start >= equation.right[-1].end
+        token.text.lower()
+        for token in line_tokens[end - 2 : end + 12]
+        if token.start >= equation.right_side[-1].end
     ]
-    left = follows[:2] == [".", "."] or " left over" in f" {' '.join(follows)}"  # 19÷5=3...4
-    if left or not _REMAINDERS.isdisjoint(follows[:3]) or any(word.startswith(_LEFT_OVER) for word in follows):
+    is_remainder = follows[:2] == [".", "."] or " left over" in f" {' '.join(follows)}"  # 19÷5=3...4
+    if (
+        is_remainder
+        or not _REMAINDERS.isdisjoint(follows[:3])
+        or any(word.startswith(_LEFT_OVER) for word in follows)
+    ):
         return stated <= expected
     return any(word.startswith(_ROUNDED) for word in follows)
 
@@ -207,7 +219,7 @@ def _cut(line_tokens: Sequence[Token], equation: Equation, end: int) -> bool:
 _VARIABLES = frozenset("ху")
 
 
-def _variable(line_tokens: Sequence[Token], at: int) -> bool:
+def _is_variable(line_tokens: Sequence[Token], at: int) -> bool:
     """Return whether a word is a variable: one letter next to a number, a bracket, or an operation."""
     token = line_tokens[at]
     letter = token.text
@@ -232,26 +244,26 @@ class _UndecidableError(Exception):
     """A side of an equation contains something other than a number: a variable, an unknown in words, a label."""
 
 
-def _leftwards(line_tokens: Sequence[Token], at: int) -> _Left | None:
+def _parse_leftwards(line_tokens: Sequence[Token], at: int) -> _Left | None:
     """Return the expression that ends before the token at `at`, without units; None if there is none.
 
     A number that belongs to a name (`10 2-legged animals`) is replaced by the number before it.
     """
-    left, first = _backwards(line_tokens, at)
-    label = _label(line_tokens, first, at)
+    left_side, first = _parse_backwards(line_tokens, at)
+    label = _find_label(line_tokens, first, at)
     if label == "-":
-        return _backwards([*line_tokens[:first], *line_tokens[first + 1 :]], at - 1)[0]
-    if left is not None and label == "?":
-        alternative = _backwards([*line_tokens[:first], *line_tokens[first + 1 :]], at - 1)[0]
+        return _parse_backwards([*line_tokens[:first], *line_tokens[first + 1 :]], at - 1)[0]
+    if left_side is not None and label == "?":
+        alternative = _parse_backwards([*line_tokens[:first], *line_tokens[first + 1 :]], at - 1)[0]
         return (
-            left._replace(others=[*left.others, alternative.side])
-            if alternative and operators(alternative.side)
-            else left
+            left_side._replace(alternatives=[*left_side.alternatives, alternative.side])
+            if alternative and find_operators(alternative.side)
+            else left_side
         )
-    return left
+    return left_side
 
 
-def _label(line_tokens: Sequence[Token], first: int, at: int) -> str:
+def _find_label(line_tokens: Sequence[Token], first: int, at: int) -> str:
     """Return how the number at `first` labels what the number before it counts: `-`, perhaps `?`, or ''."""
     if not 0 < first < at - 1 or line_tokens[first].kind != "number" or line_tokens[first + 1].kind != "word":
         return ""
@@ -261,7 +273,7 @@ def _label(line_tokens: Sequence[Token], first: int, at: int) -> str:
     return "?" if counted == ["number", "word"] else ""
 
 
-def _backwards(line_tokens: Sequence[Token], at: int) -> tuple[_Left | None, int]:
+def _parse_backwards(line_tokens: Sequence[Token], at: int) -> tuple[_Left | None, int]:
     """Parse an expression backwards from the token at `at`; return it with its start."""
     side: list[Token] = []
     nouns: list[str] = []
@@ -272,7 +284,7 @@ def _backwards(line_tokens: Sequence[Token], at: int) -> tuple[_Left | None, int
         token = line_tokens[index]
         nearest = side[-1].kind if side else "equals"
         if token.kind == "word":
-            index = _before_word(line_tokens, index, side, words)
+            index = _skip_word(line_tokens, index, side, words)
             if index < 0:
                 break
             words, unit = (0, "") if nearest == "number" else (words + 1, token.text)
@@ -280,15 +292,15 @@ def _backwards(line_tokens: Sequence[Token], at: int) -> tuple[_Left | None, int
         if _ends(line_tokens, index, side, words):
             break
         if token.kind == "number":
-            token = _counted(line_tokens, index, token._replace(mark=unit), nouns)
+            token = _check_quantity(line_tokens, index, token._replace(mark=unit), nouns)
         side.append(token)
         words, unit, start = 0, "", index
         index -= 1
     side.reverse()
-    return _opened(line_tokens, side, start - 1), start
+    return _begin_side(line_tokens, side, start - 1), start
 
 
-def _counted(line_tokens: Sequence[Token], at: int, token: Token, nouns: list[str]) -> Token:
+def _check_quantity(line_tokens: Sequence[Token], at: int, token: Token, nouns: list[str]) -> Token:
     """Return a number of an expression; `nouns` are the words before those after it.
 
     A time of day (`0730`) or a name (`Part 1 + Part 2`, `5 年级`) is no quantity.
@@ -305,14 +317,14 @@ def _counted(line_tokens: Sequence[Token], at: int, token: Token, nouns: list[st
     return token
 
 
-def _before_word(line_tokens: Sequence[Token], at: int, side: Sequence[Token], words: int) -> int:
+def _skip_word(line_tokens: Sequence[Token], at: int, side: Sequence[Token], words: int) -> int:
     """Return where an expression parsed backwards to `side` continues before a word; -1 if it does not."""
-    if _variable(line_tokens, at):
+    if _is_variable(line_tokens, at):
         raise _UndecidableError
     if side and side[-1].kind in {"number", "open"}:
         if _operates(line_tokens, at):
             raise _UndecidableError
-        return _plus(line_tokens, at) if side[-1].kind == "number" else -1
+        return _find_plus(line_tokens, at) if side[-1].kind == "number" else -1
     begins = bool(side) and (side[-1].text == "√" or (side[-1].text == "-" and _splits(line_tokens[at].text)))
     if words == _UNIT_WORDS or begins:
         return -1
@@ -327,7 +339,7 @@ def _ends(line_tokens: Sequence[Token], at: int, side: Sequence[Token], words: i
         if token.end < side[-1].start and _numbers_a_step(line_tokens, at):
             return True
         raise _UndecidableError
-    return token.kind in {"break", "equals"} or _juxtaposed(token, nearest, words)
+    return token.kind in {"break", "equals"} or _is_juxtaposed(token, nearest, words)
 
 
 def _numbers_a_step(line_tokens: Sequence[Token], at: int) -> bool:
@@ -345,7 +357,7 @@ def _numbers_a_step(line_tokens: Sequence[Token], at: int) -> bool:
 _NAME_WORDS = 4
 
 
-def _plus(line_tokens: Sequence[Token], at: int) -> int:
+def _find_plus(line_tokens: Sequence[Token], at: int) -> int:
     """Return the index of a plus before words that name the next number (`7 + Cynthia's 8`); -1 if none."""
     for index in range(at - 1, max(0, at - _NAME_WORDS) - 1, -1):
         if line_tokens[index].text == "+":
@@ -355,7 +367,7 @@ def _plus(line_tokens: Sequence[Token], at: int) -> int:
     return -1
 
 
-def _juxtaposed(token: Token, after: str, words: int) -> bool:
+def _is_juxtaposed(token: Token, after: str, words: int) -> bool:
     """Return whether a token cannot precede the next: two numbers in a row, an operator before a unit."""
     if token.kind in {"number", "close", "percent"}:
         return after == "number" or (after == "open" and words > 0)
@@ -367,7 +379,7 @@ def _belongs(before: Token, first: Token) -> bool:
     return before.text == "…" or (before.text in _PREFIXES and before.end == first.start)
 
 
-def _opened(line_tokens: Sequence[Token], side: list[Token], index: int) -> _Left | None:
+def _begin_side(line_tokens: Sequence[Token], side: list[Token], index: int) -> _Left | None:
     """Return how an expression begins after the token at `index`."""
     before = line_tokens[index] if index >= 0 else None
     if before is not None and side and _belongs(before, side[0]):
@@ -380,20 +392,22 @@ def _opened(line_tokens: Sequence[Token], side: list[Token], index: int) -> _Lef
         if not (attached and (before is None or before.kind != "word" or before.end < side[0].start)):
             loose = before is not None and before.kind == "word" and not side[0].mark
             side = side[1:]
-    side = _balanced(side)
+    # A bracket that closes nothing begins before the expression.
+    side = _balance(side)
     if not side:
         return None
     label = before is not None and before.kind == "word" and before.text.lower().removesuffix("s") in _LABELS
     if label and [t.kind for t in side] == _RANGE and side[1].text == "-" and side[1].end == side[2].start:
         raise _UndecidableError
+    # A dash between spaces may be punctuation: the expression after it is an alternative.
     places = (
         k
         for k, token in enumerate(side)
         if k and token.text in {"-", "/"} and side[k - 1].end < token.start < token.end < side[k + 1].start
         if (k == 1 and label) or (token.text == "-" and side[k - 1].mark)
     )
-    alternatives = [_balanced(side[k + 1 :]) for k in islice(places, _MOST_CUTS)]
-    return _Left(side, [alternative for alternative in alternatives if operators(alternative)], loose)
+    alternatives = [_balance(side[k + 1 :]) for k in islice(places, _MOST_CUTS)]
+    return _Left(side, [alternative for alternative in alternatives if find_operators(alternative)], loose)
 
 
 _UNKNOWNS = frozenset({UNKNOWN, "?", "□", "_"})
@@ -405,7 +419,7 @@ _MOST_CUTS = 2
 _RANGE = ["number", "operator", "number"]
 
 
-def _balanced(side: list[Token]) -> list[Token]:
+def _balance(side: list[Token]) -> list[Token]:
     """Cut off what precedes an unbalanced bracket at the left end; return nothing if the rest is no expression."""
     opened: list[int] = []
     depth = 0
@@ -421,16 +435,18 @@ def _balanced(side: list[Token]) -> list[Token]:
         side, depth = side[1:], depth - 1
     begins = bool(side) and (side[0].kind in {"number", "open"} or side[0].text in {"-", "√"})
     side = side if begins and depth == 0 else []
-    return side if _readable(side) else []
+    return side if _is_readable(side) else []
 
 
-def _readable(side: Sequence[Token]) -> bool:
+def _is_readable(side: Sequence[Token]) -> bool:
     """Return whether operands and operators alternate; division by zero is readable."""
-    pairs = [(one.kind, alternative.kind) for one, alternative in pairwise(side) if alternative.text != "√"]
-    return ("operator", "operator") not in pairs and (not side or side[-1].kind != "operator")
+    kind_pairs = [(token.kind, next_token.kind) for token, next_token in pairwise(side) if next_token.text != "√"]
+    return ("operator", "operator") not in kind_pairs and (not side or side[-1].kind != "operator")
 
 
-def _rightwards(line_tokens: Sequence[Token], at: int, units: frozenset[str]) -> tuple[list[Token], int, bool]:
+def _parse_rightwards(
+    line_tokens: Sequence[Token], at: int, units: frozenset[str]
+) -> tuple[list[Token], int, bool]:
     """Return the expression after the token at `at`, without units, its end, and whether more may belong to it.
 
     `units` are those of the left side.
@@ -441,13 +457,14 @@ def _rightwards(line_tokens: Sequence[Token], at: int, units: frozenset[str]) ->
     while index < min(len(line_tokens), at + _REACH):
         token = line_tokens[index]
         if token.kind == "word":
-            if not _passes(line_tokens, index, side, units):
+            if not _continues_after(line_tokens, index, side, units):
                 break
             if side and side[-1].kind == "number" and not side[-1].mark:
                 side[-1] = side[-1]._replace(mark=token.text)
-                loose |= _manifold(line_tokens, index)
+                loose |= _multiplies_unknown(line_tokens, index)
             index += 1
             continue
+        # Two numbers in a row end the side, and so does a bracket opened before it.
         depth += (token.kind == "open") - (token.kind == "close")
         full = bool(side) and side[-1].kind in {"number", "close", "percent"}
         if token.kind in {"break", "equals"} or depth < 0 or (token.kind == "number" and full):
@@ -455,6 +472,7 @@ def _rightwards(line_tokens: Sequence[Token], at: int, units: frozenset[str]) ->
         side.append(token)
         index += 1
     stop = line_tokens[index].text if index < len(line_tokens) else ""
+    # An operator without operand shows that the text goes on with something unreadable.
     while side and side[-1].kind in {"operator", "open"}:
         if side[-1].text in {"*", "+", "^"}:
             raise _UndecidableError
@@ -465,18 +483,18 @@ def _rightwards(line_tokens: Sequence[Token], at: int, units: frozenset[str]) ->
     return side, index, loose or continued or stop in _UNKNOWNS
 
 
-def _passes(line_tokens: Sequence[Token], at: int, side: Sequence[Token], units: frozenset[str]) -> bool:
+def _continues_after(line_tokens: Sequence[Token], at: int, side: Sequence[Token], units: frozenset[str]) -> bool:
     """Return whether a right side may continue after a word: it is a unit, or vague (`= about 5`)."""
     word = line_tokens[at].text
     last = side[-1].kind if side else "equals"
-    if word not in units and _variable(line_tokens, at):
+    if word not in units and _is_variable(line_tokens, at):
         if line_tokens[at - 1].kind == "word" and last == "number":
             return False  # 9 bottles of vitamin D3
         raise _UndecidableError
     return last in {"number", "close", "percent"} or (last == "equals" and word.lower() in _VAGUE)
 
 
-def _manifold(line_tokens: Sequence[Token], at: int) -> bool:
+def _multiplies_unknown(line_tokens: Sequence[Token], at: int) -> bool:
     """Return whether a number multiplies an unknown: `= 2 times the price`; not `a week`."""
     follows = line_tokens[at + 1] if at + 1 < len(line_tokens) else None
     nouns = follows is not None and follows.kind == "word" and (follows.text[0].isupper() or follows.text in _NAMED)
@@ -486,7 +504,7 @@ def _manifold(line_tokens: Sequence[Token], at: int) -> bool:
 _NAMED = frozenset({"the", "his", "her", "their", "its", "what"})
 
 
-def _leading(side: Sequence[Token]) -> Sequence[Token]:
+def _get_leading_number(side: Sequence[Token]) -> Sequence[Token]:
     """Return the number at the start of an expression, with sign and percent sign; all of it if there is none."""
     first = 1 if side[0].text == "-" else 0
     if len(side) <= first or side[first].kind != "number":
@@ -512,9 +530,9 @@ def _operates(line_tokens: Sequence[Token], at: int) -> bool:
         return _operates_han(line_tokens, at)
     if line_tokens[at + 1].kind == "open" and line_tokens[at + 1].start == token.end:
         return True
-    words = _words_back(line_tokens, at)
+    words = _list_words_back(line_tokens, at)
     before = line_tokens[at - len(words)] if at >= len(words) else None
-    if words[0] in _MULTIPLES or _of_part(words, before):
+    if words[0] in _MULTIPLES or _describes_part(words, before):
         return True
     counted = before is not None and before.kind in {"number", "close", "percent"}
     if words[0] in _OVER_NUMBERS:
@@ -522,7 +540,7 @@ def _operates(line_tokens: Sequence[Token], at: int) -> bool:
     return words[0] in _BY and ((counted and len(words) == 1) or any(map(_OPERATION.match, words)))
 
 
-def _of_part(words: Sequence[str], before: Token | None) -> bool:
+def _describes_part(words: Sequence[str], before: Token | None) -> bool:
     """Return whether words (nearest first) describe a part: `half of the`, `20% of the`."""
     for k, word in enumerate(words):
         if word in _SPLITTING:
@@ -535,7 +553,7 @@ def _of_part(words: Sequence[str], before: Token | None) -> bool:
     return False
 
 
-def _words_back(line_tokens: Sequence[Token], at: int) -> list[str]:
+def _list_words_back(line_tokens: Sequence[Token], at: int) -> list[str]:
     """Return the word at `at` and those before it, in lower case, nearest first."""
     words: list[str] = []
     while at >= 0 and line_tokens[at].kind == "word" and len(words) < _BACK:

@@ -45,6 +45,7 @@ class Operand(NamedTuple):
     known_by: tuple[Exact, ...]
 
 
+# One alternative a kind: 1 200.50 and 2 1/2 are numbers, ** an operator, km a word; other signs break off.
 _TOKEN = re.compile(
     r"(?P<number>[0-9]+[.,][0-9]+(?:…|\.{2,})|[0-9]{1,3}(?: [0-9]{3})+(?![0-9])(?:[.,][0-9]+)?"
     r"|[0-9]{1,6} [0-9]{1,3}/[0-9]{1,3}(?![0-9/])|[0-9]+(?:[.,'][0-9]+)*|\.[0-9]+)"
@@ -59,29 +60,30 @@ _PLUS = {
     "plus": "+", "minus": "-", "плюс": "+", "минус": "-", "加": "+", "加上": "+", "减": "-", "减去": "-",
     "除以": "/",
 }  # fmt: skip
+# A percent sign in words: per cent, процентов.
 _PERCENT = re.compile(r"per ?cents?|процент(?:а|ов|ы)?", re.IGNORECASE)
 _PART_OF = frozenset({"of", "от"})
 _NUMERIC = frozenset({"number", "close", "percent"})
 
 
-def tokens(text: str) -> list[Token]:
+def tokenize(text: str) -> list[Token]:
     """Split a normalised text into tokens; currency signs and white space are dropped.
 
     A lone `x` between numbers is a multiplication, and so are `times`, and `of` after a percentage or a fraction; a
     colon between numbers is a division. A dash between numbers is a minus, elsewhere a break.
     """
-    found: list[Token] = []
+    line_tokens: list[Token] = []
     unsettled = False
     for match in _TOKEN.finditer(text):
         kind: Kind = match.lastgroup  # pyrefly: ignore[bad-assignment] # the groups are named after the kinds
-        written = match[0]
+        token_text = match[0]
         start, end = match.span()
         if kind == "number":
-            found.append(Token(kind, written, start, end, number(written)))
+            line_tokens.append(Token(kind, token_text, start, end, number(token_text)))
         else:
-            unsettled |= kind == "word" or written in _UNSETTLED
-            found.append(Token(kind, written, start, end))
-    return [*_settled(found)] if unsettled else found
+            unsettled |= kind == "word" or token_text in _UNSETTLED
+            line_tokens.append(Token(kind, token_text, start, end))
+    return [*_resolve_kinds(line_tokens)] if unsettled else line_tokens
 
 
 _UNSETTLED = frozenset({":", "//", "**", "–", "—"})
@@ -91,87 +93,91 @@ _OTHERWISE_WRITTEN = {"//": "/", "**": "^"}
 _MINUSES = frozenset({"-", "–", "—"})
 
 
-def _settled(found: Sequence[Token]) -> Iterator[Token]:
+def _resolve_kinds(line_tokens: Sequence[Token]) -> Iterator[Token]:
     """Resolve the kind of each word, colon and dash, and drop the second half of units such as km/h."""
-    skipped = hyphened = False
-    for at, token in enumerate(found):
-        if skipped:
-            skipped = False
+    is_skipped = is_hyphened = False
+    for at, token in enumerate(line_tokens):
+        if is_skipped:
+            is_skipped = False
             continue
-        if hyphened:
-            hyphened = False
+        if is_hyphened:
+            is_hyphened = False
             yield token._replace(mark="-")
             continue
-        before = found[at - 1].kind if at else "break"
-        after = found[at + 1].kind if at + 1 < len(found) else "break"
+        # What a sign means depends on its neighbours.
+        before = line_tokens[at - 1].kind if at else "break"
+        after = line_tokens[at + 1].kind if at + 1 < len(line_tokens) else "break"
+        # Words far from numbers cannot be operations.
         if token.kind == "word":
             counts = before == "number" or after in {"number", "open"}
-            yield _word(found, at, before, after) if counts else token
+            yield _interpret_word(line_tokens, at, before, after) if counts else token
         elif token.text == ":":
-            divides = before in _NUMERIC and after in {"number", "open"} and _even(found, at)
+            divides = before in _NUMERIC and after in {"number", "open"} and _is_evenly_spaced(line_tokens, at)
             yield token._replace(text="/") if divides else token._replace(kind="break")
         elif token.text in _OTHERWISE_WRITTEN:
             yield token._replace(text=_OTHERWISE_WRITTEN[token.text])
-        elif token.text in _MINUSES and after == "word" and _hyphen(found, at, before):
-            hyphened = before == "number"
+        elif token.text in _MINUSES and after == "word" and _is_hyphen(line_tokens, at, before):
+            is_hyphened = before == "number"
         elif token.text in {"–", "—"}:
             between = before in {*_NUMERIC, "word", "equals", "open"} and after in {"number", "open"}
             yield token._replace(text="-", mark=token.text) if between else token._replace(kind="break")
-        elif token.text == "/" and after == "word" and _per(found, at, before):
-            skipped = before == "word"  # the word after a number is its unit
+        elif token.text == "/" and after == "word" and _belongs_to_unit(line_tokens, at, before):
+            is_skipped = before == "word"  # the word after a number is its unit
         else:
             yield token
 
 
-def _even(found: Sequence[Token], at: int) -> bool:
+def _is_evenly_spaced(line_tokens: Sequence[Token], at: int) -> bool:
     """Return whether a token has a space on both sides, or on none."""
-    return (found[at - 1].end == found[at].start) == (found[at].end == found[at + 1].start)
+    return (line_tokens[at - 1].end == line_tokens[at].start) == (line_tokens[at].end == line_tokens[at + 1].start)
 
 
-def _hyphen(found: Sequence[Token], at: int, before: Kind) -> bool:
+def _is_hyphen(line_tokens: Sequence[Token], at: int, before: Kind) -> bool:
     """Return whether a dash joins a word: `sit-ups`, `16-ounce`; not `16-x`."""
-    touches = before in {"word", "number"} and found[at - 1].end == found[at].start
-    word = found[at + 1]
-    return touches and found[at].end == word.start and (before == "word" or len(word.text) > 1)
+    is_touching = before in {"word", "number"} and line_tokens[at - 1].end == line_tokens[at].start
+    word = line_tokens[at + 1]
+    return is_touching and line_tokens[at].end == word.start and (before == "word" or len(word.text) > 1)
 
 
-def _per(found: Sequence[Token], at: int, before: Kind) -> bool:
+def _belongs_to_unit(line_tokens: Sequence[Token], at: int, before: Kind) -> bool:
     """Return whether a slash before a word belongs to a unit: `km/h`, `$2/egg`; not `12 / x`."""
-    word = found[at + 1].text
-    touches = found[at - 1].end == found[at].start
-    named = len(word) > 1 or word >= "\u2e80"
+    word = line_tokens[at + 1].text
+    is_touching = line_tokens[at - 1].end == line_tokens[at].start
+    is_word = len(word) > 1 or word >= "\u2e80"
     if word in _UNKNOWN_LETTERS:
         return False
-    return (before == "word" and (touches or named)) or (before in {"number", "percent"} and touches and named)
+    return (before == "word" and (is_touching or is_word)) or (
+        before in {"number", "percent"} and is_touching and is_word
+    )
 
 
-def _word(found: Sequence[Token], at: int, before: Kind, after: Kind) -> Token:
+def _interpret_word(line_tokens: Sequence[Token], at: int, before: Kind, after: Kind) -> Token:
     """Return the meaning of a word: an operation, a percent sign, or the word itself."""
-    token = found[at]
-    lowered = token.text.lower()
+    token = line_tokens[at]
+    word = token.text.lower()
     if after in {"number", "open"}:
-        if lowered in _TIMES and (before in _NUMERIC or (before == "word" and len(lowered) == 1)):
+        if word in _TIMES and (before in _NUMERIC or (before == "word" and len(word) == 1)):
             return token._replace(kind="operator", text="*")
-        if lowered in _PLUS and before in _NUMERIC:
-            return token._replace(kind="operator", text=_PLUS[lowered])
-        if lowered in _PART_OF and _part(found, at):
+        if word in _PLUS and before in _NUMERIC:
+            return token._replace(kind="operator", text=_PLUS[word])
+        if word in _PART_OF and _part(line_tokens, at):
             return token._replace(kind="operator", text="*")
-        if lowered in _ROOTS and after == "open":
+        if word in _ROOTS and after == "open":
             return token._replace(kind="operator", text=_ROOT)
-    if before == "number" and lowered[0] in "pп" and _PERCENT.fullmatch(lowered):
+    if before == "number" and word[0] in "pп" and _PERCENT.fullmatch(word):
         return token._replace(kind="percent", text="%")
     return token
 
 
-def _part(found: Sequence[Token], at: int) -> bool:
-    last = found[at - 1] if at else None
-    if last is None:
+def _part(line_tokens: Sequence[Token], at: int) -> bool:
+    previous = line_tokens[at - 1] if at else None
+    if previous is None:
         return False
-    if last.kind == "percent" or _PERCENT.fullmatch(last.text):
+    if previous.kind == "percent" or _PERCENT.fullmatch(previous.text):
         return True
-    if last.kind == "close":  # ((1)/(2)), of LaTeX
-        return any(token.text == "/" for token in found[max(0, at - 5) : at])
-    return last.kind == "number" and ("/" in last.text or (at > 1 and found[at - 2].text == "/"))
+    if previous.kind == "close":  # ((1)/(2)), of LaTeX
+        return any(token.text == "/" for token in line_tokens[max(0, at - 5) : at])
+    return previous.kind == "number" and ("/" in previous.text or (at > 1 and line_tokens[at - 2].text == "/"))
 
 
 def number(text: str) -> Exact | None:
@@ -181,19 +187,19 @@ def number(text: str) -> Exact | None:
         return int(text) if len(text) <= MOST_DIGITS else None
     whole, point, part = text.partition(".")
     if point and part.isdigit() and (whole.isdigit() or not whole):
-        return _whole(Fraction(int(whole + part), 10 ** len(part))) if len(text) <= MOST_DIGITS else None
+        return _simplify(Fraction(int(whole + part), 10 ** len(part))) if len(text) <= MOST_DIGITS else None
     if "/" in text:
         count, over, under = re.split("[ /]", text)
         return divide(int(count) * int(under) + int(over), int(under)) if int(under) else None
     value = parse_number(text) if len(text) <= MOST_DIGITS else None
-    return None if value is None else _whole(value)
+    return None if value is None else _simplify(value)
 
 
-def _whole(value: Fraction) -> Exact:
+def _simplify(value: Fraction) -> Exact:
     return value.numerator if value.denominator == 1 else value
 
 
-def decimals(text: str) -> int:
+def count_decimals(text: str) -> int:
     """Return the number of decimals of a number token."""
     text = text.rstrip(".…")
     if text.isdigit():
@@ -207,7 +213,7 @@ def decimals(text: str) -> int:
 Base = Literal["", "running", "first"]
 
 
-def evaluate(found: Sequence[Token], *, percent: Exact = Fraction(1, 100), base: Base = "") -> Exact | None:
+def evaluate(side: Sequence[Token], *, percent: Exact = Fraction(1, 100), base: Base = "") -> Exact | None:
     """Return the exact value of an expression of `+ - * / ^ √`, brackets and percents; None if invalid.
 
     A percent sign multiplies by `percent`. An added or subtracted percentage is a percentage of nothing (`base`
@@ -215,35 +221,35 @@ def evaluate(found: Sequence[Token], *, percent: Exact = Fraction(1, 100), base:
     skipped. Powers beyond some 4000 bits, irrational roots, division by zero, more than 300 tokens and brackets
     deeper than 50 are invalid.
     """
-    if len(found) == 1:
-        return found[0].value
-    if not found or len(found) > MOST_TOKENS:
+    if len(side) == 1:
+        return side[0].value
+    if not side or len(side) > MOST_TOKENS:
         return None
     try:
-        parser = _Parser([t for t in found if t.kind != "word"] if _units(found) else found, percent, base)
+        parser = _Parser([t for t in side if t.kind != "word"] if _has_units(side) else side, percent, base)
         value = parser.sum(0)
     except (_UnreadableError, ZeroDivisionError):
         return None
-    return value if parser.at == len(parser.found) else None
+    return value if parser.at == len(parser.tokens) else None
 
 
-def is_irrational(found: Sequence[Token]) -> bool:
+def is_irrational(side: Sequence[Token]) -> bool:
     """Return whether an expression has a root or power without an exact value: `√(20)`, `8^(1/3)`."""
-    return any(token.text in _IRRATIONAL for token in found) and evaluate(found) is None
+    return any(token.text in _IRRATIONAL for token in side) and evaluate(side) is None
 
 
 _IRRATIONAL = frozenset({"√", "^"})
 
 
-def _units(found: Sequence[Token]) -> bool:
+def _has_units(side: Sequence[Token]) -> bool:
     """Return whether there are words, all of them units; a word before a number is not, and is unreadable."""
-    words = False
-    for at, token in enumerate(found):
+    has_words = False
+    for at, token in enumerate(side):
         if token.kind == "word":
-            words = True
-            if not at or found[at - 1].kind not in {"number", "close", "percent", "word"}:
+            has_words = True
+            if not at or side[at - 1].kind not in {"number", "close", "percent", "word"}:
                 raise _UnreadableError
-    return words
+    return has_words
 
 
 class _UnreadableError(Exception):
@@ -253,24 +259,25 @@ class _UnreadableError(Exception):
 class _Parser:
     """A recursive-descent parser over sum, product and factor, with exact arithmetic."""
 
-    def __init__(self, found: Sequence[Token], percent: Exact, base: Base) -> None:
-        self.found = found
+    def __init__(self, tokens: Sequence[Token], percent: Exact, base: Base) -> None:
+        self.tokens = tokens
         self.percent = percent
         self.base = base
         self.at = 0
 
-    def _next(self, *texts: str) -> str:
+    def _take(self, *texts: str) -> str:
         """Take the next token if it is one of these operators; else return the empty string."""
-        if self.at < len(self.found) and (text := self.found[self.at].text) in texts:
-            self.at += 1
-            return text
-        return ""
+        text = self.tokens[self.at].text if self.at < len(self.tokens) else ""
+        if text not in texts:
+            return ""
+        self.at += 1
+        return text
 
     def sum(self, depth: int) -> Exact:
         start = self.at
         value = first = self._product(depth)
         share = self.base and self._share(start)
-        while sign := self._next("+", "-"):
+        while sign := self._take("+", "-"):
             start = self.at
             term = self._product(depth)
             if self.base and not share and self._share(start):
@@ -280,13 +287,13 @@ class _Parser:
 
     def _share(self, start: int) -> bool:
         """Return whether the term read from `start` is a single percentage."""
-        return self.at == start + 2 and self.found[self.at - 1].kind == "percent"
+        return self.at == start + 2 and self.tokens[self.at - 1].kind == "percent"
 
     def _product(self, depth: int) -> Exact:
         value = self._factor(depth)
         while True:
-            sign = self._next("*", "/")
-            bracket = self.at < len(self.found) and self.found[self.at].text in _FACTOR
+            sign = self._take("*", "/")
+            bracket = self.at < len(self.tokens) and self.tokens[self.at].text in _FACTOR
             if not sign and not bracket:
                 return value
             factor = self._factor(depth)
@@ -294,11 +301,11 @@ class _Parser:
 
     def _factor(self, depth: int) -> Exact:
         negative = False
-        while sign := self._next("+", "-"):
+        while sign := self._take("+", "-"):
             negative ^= sign == "-"
-        if self.at >= len(self.found) or depth > DEEPEST:
+        if self.at >= len(self.tokens) or depth > DEEPEST:
             raise _UnreadableError
-        token = self.found[self.at]
+        token = self.tokens[self.at]
         self.at += 1
         value: Exact | None = None
         if token.kind == "number":
@@ -307,13 +314,13 @@ class _Parser:
             value = _root(self._factor(depth + 1))
         elif token.kind == "open":
             value = self.sum(depth + 1)
-            if not self._next(")"):
+            if not self._take(")"):
                 raise _UnreadableError
         if value is None:
             raise _UnreadableError
-        if self._next("%"):
+        if self._take("%"):
             value *= self.percent
-        if self._next("^"):
+        if self._take("^"):
             value = _power(value, self._factor(depth + 1))
         return -value if negative else value
 
@@ -325,11 +332,12 @@ _MOST_BITS = 4096
 
 def _power(base: Exact, exponent: Exact) -> Exact:
     """Raise to a whole power."""
+    # The size of the result is bounded before it is computed: 9^9^9 would fill the memory.
     exact_base = Fraction(base)
     bits = max(exact_base.numerator.bit_length(), exact_base.denominator.bit_length())
     if not isinstance(exponent, int) or abs(exponent) > _HIGHEST or bits * abs(exponent) > _MOST_BITS:
         raise _UnreadableError
-    return _whole(Fraction(exact_base**exponent))
+    return _simplify(Fraction(exact_base**exponent))
 
 
 def _root(value: Exact) -> Exact:
@@ -340,7 +348,7 @@ def _root(value: Exact) -> Exact:
     root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
     if root * root != square:
         raise _UnreadableError
-    return _whole(root)
+    return _simplify(root)
 
 
 def divide(over: Exact, under: Exact) -> Exact:
@@ -350,50 +358,52 @@ def divide(over: Exact, under: Exact) -> Exact:
         ZeroDivisionError: the divisor is 0.
     """
     if isinstance(over, int) and isinstance(under, int):
-        whole, rest = divmod(over, under)
-        return Fraction(over, under) if rest else whole
-    return _whole(Fraction(over) / under)
+        whole, remainder = divmod(over, under)
+        return Fraction(over, under) if remainder else whole
+    return _simplify(Fraction(over) / under)
 
 
-def operands(found: Sequence[Token]) -> list[Operand]:
+def list_operands(side: Sequence[Token]) -> list[Operand]:
     """Return the numbers of an expression, each with the values that it may represent."""
-    read: list[Operand] = []
-    mixed = not _OTHERWISE_KNOWN.isdisjoint([token.text for token in found])
-    for at, token in enumerate(found):
+    numbers: list[Operand] = []
+    is_mixed = not _OTHERWISE_KNOWN.isdisjoint([token.text for token in side])
+    for at, token in enumerate(side):
         if token.kind != "number":
             continue
         value = token.value
         if value is None:
-            read.append(Operand(token.text[:40], -1, ()))
+            numbers.append(Operand(token.text[:40], -1, ()))
             continue
-        read.append(Operand(token.text, value, (value, *_others(found, at, value)) if mixed else (value,)))
-    return read
+        numbers.append(
+            Operand(token.text, value, (value, *_list_alternatives(side, at, value)) if is_mixed else (value,))
+        )
+    return numbers
 
 
 _OTHERWISE_KNOWN = frozenset("/-%")
 """Signs that give a number another possible value."""
 
 
-def _others(found: Sequence[Token], at: int, value: Exact) -> Iterator[Exact]:
+def _list_alternatives(side: Sequence[Token], at: int, value: Exact) -> Iterator[Exact]:
     """Yield a number's other possible values: its fraction in lowest terms, its negative, its percentage."""
-    for left in (at, at - 2):
-        if left >= 0 and left + 2 < len(found) and found[left + 1].text == "/":
-            over, under = found[left].value, found[left + 2].value
+    for begin in (at, at - 2):
+        if begin >= 0 and begin + 2 < len(side) and side[begin + 1].text == "/":
+            over, under = side[begin].value, side[begin + 2].value
             if isinstance(over, int) and isinstance(under, int) and 0 < over < under and gcd(over, under) == 1:
                 yield Fraction(over, under)
-    if at and found[at - 1].text == "-" and (at == 1 or found[at - 2].kind in {"operator", "open", "equals"}):
+    if at and side[at - 1].text == "-" and (at == 1 or side[at - 2].kind in {"operator", "open", "equals"}):
         yield -value
-    if at + 1 < len(found) and found[at + 1].kind == "percent":
+    if at + 1 < len(side) and side[at + 1].kind == "percent":
         yield divide(value, 100)
 
 
-def operators(found: Sequence[Token]) -> frozenset[str]:
+def find_operators(side: Sequence[Token]) -> frozenset[str]:
     """Return the operations of an expression, without signs of numbers."""
-    if len(found) == 1:
+    if len(side) == 1:
         return frozenset()
     signs: set[str] = set()
-    for at, token in enumerate(found):
-        before = found[at - 1].kind if at else "equals"
+    for at, token in enumerate(side):
+        before = side[at - 1].kind if at else "equals"
         if token.kind == "operator" and (before in {"number", "close", "percent", "word"} or token.text == _ROOT):
             signs.add(token.text)
         elif token.kind == "open" and before in {"number", "close"}:
@@ -401,7 +411,7 @@ def operators(found: Sequence[Token]) -> frozenset[str]:
     return frozenset(signs)
 
 
-def shown(value: Exact) -> str:
+def format_exact(value: Exact) -> str:
     """Format an exact number: as a decimal if it is finite and short, else as a fraction."""
     if value.denominator == 1 and abs(value.numerator) < 10**15:  # fast path for the usual case
         return str(value.numerator)
@@ -410,13 +420,14 @@ def shown(value: Exact) -> str:
         return "a number with more than 900 digits"
     if fraction.denominator == 1:
         return str(fraction.numerator)
-    rest, places = fraction.denominator, 0
+    remainder, places = fraction.denominator, 0
+    # Only fractions whose denominator has no other prime are finite decimals.
     for prime in (2, 5):
         count = 0
-        while rest % prime == 0:
-            rest, count = rest // prime, count + 1
+        while remainder % prime == 0:
+            remainder, count = remainder // prime, count + 1
         places = max(places, count)
-    if rest != 1 or places > 20:  # noqa: PLR2004 - longer than anybody reads
+    if remainder != 1 or places > 20:  # noqa: PLR2004 - longer than anybody reads
         return f"{fraction.numerator}/{fraction.denominator}"
     digits = str(abs(fraction.numerator) * 10**places // fraction.denominator).rjust(places + 1, "0")
     return f"{'-' if fraction < 0 else ''}{digits[:-places]}.{digits[-places:]}"

@@ -9,8 +9,8 @@ from math import prod
 from typing import Any, Literal, NamedTuple
 
 from basic_control.metrics.cot.chain import Calculation, Chain
-from basic_control.metrics.cot.expressions import Exact, Operand, Token, divide, evaluate, shown, tokens
-from basic_control.metrics.cot.notation import plain
+from basic_control.metrics.cot.expressions import Exact, Operand, Token, divide, evaluate, format_exact, tokenize
+from basic_control.metrics.cot.notation import prepare_line
 
 Kind = Literal["slip", "operand", "operation", "omission", "invented number", "stopped early", "misread final"]
 Rule = Literal["recomputed", "aligned", "final"]
@@ -52,7 +52,7 @@ class FirstError(NamedTuple):
     reference: str = ""
 
 
-def first_error(
+def find_first_error(
     response: Chain, reference: Chain, given_numbers: Collection[Exact], *, right: bool
 ) -> FirstError | None:
     """Return the first wrong step of a chain; None if there is none, or nothing to compare it with.
@@ -69,7 +69,7 @@ def first_error(
     """
     for step_number, calculation in zip(response.places, response.calculations, strict=True):
         if not calculation.right:
-            expected = "" if calculation.expected is None else shown(calculation.expected)
+            expected = "" if calculation.expected is None else format_exact(calculation.expected)
             return FirstError(step_number, "recomputed", "slip", calculation.text, expected)
     if right or not reference.calculations or not response.steps:
         return None
@@ -96,7 +96,7 @@ def _find_foreign(response: Chain, reference: Chain, given_numbers: Collection[E
         *chain.from_iterable(calculation.numbers for calculation in reference.calculations),
     }
     for step_number, step in enumerate(response.steps, 1):
-        for token in tokens(plain(step.text)):
+        for token in tokenize(prepare_line(step.text)):
             if token.kind == "number" and token.value is not None and token.value not in numbers:
                 return FirstError(step_number, "aligned", "invented number", token.text)
     return None
@@ -166,8 +166,10 @@ def _read_reference(reference: Chain) -> _Meant:
     """Return the reference's results and intermediate values, each with its operands."""
     reference_values: dict[Exact, frozenset[Exact]] = {}
     for calculation in reference.calculations:
-        operands = frozenset(value for operand in calculation.operands for value in operand.known_by)
-        below = operands.union(*[reference_values[value] for value in operands if value in reference_values])
+        operand_values = frozenset(value for operand in calculation.operands for value in operand.known_by)
+        below = operand_values.union(
+            *[reference_values[value] for value in operand_values if value in reference_values]
+        )
         within = (
             [_partial(side) for side in calculation.text.split("=")] if len(calculation.operands) > _PAIRED else []
         )
@@ -193,17 +195,14 @@ def _support(
 
 def _list_due(reference: Chain, done: Collection[Exact]) -> list[Calculation]:
     """Return the reference calculations that are due next."""
-    return [
-        calculation
-        for calculation in reference.calculations
-        if not any(value in done for value in calculation.results)
-    ]
+    reached = frozenset(done)
+    return [calculation for calculation in reference.calculations if reached.isdisjoint(calculation.results)]
 
 
 @lru_cache(maxsize=4096)
 def _partial(side: str) -> frozenset[Exact]:
     """Return the intermediate values of an expression: of its parts, and of its terms in any order."""
-    error = tokens(side) if not side.strip().isdigit() else ()
+    error = tokenize(side) if not side.strip().isdigit() else ()
     values: set[Exact] = set()
     if not _LEAST_TOKENS <= len(error) <= _MOST_TOKENS:
         return frozenset()

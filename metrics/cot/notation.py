@@ -5,7 +5,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from basic_control.data.numerals import narrow_digits
-from basic_control.metrics.cot.expressions import evaluate, tokens
+from basic_control.metrics.cot.expressions import evaluate, tokenize
 
 UNKNOWN = "@"
 """Placeholder for a time of day, which is no number of a calculation. Expressions do not extend over it."""
@@ -77,29 +77,37 @@ def _vulgar(match: re.Match[str]) -> str:
     return f"{whole} {part}" if whole else f"({part})"
 
 
-def undashed(text: str) -> str:
+def replace_dashes(text: str) -> str:
     """Return the text with every dash as a minus."""
     return text if text.isascii() else text.translate(_DASHES)
 
 
+# A list's bullet or number at the start of a line: - , 2. , (3), ①.
 _BULLET = re.compile(
     r"\s*(?:[-*•+–—>#]{1,4}\s|\(?[0-9]{1,3}(?:\.\s|\)\s?|、)|[a-zа-я]\)\s|[①-⑳]\s?)", re.IGNORECASE
 )
+# A power that Markdown could take for bold type: 5**2.
 _POWER = re.compile(r"(?<=[0-9)])\*\*(?=[0-9(])")
+# Markdown's bold type and code: **12**, `12`.
 _BOLD = re.compile(r"\*\*+|__+|`")
 _INNER = r"(?:[^*\n]|(?<=\s)\*(?=\s)|(?<=[\w)])\*(?=[\w(]))"  # a times sign among italics
 _ITALIC = re.compile(rf"(?:(?<=[\s=(])|^)\*(?=[^\s*])({_INNER}{{1,80}})(?<=\S)\*(?=[\s.,;:!?)]|$)")
+# Words in brackets after a word or number, but no remainder or rounding: 12 (per month).
 _ASIDE = re.compile(
     r"(?<=[\w)%])\s?\(\s?(?!rem|round|ост|окр|余|取|四|R)(?:[^\W\d_]{2}|[\u2e80-\uffff]|[mghslLtмгчлтс]\s?(?=\)))[^()=*+\n]{0,80}\)"
 )
+# A number with what explains it: 72 (6 * 12), 10% ($30).
 _EXPLAINED = re.compile(
     r"(?P<number>[0-9][0-9.,]{0,20}(?<=[0-9]))(?P<percent>\s?%)?(?:\s?[$€£¥₽])?\s?\((?P<inside>[^()=≈\n]{1,80})\)"
 )
+# A mixed number in words: 2 and 1/2.
 _AND_PART = re.compile(r"(?<=[0-9]) and \(?([0-9]{1,3}/[0-9]{1,3})\)?(?![0-9/])")
+# Cents, beside which dollars are a unit: 50 cents.
 _CENTS = re.compile(r"(?<!per)(?<!per )\bcents?\b|¢")
 _DOLLARS = re.compile(r"\$\s?([0-9][0-9.,]{0,20}(?<=[0-9]))")
 _TIMES_UNKNOWN = re.compile(r"(?<=[0-9])\([A-Z][^()=\n]{0,80}\)")  # 20(Pencil Price)
 _IDEOGRAPH = "\u2e80"
+# An abbreviated unit whose full stop ends no sentence: 5 ft. * 3.
 _ABBREVIATION = re.compile(
     r"\b(sq|oz|lbs?|ft|in|hrs?|mins?|secs?|yd|gal|руб|р|коп|шт|кг|мин|сек|ч|г|м|т|тыс|млн|млрд|л|см|км|дн|нед|мес|чел"
     r"|стр|кв)\.(?=\s{0,3}(?:[^\W\d_]|[-+*/=)]))"
@@ -108,8 +116,11 @@ _SHORTENED = re.compile(r"\.(?<=[^\W\d_]\.)(?=\s{0,3}(?:[^\W\d_]|[-+*/=)]))")
 """The full stop of an abbreviation, as a cheap test before the pattern."""
 _POINTED_UNIT = re.compile(r"(?<=[^\W\d_])\.(?=/[^\W\d_])")  # 22 р./м
 _PRICE = re.compile(r"(?<=[0-9])\s?[$€£¥₽]\s?(?=/\s?[^\W\d_])")  # 13 ₽/h
+# A percent sign before its number: %20.
 _LEADING_PERCENT = re.compile(r"(?<=[\s=(])%(?=[0-9])")
+# A time of day: 7:30, 07:30:15.
 _CLOCK = re.compile(r"(?<![0-9:.,])([0-9]{1,2}):([0-5][0-9])(?::[0-5][0-9])?(?![0-9:])")
+# The half of a day after its time: 7 p.m.
 _HALF_DAY = re.compile(r"(?<=[0-9])\s?(?:[ap]\.?m\b\.?)", re.IGNORECASE)
 _HALF_DAYS = re.compile(r"[mM](?<=[aApP.].)")
 """Characters of each half of a time of day, as a cheap test before the pattern."""
@@ -131,26 +142,26 @@ _QUARTERS = frozenset({"00", "15", "30", "45"})
 _HOURS = 24
 
 
-def plain(line: str) -> str:
+def prepare_line(line: str) -> str:
     """Return a line of text normalised for finding equations."""
     if "**" in line:
-        line = _POWER.sub(_raised, line)
-    line = _unlisted(_unlisted(_BOLD.sub(" ", line)))
+        line = _POWER.sub(_replace_power, line)
+    line = _strip_bullet(_strip_bullet(_BOLD.sub(" ", line)))
     if "*" in line:
         line = _ITALIC.sub(r"\1", line)
     if not line.isascii():
         line = _WIDE_COMMA.sub(" ; ", line)
     if "," in line:
-        line = _TIGHT_COMMA.sub(_parted, line)
+        line = _TIGHT_COMMA.sub(_split_at_comma, line)
     text = normalise(line)
     if ":" in text:
-        text = _colons(text)
+        text = _mark_colons(text)
     if _HALF_DAYS.search(text):
         text = _HALF_DAY.sub(f" {UNKNOWN} ", text)
-    return _unmarked(text)
+    return _strip_additions(text)
 
 
-def _unmarked(text: str) -> str:
+def _strip_additions(text: str) -> str:
     """Return a normalised line without additions to its numbers: prices, asides, abbreviations' dots."""
     if " and " in text:
         text = _AND_PART.sub(r" \1", text)
@@ -160,7 +171,7 @@ def _unmarked(text: str) -> str:
         text = _DOLLARS.sub(r"\1 dollars", text)
     if "(" in text:
         text = _TIMES_UNKNOWN.sub(f" {UNKNOWN} ", text)
-        text = _EXPLAINED.sub(_unexplained, _ASIDE.sub(" ", text))
+        text = _EXPLAINED.sub(_strip_explanation, _ASIDE.sub(" ", text))
     if "/" in text:
         text = _PRICE.sub("", _POINTED_UNIT.sub("", text))
     if _SHORTENED.search(text):
@@ -170,30 +181,30 @@ def _unmarked(text: str) -> str:
     return text.replace("==", "=")
 
 
-def _raised(match: re.Match[str]) -> str:
+def _replace_power(match: re.Match[str]) -> str:
     """Distinguish a power from the end of bold type: `5**2`, `**Step 1)**5 * 2`."""
     opened = len(_BOLD.findall(_POWER.sub("", match.string[: match.start()]))) % 2
     return match[0] if opened else "^"
 
 
-def _unexplained(match: re.Match[str]) -> str:
+def _strip_explanation(match: re.Match[str]) -> str:
     """Remove brackets that explain the number before them: `72 (6 a month)`, `72 (6 * 12)`, `10% ($30)`."""
-    inside = tokens(match["inside"])
-    worded = any(token.kind == "word" and len(token.text) > 1 - (token.text >= _IDEOGRAPH) for token in inside)
+    inside = tokenize(match["inside"])
+    has_words = any(token.kind == "word" and len(token.text) > 1 - (token.text >= _IDEOGRAPH) for token in inside)
     first = inside[0].kind == "number" if inside else False
-    if (worded and first) or (match["percent"] and len(inside) == 1):
+    if (has_words and first) or (match["percent"] and len(inside) == 1):
         return match["number"] + (match["percent"] or "") + " "
-    value = evaluate(tokens(match["number"])) if len(inside) > 1 else None
-    same = value is not None and evaluate(inside) == value
-    return match["number"] + " " if same else match[0]
+    value = evaluate(tokenize(match["number"])) if len(inside) > 1 else None
+    is_equal = value is not None and evaluate(inside) == value
+    return match["number"] + " " if is_equal else match[0]
 
 
-def _unlisted(line: str) -> str:
+def _strip_bullet(line: str) -> str:
     bullet = _BULLET.match(line)
     return line[bullet.end() :] if bullet else line
 
 
-def _parted(match: re.Match[str]) -> str:
+def _split_at_comma(match: re.Match[str]) -> str:
     """Separate two equations at a comma without a space; if it may be a decimal comma, only if the first is right.
 
     In `11 / 2*6 = 5,5*6` it is a decimal comma: the text before it gives 5.5, or nothing. Chinese has none. After
@@ -202,27 +213,28 @@ def _parted(match: re.Match[str]) -> str:
     before = _SUM.search(match.string, max(0, match.start() - _LONGEST_SUM), match.start())
     whole, _, last = before[0].rpartition(",") if before else ("", "", "")
     sums = ((before[0],) if before else ()) + ((last,) if whole and _OPERATED.search(last) else ())
-    values = [evaluate(tokens(normalise(one))) for one in sums]
+    values = [evaluate(tokenize(normalise(sum_text))) for sum_text in sums]
     decimal, grouped = Fraction(f"{match[2]}.{match[3]}"), int(match[2] + match[3])
     again = match[2] == match[3] and grouped not in values and _HAN.search(match.string)
     ends = again or (int(match[2]) in values and decimal not in values)
     return f"{match[1]}{match[2]} ; {match[3]}" if ends else match[0]
 
 
-def _colons(text: str) -> str:
+def _mark_colons(text: str) -> str:
     """Mark times of day; a colon without spaces is a division in Russian."""
     russian = _CYRILLIC.search(text) is not None
 
-    def told(match: re.Match[str]) -> str:
+    def mark_time(match: re.Match[str]) -> str:
         clock = int(match[1]) <= _HOURS and match[2] in _QUARTERS
         return f" {UNKNOWN} " if clock or not russian else match[0]
 
-    text = _CLOCK.sub(told, text)
+    text = _CLOCK.sub(mark_time, text)
     if russian:
         text = _TIGHT_COLON.sub(" : ", text)
     return _LOOSE_COLON.sub(" ; ", text)
 
 
+# A word of equality before a number: is 5, 等于5.
 _EQUALS = re.compile(
     r" (?:is|equals?|equal to|makes|gives|comes to|leaves|gets|будет|это|составляет|даст|даёт|дает|равн[оаы]|равен"
     r"|равняется) [-−(]?[$€£¥₽]?[0-9]|(?:是|等于|得到|得|为)\s?[$€£¥₽]?[0-9]"
@@ -232,6 +244,7 @@ _WORD_OPERATIONS = (
     "half", "halv", "third", "quarter", "fourth", "fifth", "sixth", "eighth", "tenth", "twice", "double", "triple",
     "thrice", "squared", "cubed", "square root", "to the power", "divided by", "multiplied by",
 )  # fmt: skip
+# Operations in Russian and Chinese words: половина, 分之一.
 _FOREIGN = re.compile(
     r"полов|трет|четверт|пят|множ|дел|вадрат|кубе|степени|корень|分之|一半|平方|立方|次方|的\s?[0-9.]{1,9}\s?%"
 )
@@ -285,8 +298,8 @@ _TIMES = "multiplied by|умноженное на|умножить на|умно
 _OVER = "divided by|разделить на|делить на|делённое на|деленное на|разделённое на|делим на"
 _ROOT = "(?:the )?square root of|квадратный корень из|корень из"
 _SAID_SIGNS = tuple(
-    (re.compile(said, re.IGNORECASE), sign)
-    for said, sign in (
+    (re.compile(words, re.IGNORECASE), sign)
+    for words, sign in (
         (rf"(?<=[\w)%])\s(?:{_TIMES})\s(?=[($€£¥₽0-9])", " * "),
         (rf"(?<=[\w)%])\s(?:{_OVER})\s(?=[($€£¥₽0-9])", " / "),
         (r"(?<=[0-9)])\s?(?:squared|в квадрате|的?平方(?![米厘分公千毫英尺根]))", "^2"),
@@ -304,17 +317,21 @@ _COMES_TO = re.compile(
     r"(?![$€£¥₽]?[0-9][0-9.,]*\s?(?:倍|%|％|折|比))",
     re.IGNORECASE,
 )
+# A number that compares rather than results: is 3 more, is 20% of.
 _COMPARES = re.compile(
     r"[-−(]?[$€£¥₽]?[0-9][0-9.,/]*\s?(?:percent|less|more|fewer|times|of|%|раз|больше|меньше|процент)",
     re.IGNORECASE,
 )
+# A number with which an operation begins: is 5 * 3.
 _GOES_ON = re.compile(r"[-−(]?[$€£¥₽]?[0-9][0-9.,]*(?:\s?[^\W\d_]+){0,2}\s?(?:[*×x÷/+]|[-−–]\s)")
 _FUNCTIONS = re.compile(  # the remainder when 55 is divided by 9 is 1
     r"\b(?:remainder|digit|average|mean|median|factor|divisor|multiple|reciprocal|inverse|остат|цифр|средн|делител)"
     r"|余数|平均",
     re.IGNORECASE,
 )
+# All that stands before the last clause: "First, ".
 _CLAUSE = re.compile(r".*(?:[;:!?=≈。！？；：，]|[.,]\s)", re.DOTALL)
+# A clause that calculates: 3 bags * 4, 5 plus 6, 1/2 of.
 _OPERATION = re.compile(
     r"[0-9)%](?:\s?[^\W\d_]+){0,2}\s?[*×✕÷·⋅^+]|√|[0-9)%](?:\s?[^\W\d_]+){0,2}\s[-–−/x]\s?[$€£¥₽(0-9]"
     r"|[0-9](?:\s[^\W\d_]+){0,2}\s(?:plus|minus|times|плюс|минус|x)\s|[0-9]\s?(?:加上?|减去?|乘以?|除以)\s?[0-9]"
@@ -323,7 +340,7 @@ _OPERATION = re.compile(
 _BACK = 120
 
 
-def spoken(line: str) -> str:
+def replace_spoken(line: str) -> str:
     """Return a line with operations in words as signs, if they are next to numbers.
 
     A word of equality (`is`, `равно`, `是`) becomes a sign if a number follows and its clause has an operation
@@ -355,7 +372,7 @@ def _han_part(match: re.Match[str]) -> str:
 def _equality(line: str) -> Callable[[re.Match[str]], str]:
     """Return the replacement for words of equality in this line."""
 
-    def told(match: re.Match[str]) -> str:
+    def replace_word(match: re.Match[str]) -> str:
         clause = line[max(0, match.start() - _BACK) : match.start() + 1]
         begins = _CLAUSE.match(clause)
         clause = clause[begins.end() :] if begins else clause
@@ -364,4 +381,4 @@ def _equality(line: str) -> Callable[[re.Match[str]], str]:
         equal = _OPERATION.search(clause) and not (compares or goes_on or _FUNCTIONS.search(clause))
         return " = " if equal else match[0]
 
-    return told
+    return replace_word

@@ -15,7 +15,7 @@ from basic_control.data.options import options_of
 from basic_control.data.plugins import metrics
 from basic_control.data.records import Score
 from basic_control.metrics.cot import cot
-from basic_control.metrics.cot.chain import annotated, read
+from basic_control.metrics.cot.chain import parse_annotation, read
 from tests.helpers import word_problems
 
 QUESTION = (
@@ -107,7 +107,7 @@ class TestRealData:
         for name in ("test", "train"):
             answers = pl.read_parquet(shared / f"gsm8k_{name}.parquet")["answer"]
             inside = answers.str.extract_all("<<(.*?)>>").explode().drop_nulls().str.slice(2).str.head(-2).unique()
-            assert [text for text in inside if not annotated(text).right] == []
+            assert [text for text in inside if not parse_annotation(text).right] == []
 
 
 class TestAnswer:
@@ -199,7 +199,7 @@ class TestCalculations:
         ],
     )  # fmt: skip
     def test_right(self, text: str) -> None:
-        assert annotated(text).right
+        assert parse_annotation(text).right
 
     @pytest.mark.parametrize(
         "text",
@@ -210,7 +210,7 @@ class TestCalculations:
         ],
     )  # fmt: skip
     def test_wrong(self, text: str) -> None:
-        assert not annotated(text).right
+        assert not parse_annotation(text).right
 
     def test_an_empty_annotation_is_nothing(self) -> None:
         assert read("<<>> and << >>\n#### 1").calculations == ()

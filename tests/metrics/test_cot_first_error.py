@@ -10,7 +10,7 @@ from basic_control.data.number_words import list_given_numbers
 from basic_control.data.options import options_of
 from basic_control.metrics.cot.chain import read
 from basic_control.metrics.cot.cot import cot
-from basic_control.metrics.cot.first_error import MOST, REASONS, first_error
+from basic_control.metrics.cot.first_error import MOST, REASONS, find_first_error
 
 QUESTION = (
     "A box holds 12 pens. Ann buys 4 boxes and gives 5 pens away. She sells the rest at $2 each. How much is that?"
@@ -89,7 +89,7 @@ def test_another_way_is_followed_to_where_it_goes_wrong() -> None:
 def test_an_endless_chain_ends() -> None:
     chain = read("\n".join(f"{n} + {n + 1} = {2 * n + 1}" for n in range(2000)) + "\n#### 1")
     assert len(chain.calculations) > MOST
-    assert first_error(chain, read(REFERENCE), list_given_numbers(QUESTION), right=False) is not None
+    assert find_first_error(chain, read(REFERENCE), list_given_numbers(QUESTION), right=False) is not None
 
 
 def test_people_name_the_same_step(shared: Path) -> None:
@@ -100,7 +100,7 @@ def test_people_name_the_same_step(shared: Path) -> None:
         chain = read("\n".join(step.replace("\n", " ") for step in row["steps"]), row["question"])
         answers = (chain.answer, reference.answer)
         right = None not in answers and answers[0].value == answers[1].value  # pyrefly: ignore[missing-attribute] # neither is None
-        found = first_error(chain, reference, list_given_numbers(row["question"]), right=right)
+        found = find_first_error(chain, reference, list_given_numbers(row["question"]), right=right)
         same += found is not None and str(found.step) == row["first_error_step"]
     assert same >= 0.55 * 170
 
