@@ -93,7 +93,7 @@ def layers_of(plan: Plan) -> dict[str, str]:
     """Return the layers that isolate model programs from this machine; empty if no family runs programs."""
     if not any(map(runs_programs, plan.declarations)):
         return {}
-    tools = plan.sandbox
+    tools = plan.means.sandbox
     try:
         return sandbox.describe_layers(tools.kotlin_compiler, tools.java)
     except InputError as error:  # everything came from the cache, and the sandbox is no longer available
@@ -114,8 +114,8 @@ def identify_all(plan: Plan, replies: HeldReplies | None = None) -> Identities:
     check_judges(plan)
     # A fresh run's requests must differ from all cached ones.
     mark = {}
-    if plan.fresh:
-        mark["fresh"] = plan.fresh
+    if plan.means.fresh:
+        mark["fresh"] = plan.means.fresh
     models: dict[str, dict[str, str]] = {}
     missing: dict[str, str] = {}
     if replies:
@@ -212,7 +212,7 @@ class OpenedRun:
         """Record and trace the stages inside; at the end, forget which calls failed."""
         ledger = self.ledger
         failures = share_failures(plan.store, ledger.attempt)
-        with recording(ledger), failures, trace_run(plan.collector, ledger.run, ledger.executions) as ended:
+        with recording(ledger), failures, trace_run(plan.means.collector, ledger.run, ledger.executions) as ended:
             yield ended
 
     def measure_use(self) -> dict[str, Any]:
@@ -256,8 +256,8 @@ def open_run(
         started = fixed = datetime.now(UTC).astimezone()
         folder = run_folder(Path(plan.store.runs), started)
     ledger = Ledger(refresh=refresh_rule(again), failed=again.failed, run=folder.name, deployed=is_deployed())
-    if plan.budget:
-        ledger.budget = RunBudget(plan.budget, plan.currency)
+    if plan.pricing.budget:
+        ledger.budget = RunBudget(plan.pricing.budget, plan.pricing.currency)
     ledger.earlier = cache(partial(manifests.read_earlier_units, Path(plan.store.runs)))
     if again.replies:
         ledger.earlier_replies = HeldReplies(plan.store, settings_of(plan.store.runs, again.replies)[1])

@@ -302,7 +302,7 @@ class FinishedSuites:
 def run_suites(plan: Plan, identities: Identities) -> FinishedSuites:
     """Run the suites in turn."""
     tables, findings, ledger = Tables(), list[SuiteFindings](), current_ledger()
-    with open_runner(plan.runner) as runner:
+    with open_runner(plan.means.runner) as runner:
         ledger.distributed = runner is not None
         for suite in plan.suites:
             part = run_part(partial(run_suite, suite, identities), suite.name, runner=runner)

@@ -190,12 +190,33 @@ class Runner:
 
 
 @dataclass(frozen=True, slots=True)
+class RunMeans:
+    """By what means a run works: where its stages, its models' programs and its spans go.
+
+    `collector` is where spans are sent; `fresh` is the label under which models are asked anew.
+    """
+
+    runner: Runner
+    sandbox: Sandbox
+    collector: str
+    fresh: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pricing:
+    """What calls cost: the table of prices, if any, their currency, and what the run may spend."""
+
+    prices: Prices | None
+    currency: str
+    budget: Budget | None
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What a run asks; `members` are the suites of each scored target, models first, as configured.
 
     `models` and `judges` are those that some suite asks; `own_models` are targets that are a judge's own model, by
-    the judge's name. `collector` is where spans are sent. `configuration` is the resolved configuration as
-    manifests keep it.
+    the judge's name. `configuration` is the resolved configuration as manifests keep it.
     """
 
     suites: tuple[SuitePlan, ...]
@@ -208,14 +229,9 @@ class Plan:
     judges_must_have: Must
     baseline: BaselineRule
     store: StoreSettings
-    sandbox: Sandbox
-    runner: Runner
+    means: RunMeans
+    pricing: Pricing
     report: Report
-    collector: str
-    prices: Prices | None
-    currency: str
-    budget: Budget | None
-    fresh: str
     configuration: Mapping[str, Any]
 
     @property
@@ -249,6 +265,7 @@ def resolve(settings: Settings) -> Plan:
     """
     suites: list[SuitePlan] = []
     later: set[Path] = set()
+    # From the last: each suite gets the files that no later one reads, which can be dropped after it.
     for suite in reversed(settings.suites):
         files = tuple(loader(suite.loader).files(suite.source))
         suites.insert(0, _plan_suite(settings, suite, tuple(file for file in files if file not in later)))
@@ -256,38 +273,46 @@ def resolve(settings: Settings) -> Plan:
     check_names(suites)
     if any(suite.suite.stop for suite in suites):
         suites = _share_alpha(suites)
-    asked_models = {target.model.name for suite in suites for target in suite.live_targets}
-    judging = {judge.name for suite in suites for judge in suite.judges}
+    # Models and judges that no suite asks need be neither reached nor recorded.
+    model_names: set[str] = set()
+    judge_names: set[str] = set()
+    for suite_plan in suites:
+        model_names.update(target.model.name for target in suite_plan.live_targets)
+        judge_names.update(judge.name for judge in suite_plan.judges)
     return Plan(
         suites=tuple(suites),
-        models=tuple(model for model in settings.models if model.name in asked_models),
-        judges=tuple(judge for judge in settings.judges if judge.name in judging),
+        models=tuple(model for model in settings.models if model.name in model_names),
+        judges=tuple(judge for judge in settings.judges if judge.name in judge_names),
         members=_group_suites(settings.models, suites),
         own_models=_find_own_models(settings.judges, suites),
-        policy=Policy(
-            gate=settings.gate,
-            threshold=settings.threshold,
-            thresholds={
-                (score.name, score.headline): score.threshold
-                for suite in settings.suites
-                for score in columns(suite)
-            },
-            undecided=settings.undecided,
-            regressions=settings.fail_on == "regression",
-        ),
+        policy=_build_policy(settings),
         explainability=settings.explainability,
         judges_must_have=settings.judges_must_have,
         baseline=BaselineRule(settings.baseline, settings.max_drop, settings.allow_different),
         store=settings.store,
-        sandbox=settings.sandbox,
-        runner=Runner(settings.runner, settings.runner_address, settings.runner_workers),
+        means=RunMeans(
+            runner=Runner(settings.runner, settings.runner_address, settings.runner_workers),
+            sandbox=settings.sandbox,
+            collector=settings.telemetry.endpoint.rstrip("/"),
+            fresh=settings.fresh,
+        ),
+        pricing=Pricing(settings.prices, settings.currency, settings.budget),
         report=settings.report,
-        collector=settings.telemetry.endpoint.rstrip("/"),
-        prices=settings.prices,
-        currency=settings.currency,
-        budget=settings.budget,
-        fresh=settings.fresh,
         configuration=settings.model_dump(mode="json"),
+    )
+
+
+def _build_policy(settings: Settings) -> Policy:
+    """Return the rules by which scores pass or fail, with each headline's threshold."""
+    thresholds: dict[tuple[str, str], float | None] = {}
+    for suite in settings.suites:
+        thresholds.update({(score.name, score.headline): score.threshold for score in columns(suite)})
+    return Policy(
+        gate=settings.gate,
+        threshold=settings.threshold,
+        thresholds=thresholds,
+        undecided=settings.undecided,
+        regressions=settings.fail_on == "regression",
     )
 
 
@@ -313,11 +338,16 @@ def _origins(suite: SuitePlan) -> Iterator[tuple[str, str]]:
     """Yield the names that a suite's targets get by themselves, each with what it stands for."""
     if not suite.responses_of:
         for target in suite.live_targets:
-            prompt = f" with the prompt {target.prompt!r}" if target.prompt else ""
-            yield target.name, f"the model {target.model.name!r}{prompt}"
+            origin = f"the model {target.model.name!r}"
+            if target.prompt:
+                origin += f" with the prompt {target.prompt!r}"
+            yield target.name, origin
     elif not suite.suite.responses_of:
         data = str(suite.suite.source.get("data", suite.name))
-        yield suite.responses_of, f"the responses in {Path(data).resolve() if Path(data).exists() else data}"
+        # A file of data is its path, whatever folder the configuration names it from; other data has a name.
+        if Path(data).exists():
+            data = str(Path(data).resolve())
+        yield suite.responses_of, f"the responses in {data}"
 
 
 def check_judges(plan: Plan) -> None:
@@ -396,7 +426,10 @@ def check_expected(plan: Plan) -> None:
     Raises:
         InputError: there are some, and their suite does not set `skip_unreadable`.
     """
-    if problems := [problem for suite in plan.suites for problem in suite.expected.problems]:
+    problems: list[str] = []
+    for suite in plan.suites:
+        problems.extend(suite.expected.problems)
+    if problems:
         raise InputError("\n".join(problems))
 
 
@@ -504,16 +537,18 @@ def question_form(suite: Suite, targets: Iterable[Target]) -> QuestionForm:
 
 
 def _share_alpha(suites: Sequence[SuitePlan]) -> list[SuitePlan]:
+    """Return the suites with the level of each of their confidence sequences: all of the run share one."""
     from basic_control.metrics.analysis.stopping import (
         sequences,  # few runs need it, and it imports half of the statistics
     )
     from basic_control.metrics.stats.sequential import share_of
 
     n_sequences = sum(sequences(suite.suite, len(suite.names)) for suite in suites if suite.suite.stop)
-    return [
-        replace(suite, alpha=share_of(stop.alpha, n_sequences)) if (stop := suite.suite.stop) else suite
-        for suite in suites
-    ]
+    leveled: list[SuitePlan] = []
+    for suite in suites:
+        stop = suite.suite.stop
+        leveled.append(replace(suite, alpha=share_of(stop.alpha, n_sequences)) if stop else suite)
+    return leveled
 
 
 def _plan_metric(every: Iterable[Judge], suite: Suite, name: str, expected: ExpectedAnswers) -> MetricPlan:
@@ -537,14 +572,18 @@ def _plan_metric(every: Iterable[Judge], suite: Suite, name: str, expected: Expe
 
 def _list_required(models: Iterable[Model], suite: Suite, targets: tuple[Target, ...]) -> tuple[str, ...]:
     """Return the facts that items must have: those that the metrics need and no target provides."""
-    brought = [
-        set(target.model.unit.brings(target.model)) if target.model.unit.brings else set[str]()
-        for target in targets
-    ]
-    met = set.intersection(*brought) if brought else set[str]()
+    provided: list[set[str]] = []
+    for target in targets:
+        brings = target.model.unit.brings
+        provided.append(set(brings(target.model)) if brings else set())
+    # Only what every target provides is there for each reply.
+    met: set[str] = set()
+    if provided:
+        met = set.intersection(*provided)
+    idle_models = {model.name for model in models} - {target.model.name for target in targets}
     for name in suite.metric_names:
         for compared in list_compared(suite, name):
-            if compared in {model.name for model in models} - {target.model.name for target in targets}:
+            if compared in idle_models:
                 raise InputError(
                     f"suite {suite.name}: {name} compares with the model {compared!r}, which the suite does not "
                     "ask. Add it to the suite's models."
@@ -559,6 +598,7 @@ def _group_suites(models: Iterable[Model], suites: Iterable[SuitePlan]) -> dict[
     suites_by_target: dict[str, list[SuitePlan]] = {}
     responders: set[str] = set()
     for suite in suites:
+        # What contradicts itself is refused here, before anything is asked.
         if not suite.names:
             raise InputError(
                 f"suite {suite.name}: found no model, expected at least one under `models`, or a response in every "
@@ -574,7 +614,8 @@ def _group_suites(models: Iterable[Model], suites: Iterable[SuitePlan]) -> dict[
                 f"suite {suite.name}: found gate_on: {suite.suite.gate_on} and recorded responses, "
                 "one per question; expected a model that is asked several times. Set gate_on: mean."
             )
-        responders |= {suite.responses_of} if suite.responses_of else set()
+        if suite.responses_of:
+            responders.add(suite.responses_of)
         for name in suite.names:
             suites_by_target.setdefault(name, []).append(suite)
     for name, target_suites in suites_by_target.items():
@@ -586,14 +627,22 @@ def _group_suites(models: Iterable[Model], suites: Iterable[SuitePlan]) -> dict[
             raise InputError(
                 f"weights: {suite_names} have weight 0, and {name} has no other suite. Give one of them a weight."
             )
+    # Models as configured, then the responders, which are not configured, as their suites come.
     order = {model.name: n for n, model in enumerate(models)}
     names = sorted(suites_by_target, key=lambda name: order.get(name, len(order)))
-    return {name: tuple(suite.name for suite in suites_by_target[name]) for name in names}
+    names_by_target: dict[str, tuple[str, ...]] = {}
+    for name in names:
+        names_by_target[name] = tuple(suite.name for suite in suites_by_target[name])
+    return names_by_target
 
 
 def _find_own_models(judges: Sequence[Judge], suites: Iterable[SuitePlan]) -> dict[str, set[str]]:
+    """Return the targets that each judge would judge as its own model, by the judge's name."""
+    targets: list[Target] = []
+    for suite in suites:
+        targets.extend(suite.targets)
     own_models: dict[str, set[str]] = {}
-    for target in (target for suite in suites for target in suite.targets):
+    for target in targets:
         for judge in judges:
             if (judge.provider, judge.server_name) == (target.model.provider, target.model.server_name):
                 own_models.setdefault(judge.name, set()).add(target.name)

@@ -103,7 +103,7 @@ def _prepare(settings: "Settings", again: "Rerun", go_on: Callable[[], str]) -> 
             _handle_signals(go_on)
             gc.freeze()
             gc.enable()
-            opened = ephemeral.server_for(plan.runner.name)
+            opened = ephemeral.server_for(plan.means.runner.name)
             if opened:
                 if opened is ephemeral.start_temporary_server:
                     say("Starting a temporary Prefect server (set PREFECT_API_URL to use a running one) …")

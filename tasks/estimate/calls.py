@@ -126,7 +126,7 @@ def estimate(plan: Plan) -> CostEstimate:
     Raises:
         InputError: the items cannot be created, or the cache cannot be read.
     """
-    memory = Memory(plan.store, plan.fresh, plan.report.language)
+    memory = Memory(plan.store, plan.means.fresh, plan.report.language)
     portions: list[CallEstimate] = []
     effects = []
     for one in plan.suites:
@@ -154,7 +154,9 @@ def estimate(plan: Plan) -> CostEstimate:
         portions += judged(one, answered, memory)
         portions += short_exams(plan, one, items["language"].unique(), memory)
     notes = [*memory.notes, *_notes(plan)]
-    return CostEstimate(portions, effects, notes, plan.currency, plan.prices, memory.problems, memory.language)
+    return CostEstimate(
+        portions, effects, notes, plan.pricing.currency, plan.pricing.prices, memory.problems, memory.language
+    )
 
 
 def effect(suite: Suite, n: int, units: int | None = None) -> DetectableEffect:

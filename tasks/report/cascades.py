@@ -38,7 +38,11 @@ def cascade_table(data: ReportData) -> Table:
         ),
         column("escalated", lambda cascade: str(cascade.n_escalated), numeric=True),
         column("calls_saved", lambda cascade: str(cascade.calls_saved), numeric=True),
-        column("price_saved", lambda cascade: money(_price_saved(cascade, data), data.plan.currency), numeric=True),
+        column(
+            "price_saved",
+            lambda cascade: money(_price_saved(cascade, data), data.plan.pricing.currency),
+            numeric=True,
+        ),
         column("bound", write_bound, numeric=True),
         column("found_on", _source),
         column("own_error", write_own_error, numeric=True),

@@ -204,7 +204,7 @@ def _is_cut(limit: int) -> pl.Expr:
 
 def usage(data: ReportData) -> Table:
     """Return the usage of each model and judge: replies, latency, tokens and cost."""
-    latency, currency = say("page.latency"), data.plan.currency
+    latency, currency = say("page.latency"), data.plan.pricing.currency
 
     def number(head: str, name: str, places: int = 0) -> Column:
         return Column(head, lambda row: format_number(row[name], places), numeric=True)

@@ -191,15 +191,15 @@ def _of_budget(results: Results, verdict: RunVerdict, plan: Plan) -> Iterator[No
     failures = chain.from_iterable(headline.missing.failures for headline in headlines)
     budget = find_spent_budget(failures)
     spending = results.spending
-    if not (budget and plan.budget and spending):
+    if not (budget and plan.pricing.budget and spending):
         return
     n_calls = sum(spent.fresh for spent in spending.models) - verdict.waiting
     needed = {"calls": str(verdict.waiting)}
-    if plan.budget.usd is not None and spending.cost_now and n_calls > 0:
+    if plan.pricing.budget.usd is not None and spending.cost_now and n_calls > 0:
         # As much as the calls so far cost on average.
         cost = verdict.waiting * spending.cost_now / n_calls
         needed = {"usd": f"{cost * _RESERVE:.2g}"}
-        yield Note(say("screen.budget_left", n=verdict.waiting, more=money(cost, plan.currency)))
+        yield Note(say("screen.budget_left", n=verdict.waiting, more=money(cost, plan.pricing.currency)))
     settings = " ".join(f"--set budget.{name}={amount}" for name, amount in needed.items())
     command = format_command(f"run --resume {results.run.get('run', '')} {settings}")
     yield Note(say("screen.budget", command=command))

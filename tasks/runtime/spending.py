@@ -34,10 +34,10 @@ def sum_spending(
             calls_of_model = calls.filter(model=model.name)
             if not calls_of_model.is_empty():
                 spent.append(sum_usage(role, calls_of_model, model))
-    table = plan.prices
+    table = plan.pricing.prices
     if table is None:
-        return Spending(plan.currency, spent)
-    return Spending(plan.currency, spent, table.file, table.date.isoformat(), table.age(day))
+        return Spending(plan.pricing.currency, spent)
+    return Spending(plan.pricing.currency, spent, table.file, table.date.isoformat(), table.age(day))
 
 
 def _read_calls(store: Store, queries: Sequence[QueryResult]) -> pl.DataFrame:

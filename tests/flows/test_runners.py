@@ -26,7 +26,7 @@ def test_an_address_where_no_cluster_answers_is_one_message(runner: str, address
     pytest.importorskip("distributed" if runner == "dask" else "ray")
     settings = read(None, [f"runner={runner}", f"runner_address={json.dumps(address)}"])
     started = time.monotonic()
-    with pytest.raises(InputError, match=said), open_runner(resolve(settings).runner):
+    with pytest.raises(InputError, match=said), open_runner(resolve(settings).means.runner):
         pass
     assert time.monotonic() - started < 20 * ANSWER_S, "where nobody listens, Ray itself would try without end"
 
@@ -38,6 +38,6 @@ def test_a_missing_extra_is_named(runner: str, package: str, monkeypatch: pytest
     settings = read(None, [f"runner={runner}"])
     with (
         pytest.raises(InputError, match=rf"Run: pip install .*prefect-{runner}<"),
-        open_runner(resolve(settings).runner),
+        open_runner(resolve(settings).means.runner),
     ):
         pass
