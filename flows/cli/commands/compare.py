@@ -237,9 +237,9 @@ def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
         outcome, threshold = headline.decided.outcome, headline.decided.threshold
         if outcome != "none":
             score = " ".join(filter(None, (format_estimate(headline.measured.score, threshold), bounds(headline))))
-            limit = "" if threshold is None else f", threshold {percent(threshold)}"
-            reason = explain_outcome(headline)
-            sentence = f"{score}{limit}: {outcome}{f'; {reason}' if reason else ''}"
+            if threshold is not None:
+                score += f", threshold {percent(threshold)}"
+            sentence = "; ".join(filter(None, (f"{score}: {outcome}", explain_outcome(headline))))
             yield headline.model, f"{score_name(headline)} {headline.model}", outcome, sentence
 
 
