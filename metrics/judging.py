@@ -390,7 +390,9 @@ def outcome(session: Session) -> Score:
 
 
 def _read_reason(entry: object) -> object:
-    return entry.get("reason") if isinstance(entry, Mapping) else getattr(entry, "reason", "")
+    if isinstance(entry, Mapping):
+        return entry.get("reason")
+    return getattr(entry, "reason", "")
 
 
 def count_unsure(replies: Found) -> int:
@@ -406,7 +408,9 @@ def count_unsure(replies: Found) -> int:
 
 def label(value: object) -> str:
     """Return a verdict in the required form: upper case, `_` between words, no full stop."""
-    text = value.strip(" .*\"'`\n\t").upper() if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    text = value.strip(" .*\"'`\n\t").upper()
     return "_".join(text.replace("-", " ").replace("_", " ").split())
 
 

@@ -273,14 +273,30 @@ class Options(Frozen):
 
 def _name_cell(details: Mapping[str, Any]) -> tuple[str, str]:
     """Name a response's cell: whether its answer is right, and whether its chain holds."""
-    answer = "none" if details.get("answer") is None else "right" if details.get("right") else "wrong"
-    chain = "invalid" if details.get("first_wrong_step") else "valid" if details.get("n_calculations") else "bare"
+    answer, chain = "wrong", "bare"
+    if details.get("answer") is None:
+        answer = "none"
+    elif details.get("right"):
+        answer = "right"
+    if details.get("first_wrong_step"):
+        chain = "invalid"
+    elif details.get("n_calculations"):
+        chain = "valid"
     return answer, chain
 
 
 def _list_first_wrong(details: Mapping[str, Any]) -> list[str]:
     step = details.get("first_wrong_step")
-    return [str(step) if step < LATEST_STEP else f"{LATEST_STEP}+"] if step else []
+    if not step:
+        return []
+    return [str(step)] if step < LATEST_STEP else [f"{LATEST_STEP}+"]
+
+
+def _name_chain(right: float | None) -> str:
+    """Name a chain in a reason by the share of its calculations that is right."""
+    if right is None:
+        return "no calculations"
+    return "valid chain" if right == 1 else "invalid chain"
 
 
 @metric(
@@ -356,7 +372,10 @@ def cot(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Score:
         return Score(None, "not_applicable", "the reference has neither steps nor an answer", details, parts)
     if response.answer is None:
         return Score(value, "no_answer", "no final answer could be extracted", details, parts)
-    chain = "no calculations" if right is None else "valid chain" if right == 1 else "invalid chain"
-    answer = "" if levels["l1"] is None else "right answer, " if levels["l1"] else "wrong answer, "
-    error = "" if first is None else f"; {REASONS[first.kind]}"
-    return Score(value, "scored", f"{answer}{chain}{error}", details, parts)
+    reason = _name_chain(right)
+    if levels["l1"] is not None:
+        answer = "right answer" if levels["l1"] else "wrong answer"
+        reason = f"{answer}, {reason}"
+    if first is not None:
+        reason += f"; {REASONS[first.kind]}"
+    return Score(value, "scored", reason, details, parts)

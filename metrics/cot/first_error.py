@@ -170,9 +170,10 @@ def _read_reference(reference: Chain) -> _Meant:
         below = operand_values.union(
             *[reference_values[value] for value in operand_values if value in reference_values]
         )
-        within = (
-            [_partial(side) for side in calculation.text.split("=")] if len(calculation.operands) > _PAIRED else []
-        )
+        within: list[frozenset[Exact]] = []
+        # Two operands have no value in between.
+        if len(calculation.operands) > _PAIRED:
+            within = [_partial(side) for side in calculation.text.split("=")]
         for value in {*calculation.results, *chain(*within)}:
             reference_values[value] = reference_values.get(value, frozenset()) | below
     results = frozenset(value for calculation in reference.calculations for value in calculation.results)
@@ -297,6 +298,7 @@ _VERBS = {
     "*": ("multiplies {0} by {1}", "{0} умножается на {1}"),
     "/": ("divides {0} by {1}", "{0} делится на {1}"),
 }
+# A calculation of two numbers before its result: 48/2=.
 _PAIR = re.compile(r"([0-9.,]+%?)([-+*/])([0-9.,]+%?)(?==|\Z)")
 
 
