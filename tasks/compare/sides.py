@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -231,29 +232,31 @@ def _align_names(whole: Sequence[Side]) -> list[Side]:
 
 def _rename(side: Side, suite: str, metrics: Mapping[str, str]) -> Side:
     """Return a side with another name of its only suite, or of metrics."""
-    frames = {
-        "items": side.items.with_columns(suite=pl.lit(suite)) if suite else side.items,
-        "scores": side.scores.with_columns(
-            pl.col("metric").replace(dict(metrics)), suite=pl.lit(suite) if suite else pl.col("suite")
-        ),
-    }
-    suites = {
-        suite or name: replace(
-            rules,
-            score=tuple(metrics.get(metric, metric) for metric in rules.score),
-            headlines={
-                metrics.get(headline, headline): {
-                    metrics.get(metric, metric): share for metric, share in parts.items()
-                }
-                for headline, parts in rules.headlines.items()
-            },
-        )
-        for name, rules in side.provenance.suites.items()
-    }
-    kinds, judged = (
-        {metrics.get(metric, metric): fact for metric, fact in facts.items()} for facts in (side.kinds, side.judged)
+    items = side.items
+    scores = side.scores.with_columns(pl.col("metric").replace(dict(metrics)))
+    if suite:
+        items, scores = (frame.with_columns(suite=pl.lit(suite)) for frame in (items, scores))
+    # The rules name metrics three times: those of the scores, the headlines, and the parts of each headline.
+    suites = {}
+    for name, rules in side.provenance.suites.items():
+        headlines = _rename_keys(rules.headlines, metrics)
+        for headline, parts in headlines.items():
+            headlines[headline] = _rename_keys(parts, metrics)
+        score = tuple(metrics.get(metric, metric) for metric in rules.score)
+        suites[suite or name] = replace(rules, score=score, headlines=headlines)
+    return replace(
+        side,
+        items=items,
+        scores=scores,
+        kinds=_rename_keys(side.kinds, metrics),
+        judged=_rename_keys(side.judged, metrics),
+        provenance=replace(side.provenance, suites=suites),
     )
-    return replace(side, **frames, kinds=kinds, judged=judged, provenance=replace(side.provenance, suites=suites))
+
+
+def _rename_keys(facts: Mapping[str, Any], metrics: Mapping[str, str]) -> dict[str, Any]:
+    """Return facts by metric under the metrics' new names."""
+    return {metrics.get(metric, metric): fact for metric, fact in facts.items()}
 
 
 def metrics_of(side: Side) -> list[str]:
