@@ -139,12 +139,16 @@ class SuitePlan:
     @property
     def live_targets(self) -> tuple[Target, ...]:
         """The targets that are asked: none if the data has responses."""
-        return () if self.responses_of else self.targets
+        if self.responses_of:
+            return ()
+        return self.targets
 
     @property
     def names(self) -> list[str]:
         """The names of the targets whose replies are scored."""
-        return [self.responses_of] if self.responses_of else [target.name for target in self.targets]
+        if self.responses_of:
+            return [self.responses_of]
+        return [target.name for target in self.targets]
 
     @property
     def judge_metrics(self) -> tuple[MetricPlan, ...]:
@@ -558,15 +562,19 @@ def _plan_metric(every: Iterable[Judge], suite: Suite, name: str, expected: Expe
     in_cascades = {member for judge in judge_of.values() for member in judge.members}
     # A cascade's judges count by themselves only where they are named.
     judges = tuple(judge for judge in judge_of.values() if judge.name in (names or judge_of.keys() - in_cascades))
-    members = [judge_of[member] for judge in judges for member in judge.members]
+    if not unit.steps:  # a metric without steps asks nobody
+        judges = ()
+    members: list[Judge] = []
+    for judge in judges:
+        members.extend(judge_of[member] for member in judge.members)
     return MetricPlan(
         name=name,
         options=expected.options.get(name, suite.options(name)),
-        judges=judges if unit.steps else (),
+        judges=judges,
         temperature=unit.temperature if use.temperature is None else use.temperature,
         aggregate=use.aggregate or suite.aggregate,
         compared="".join(list_compared(suite, name)),
-        members=tuple(members) if unit.steps else (),
+        members=tuple(members),
     )
 
 
