@@ -19,7 +19,8 @@ from basic_control.metrics.judging import language_of, templates
 from basic_control.prompts import fill, fill_system, is_template_name, read_by, reads, template
 from basic_control.tasks.models.rate_limits import find_endpoint
 from basic_control.tasks.models.readiness import SPARE, check_files, count_connections, find_obstacle
-from basic_control.tasks.plan import Plan, SuitePlan, check_expected, check_judges, resolve, targets_of
+from basic_control.tasks.plan import Plan, SuitePlan, check_expected, resolve, targets_of
+from basic_control.tasks.plan_judges import check_judges
 from basic_control.tasks.report.language import say, speaking
 from basic_control.tasks.report.text import duration, format_number
 

@@ -27,7 +27,8 @@ from basic_control.tasks.judges.labels import LABELS, list_saves
 from basic_control.tasks.models.budget import RunBudget
 from basic_control.tasks.models.progress import is_deployed
 from basic_control.tasks.models.requests import store_uncut
-from basic_control.tasks.plan import Identities, Plan, check_judges
+from basic_control.tasks.plan import Identities, Plan
+from basic_control.tasks.plan_judges import check_judges
 from basic_control.tasks.query import identify, share_failures
 from basic_control.tasks.runtime.logs import event
 from basic_control.tasks.runtime.storage import open_cache, open_store

@@ -17,7 +17,8 @@ from basic_control.flows.preflight import (
     unread_responses,
 )
 from basic_control.prompts.phrases import phrase
-from basic_control.tasks.plan import check_judges, resolve
+from basic_control.tasks.plan import resolve
+from basic_control.tasks.plan_judges import check_judges
 from basic_control.tasks.report.language import speaking
 from basic_control.tasks.report.tables import Table, column_maker
 from basic_control.tasks.report.text import duration, format_number, percent

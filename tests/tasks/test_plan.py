@@ -8,7 +8,8 @@ import pytest
 
 from basic_control.config.settings import Settings
 from basic_control.data.errors import InputError
-from basic_control.tasks.plan import Plan, check_judges, resolve
+from basic_control.tasks.plan import Plan, resolve
+from basic_control.tasks.plan_judges import check_judges
 
 ROWS = [{"question": "Who?", "answer": "Anna"}, {"question": "Where?", "answer": "Here"}]
 
