@@ -17,7 +17,7 @@ from tests.acceptance import tables
 from tests.conftest import Run
 from tests.helpers.runs import latest
 
-SAID = "nothing stopped early, as fewer than ten templates are shared"
+SAID = "with fewer than ten templates nothing stops early"
 
 
 def write_rows(path: Path, shares: Sequence[float], size: int) -> str:
