@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -35,6 +36,8 @@ class Module:
     def __init__(self, path: Path) -> None:
         self.tree = ast.parse(path.read_text(encoding="utf-8"))
         self.functions = {f.name: f for f in ast.walk(self.tree) if isinstance(f, ast.FunctionDef)}
+        # Of a name that is built in steps, `reason = f"{reason}, …"`, the step that is looked at, by its line.
+        self.steps: dict[tuple[str, str], int] = {}
         self.tables = {
             str(getattr(target, "id", "")): node.value
             for node in self.tree.body
@@ -88,8 +91,11 @@ class Module:
 
     def named(self, name: str, function: ast.FunctionDef) -> Iterator[str]:
         """Yield what a name of a function was given, alone or among several."""
+        key = function.name, name
+        before = self.steps.get(key, sys.maxsize)
         for node in ast.walk(function):
-            if isinstance(node, ast.Assign):
+            if isinstance(node, ast.Assign) and node.lineno < before:
+                self.steps[key] = node.lineno
                 for target in node.targets:
                     pairs = [(target, node.value)]
                     if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
@@ -97,6 +103,7 @@ class Module:
                     for one, value in pairs:
                         if getattr(one, "id", "") == name:
                             yield from self.texts(value, function)
+        self.steps[key] = before
 
 
 def declared() -> set[str]:
