@@ -103,7 +103,12 @@ def _describe_furthest(
     shares = [score for score in below if score.measured.score.mean is not None]
     furthest = max(shares, key=_compute_shortfall, default=below[0])
     model = shorten_name(furthest.model, among=[model.model for model in models])
-    return say(phrase, model=model, cause=_describe_cause(furthest))
+    cause = _describe_cause(furthest)
+    # What else fails of the same model; the overall score follows from its suites.
+    n_more = sum(bool(score.suite) for score in below if score.model == furthest.model) - bool(furthest.suite)
+    if n_more > 0:
+        cause = f"{cause} {say('screen.more', n=n_more)}"
+    return say(phrase, model=model, cause=cause)
 
 
 def _compute_shortfall(score: Headline) -> float:
