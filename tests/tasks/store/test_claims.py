@@ -204,7 +204,7 @@ import json, os, sys
 from concurrent.futures import ThreadPoolExecutor
 from basic_control.config.settings import StoreSettings
 from basic_control.data.batches import Cell
-from basic_control.tasks.query import ask, sharing_failures
+from basic_control.tasks.query import ask, share_failures
 from tests.helpers.requests import requests_of
 from basic_control.config.settings import Model
 each = sys.argv[1]
@@ -216,7 +216,7 @@ for line in sys.stdin:
     questions = [str(number * int(each) + n) for n in range(int(each))]
     run = f"{os.getpid()} {number} {base_url}"
     # Two batches side by side that meet in the middle.
-    with sharing_failures(store, run), ThreadPoolExecutor(2) as pool:
+    with share_failures(store, run), ThreadPoolExecutor(2) as pool:
         orders = [requests_of(model, order) for order in (questions, questions[::-1])]
         begun = [pool.submit(ask, one, model, store, Cell("x"), run=run) for one in orders]
         tallies = [one.result()[1] for one in begun]
