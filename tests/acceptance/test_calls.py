@@ -81,9 +81,15 @@ def test_no_text_makes_the_reader_fail(text: str) -> None:
 
 
 def read_cases() -> list[dict[str, Any]]:
-    """Return composed replies to questions with tools: simple, multiple, parallel and without a call, in many forms."""
-    lines = (Path(__file__).parent / "replies" / "calls.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+    """Return composed replies to questions with tools: simple, multiple, parallel and without a call, in many forms.
+
+    Those `by_the_rules` are of people who had the rules alone: 60 right ones, 60 wrong ones.
+    """
+    cases: list[dict[str, Any]] = []
+    for name in ("calls.jsonl", "calls_by_the_rules.jsonl"):
+        text = (Path(__file__).parent / "replies" / name).read_text(encoding="utf-8")
+        cases += map(json.loads, text.splitlines())
+    return cases
 
 
 @pytest.mark.parametrize("case", read_cases(), ids=lambda case: case["id"])
