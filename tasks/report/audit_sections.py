@@ -65,7 +65,9 @@ def list_targets(run: AuditedRun, detail: Detail) -> Lines:
 
 def _describe_model(run: AuditedRun, model: Mapping[str, Any]) -> str:
     identity = run.facts("identities").get(model["name"]) or {}
-    name = identity.get("model") or model.get("model") or ""
+    # A file's functions share its digest: only their names tell them apart.
+    function = str(model.get("function") or "").rpartition("/")[2]
+    name = function or identity.get("model") or model.get("model") or ""
     facts = [f"{model.get('provider', '')} {cut_name(name)}".strip()]
     digest = str(identity.get("digest") or "")
     if digest:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,22 @@ def test_it_says_what_was_tested_and_by_whom(page: str) -> None:
     assert all(
         text in data for text in ("tickets.jsonl", "| 10 |", "all rows", ABOUT["data_licence"], "not looked")
     )
+
+
+def test_functions_of_one_file_are_told_apart(run: Run, tmp_path: Path) -> None:
+    """They have one digest, that of their file."""
+    (tmp_path / "app.py").write_text("def old(prompt):\n    return 'a'\n\n\ndef new(prompt):\n    return 'b'\n")
+    (tmp_path / "rows.jsonl").write_text('{"question": "Q?", "answer": "a"}\n')
+    entry = {"provider": "python", "python": sys.executable}
+    models = [{**entry, "name": name, "function": f"{tmp_path}/app.py:{name}"} for name in ("old", "new")]
+    suite = {"name": "s", "items": {"data": f"{tmp_path}/rows.jsonl"}, "prompt": "{{ question }}"}
+    suites = [{**suite, "metrics": ["exact_match"]}]
+    path = tmp_path / "eval.json.yaml"
+    path.write_text(json.dumps({"models": models, "suites": suites, "gate": "off"}))
+    assert run(str(path)).returncode == 0
+    tested = find_section(audit(tmp_path), "What was tested")
+    assert "app.py:old" in tested
+    assert "app.py:new" in tested
 
 
 def test_it_says_with_which_judge_how_sure_and_against_what(page: str) -> None:
