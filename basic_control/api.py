@@ -316,11 +316,11 @@ def compare(
     from basic_control.flows.cli.commands.compare import show_comparison
     from basic_control.flows.cli.console import text_of
     from basic_control.tasks.compare.runs import compare_runs
-    from basic_control.tasks.report.language import speaking
+    from basic_control.tasks.report.language import use_language
 
     metrics = (metric,) if isinstance(metric, str) else tuple(metric)
     comparison = compare_runs([*map(_name_side, sides)], runs=Path(runs), metrics=metrics, language=language)
-    with speaking(comparison.language):
+    with use_language(comparison.language):
         screen = text_of(*show_comparison(comparison, 3))
     return ComparedSides(0, screen, comparison)
 

@@ -24,7 +24,7 @@ from basic_control.tasks.gate import gate
 from basic_control.tasks.held import HeldReplies
 from basic_control.tasks.models.progress import has_pages, is_deployed
 from basic_control.tasks.plan import Plan
-from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.language import use_language
 from basic_control.tasks.report.raw import write_results
 from basic_control.tasks.report.screen import screen
 from basic_control.tasks.report.writing import report
@@ -95,7 +95,7 @@ _GATES: dict[int, str] = {Exit.PASSED: "passed", Exit.UNDECIDED: "undecided"}
 
 def rows(outcome: RunResult, plan: Plan) -> list[dict[str, str]]:
     """Return the table of a run's screen for Prefect's pages: one row per model, cells escaped for Markdown."""
-    with speaking(plan.report.language):
+    with use_language(plan.report.language):
         table = screen(outcome.results, outcome.verdict, plan, outcome.requests).table()
     return [*map(_escape_row, table.records())]
 

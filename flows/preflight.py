@@ -21,7 +21,7 @@ from basic_control.tasks.models.rate_limits import find_endpoint
 from basic_control.tasks.models.readiness import SPARE, check_files, count_connections, find_obstacle
 from basic_control.tasks.plan import Plan, SuitePlan, check_expected, resolve, targets_of
 from basic_control.tasks.plan_judges import check_judges
-from basic_control.tasks.report.language import say, speaking
+from basic_control.tasks.report.language import say, use_language
 from basic_control.tasks.report.text import duration, format_number
 
 VAST = 250_000
@@ -263,5 +263,5 @@ def too_many_items(settings: Settings, language: str) -> str:
             calls, seconds = calls + n_calls, seconds + n_calls / target.model.concurrency
     if calls <= VAST:
         return ""
-    with speaking(language):
+    with use_language(language):
         return say("estimate.vast", calls=format_number(calls), time=duration(seconds))

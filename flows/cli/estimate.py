@@ -19,7 +19,7 @@ from basic_control.flows.preflight import (
 from basic_control.prompts.phrases import phrase
 from basic_control.tasks.plan import resolve
 from basic_control.tasks.plan_judges import check_judges
-from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.language import use_language
 from basic_control.tasks.report.tables import Table, column_maker
 from basic_control.tasks.report.text import duration, format_number, percent
 from basic_control.tasks.report.words import money
@@ -53,7 +53,7 @@ def show_estimate(settings: "Settings", again: "Rerun | None" = None) -> int:
     from basic_control.tasks.estimate.calls import estimate  # imports Prefect, which is configured by now
 
     costs = estimate(plan)
-    with speaking(language):
+    with use_language(language):
         show(*list_parts(costs))
     for problem in costs.problems:
         complain(problem)

@@ -164,9 +164,9 @@ def _handle_signals(go_on: Callable[[], str]) -> None:
 
 def show_outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool = False, again: bool = False) -> None:
     """Print a run's screen, after every figure and stage if `verbose`; `again` counts the stages that ran."""
-    from basic_control.tasks.report.language import speaking
+    from basic_control.tasks.report.language import use_language
 
-    with speaking(plan.report.language):
+    with use_language(plan.report.language):
         show(*_list_parts(outcome, plan, verbose=verbose, again=again))
 
 

@@ -360,10 +360,10 @@ def _describe_progress(count: Count, language: str) -> str:
 
 def _title_of(suite: str, language: str) -> str:
     """Return the title of a suite, as every screen has it."""
-    from basic_control.tasks.report.language import speaking
+    from basic_control.tasks.report.language import use_language
     from basic_control.tasks.report.words import suite_title
 
-    with speaking(language):
+    with use_language(language):
         return suite_title(suite)
 
 
@@ -375,12 +375,12 @@ def _results(suite: str, models: Mapping[str, Mapping[str, Any]], language: str)
 
 def _describe_result(headline: "Headline", language: str) -> str:
     """Return a line with a model's score, its interval and its verdict, with the reason if there is one."""
-    from basic_control.tasks.report.language import speaking
+    from basic_control.tasks.report.language import use_language
     from basic_control.tasks.report.text import around
     from basic_control.tasks.report.words import explain_outcome, format_score, score_name
 
     measured = headline.measured
-    with speaking(language):
+    with use_language(language):
         # An interval of what was not measured would look like a finding.
         is_certain = measured.score.interval.low is not None and headline.missing.is_measured
         interval = f" ({around(measured.score.interval)})" if is_certain else ""

@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from basic_control.data.errors import InputError
 from basic_control.prompts.phrases import ENGLISH, languages
 from basic_control.tasks.report import runs as pages
-from basic_control.tasks.report.language import say, speaking
+from basic_control.tasks.report.language import say, use_language
 from basic_control.tasks.store.history import HistoryEntry, read_history
 from basic_control.tasks.store.runs import find, list_folders
 
@@ -114,7 +114,7 @@ class Pages:
         """Show the requested runs, the newest first."""
         foreign_entries = [HistoryEntry(name, status="completed") for name in self.files]
         listed_entries, at = [*foreign_entries, *entries(self.runs)], partial(address_of, self.runs)
-        with speaking(self._language_of(listed_entries)):
+        with use_language(self._language_of(listed_entries)):
             return HTMLResponse(pages.index(listed_entries, request.query_params, at, self._path_of))
 
     def _path_of(self, run: str) -> str:
@@ -159,14 +159,14 @@ class Pages:
 
     def _message(self, status: int, name: str, **values: str) -> Response:
         """Show a message, by the name of its phrase."""
-        with speaking(self._language_of(entries(self.runs))):
+        with use_language(self._language_of(entries(self.runs))):
             return HTMLResponse(pages.message(say(f"view.{name}", **values)), status)
 
     def application(self) -> Starlette:
         """Return the application, without the guard."""
 
         def answer_refused(_: Request, error: Exception) -> Response:
-            with speaking(self._language_of(entries(self.runs))):
+            with use_language(self._language_of(entries(self.runs))):
                 return HTMLResponse(pages.message(str(error)), 400)
 
         def answer_missing(_: Request, __: Exception) -> Response:

@@ -12,7 +12,7 @@ from basic_control.tasks.report.attestation import state_result
 from basic_control.tasks.report.audit_run import AuditedRun, Detail, Section
 from basic_control.tasks.report.audit_sections import PARTS
 from basic_control.tasks.report.conclusion import conclusion
-from basic_control.tasks.report.language import say, speaking
+from basic_control.tasks.report.language import say, use_language
 from basic_control.tasks.report.pages import still
 from basic_control.tasks.report.tables import Table
 from basic_control.tasks.report.text import escape_markdown
@@ -102,7 +102,7 @@ def write_audit(source: Run, folder: Path | None, language: str) -> tuple[Audite
     hashes = hash_documents(source.folder)
     run = AuditedRun(source.name, source.folder, source.manifest, measured, verdict, hashes)
     target = folder or source.folder / AUDIT
-    with speaking(language):
+    with use_language(language):
         texts = {"audit.html": compose_html(run), "audit.md": compose_markdown(run)}
     paths = [write_atomically(target / name, text) for name, text in texts.items()]
     return run, [*paths, write_json(target / STATEMENT, state_result(run), indent=2)]

@@ -16,7 +16,7 @@ from basic_control.metrics.analysis.pairs import Comparison, Grouping
 from basic_control.tasks.compare.runs import RunComparison, shorten
 from basic_control.tasks.compare.sides import list_stated_differences
 from basic_control.tasks.exchange.tables import Side
-from basic_control.tasks.report.language import say, say_reason, speaking
+from basic_control.tasks.report.language import say, say_reason, use_language
 from basic_control.tasks.report.pages import still
 from basic_control.tasks.report.regressions import size
 from basic_control.tasks.report.remarks import notes
@@ -277,7 +277,7 @@ def outcome(row: Mapping[str, Any], side: str) -> str:
 
 def markdown(comparison: RunComparison) -> str:
     """Return the whole comparison as Markdown."""
-    with speaking(comparison.language):
+    with use_language(comparison.language):
         return "\n".join(_markdown_lines(comparison)) + "\n"
 
 
@@ -351,7 +351,7 @@ def html(comparison: RunComparison, lines: Sequence[str] = (), tables: Sequence[
 
     `lines` take the place of its answers; `tables` follow them.
     """
-    with speaking(comparison.language):
+    with use_language(comparison.language):
         return _page(comparison, lines, tables)
 
 

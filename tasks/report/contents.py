@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 from basic_control.data.suites import find_targets
 from basic_control.tasks.report import explained, labelling, overview, samples, sections
 from basic_control.tasks.report.conclusion import differences
-from basic_control.tasks.report.language import say, speaking
+from basic_control.tasks.report.language import say, use_language
 from basic_control.tasks.report.passports import ReliabilityCurve, reliability_curves
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.tables import Table
@@ -81,7 +81,7 @@ class Contents(DetailSections):
 
 def contents_of(data: ReportData) -> Contents:
     """Return what a run's page says, in the run's language."""
-    with speaking(data.language):
+    with use_language(data.language):
         return _sections(data)
 
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from basic_control.data.loading import list_judged_metrics
 from basic_control.data.records import VALUED
-from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.language import use_language
 from basic_control.tasks.report.probabilities import probability_table
 from basic_control.tasks.report.verdict_table import verdict_table
 from basic_control.tasks.store.tables import encode_parquet, write_atomically, write_json
@@ -59,7 +59,7 @@ def write(data: "ReportData", folder: Path) -> list[Path]:
     item_columns = ("suite", "family", "level", "language", "template")
     items = data.items.select("item_id", *item_columns)
     scores = data.scores.join(items, on="item_id", how="left", maintain_order="left")
-    with speaking(data.language, point="."):  # as in the other CSV files
+    with use_language(data.language, point="."):  # as in the other CSV files
         table = verdict_table(data.verdict.models, data.results.spending, by_id=True)
     frames = {
         "summary": data.summary,

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from basic_control.prompts.phrases import section
 from basic_control.tasks.report import chunks, overview, pages
 from basic_control.tasks.report.contents import Contents
-from basic_control.tasks.report.language import say_on_page, say_reason, speaking
+from basic_control.tasks.report.language import say_on_page, say_reason, use_language
 from basic_control.tasks.report.words import bounds, describe_calls, format_labelled_score, measure
 from basic_control.tasks.store.tables import open_atomically
 
@@ -69,13 +69,13 @@ def _pieces(contents: Contents, size: int) -> Iterator[str]:
 
 def compose(contents: Contents) -> str:
     """Return the whole page with its samples."""
-    with speaking(contents["facts"].language):
+    with use_language(contents["facts"].language):
         return "".join(_pieces(contents, chunks.SIZE))
 
 
 def write(contents: Contents, path: Path, *, size: int = chunks.SIZE) -> Path:
     """Write the page to a file, at most `size` samples a chunk."""
-    with open_atomically(path) as file, speaking(contents["facts"].language):
+    with open_atomically(path) as file, use_language(contents["facts"].language):
         for piece in _pieces(contents, size):
             file.write(piece.encode("utf-8", "replace"))
     return path

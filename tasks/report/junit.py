@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 from basic_control.data.characters import make_visible
 from basic_control.metrics.analysis.baseline import BaselineComparison
 from basic_control.metrics.analysis.headlines import Headline
-from basic_control.tasks.report.language import say, speaking
+from basic_control.tasks.report.language import say, use_language
 from basic_control.tasks.report.passports import warnings
 from basic_control.tasks.report.regressions import pair_name, regression
 from basic_control.tasks.report.report_data import ReportData
@@ -136,7 +136,7 @@ def document(name: str, cases: Sequence[ET.Element], started: datetime) -> ET.El
 
 def compose(data: ReportData) -> ET.Element:
     """Return the document of all gates."""
-    with speaking(data.language):
+    with use_language(data.language):
         return document(data.run, gates(data), data.start_time)
 
 

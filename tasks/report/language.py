@@ -1,4 +1,4 @@
-"""The language of what is written: phrases and numbers are in the one that the surrounding `speaking` names."""
+"""The language of what is written: phrases and numbers are in the one that the surrounding `use_language` names."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ _POINT: ContextVar[str] = ContextVar("point", default=".")
 
 
 @contextmanager
-def speaking(language: str, *, point: str = "") -> Iterator[None]:
+def use_language(language: str, *, point: str = "") -> Iterator[None]:
     """Write phrases and numbers in a language inside the context; `point` replaces its decimal point."""
     spoken = _LANGUAGE.set(language)
     written = _POINT.set(point or phrase("common.point", language))

@@ -3,7 +3,8 @@
 Source: seed 001, section 5.3; its analysis, left open there, is computed from the verdicts' reasons.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from basic_control.metrics.analysis.scores import THRESHOLD
 from basic_control.metrics.analysis.summary import OF_FAMILIES, OF_SUITES, SummaryRow, Total, cells, totals
 from basic_control.tasks.report.conclusion import conclusion
 from basic_control.tasks.report.explained import bands
-from basic_control.tasks.report.language import say, say_reason, speaking
+from basic_control.tasks.report.language import say, say_reason, use_language
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.sections import markdown, sections, usage
 from basic_control.tasks.report.tables import Column, Table, column_maker, lines
@@ -33,11 +34,15 @@ SHOWN_ERRORS = 5
 
 
 def _cell(cell: SummaryRow | None) -> str:
-    return f"{percent(cell.value.mean)} ({cell.counts.n_scored}/{cell.counts.n_asked})" if cell else "–"
+    if cell is None:
+        return "–"
+    return f"{percent(cell.value.mean)} ({cell.counts.n_scored}/{cell.counts.n_asked})"
 
 
 def _interval(cell: SummaryRow | None) -> str:
-    return around(cell.value.interval) if cell else "–"
+    if cell is None:
+        return "–"
+    return around(cell.value.interval)
 
 
 class FamilyScores:
@@ -45,74 +50,89 @@ class FamilyScores:
 
     def __init__(self, suite: Suite, summary: pl.DataFrame, items: pl.DataFrame, scores: pl.DataFrame) -> None:
         metric_name = suite.score_metrics[0]
-        own = items.filter(suite=suite.name)
+        questions = items.filter(suite=suite.name)
         rows = summary.filter(OF_FAMILIES, suite=suite.name, metric=metric_name)
         self.suite = suite
-        self.families: list[str] = own["family"].unique(maintain_order=True).to_list()
+        self.families: list[str] = questions["family"].unique(maintain_order=True).to_list()
         self.cells = {(cell.model, cell.family): cell for cell in cells(rows)}
         self.totals = totals(summary, suite=suite.name, metric=metric_name)
-        self.scores = scores.filter(metric=metric_name).join(own.select("item_id", "family"), on="item_id")
+        self.scores = scores.filter(metric=metric_name).join(questions.select("item_id", "family"), on="item_id")
 
     def reasons(self, model: str, family: str) -> pl.DataFrame:
         """Count the reasons of a model's wrong answers, most frequent first, and whether they applied."""
-        own = self.scores.filter(model=model, family=family)
-        wrong = own.filter((pl.col("value") != 1) | pl.col("value").is_null())
+        rows = self.scores.filter(model=model, family=family)
+        wrong = rows.filter((pl.col("value") != 1) | pl.col("value").is_null())
         reasons = wrong.group_by("reason", applied=pl.col("status") != "not_applicable")
         return reasons.len("n").sort(["n", "reason"], descending=[True, False])
 
 
-def summary_table(own: FamilyScores, models: Sequence[str]) -> list[str]:
+def summary_table(scores: FamilyScores, models: Sequence[str]) -> list[str]:
     """Return the table model x category with a bold TOTAL, and what it leaves out."""
     # Without their owners, if the names stay distinct.
-    short = {model: model.rpartition("/")[2] for model in models}
-    names = {model: name if name and [*short.values()].count(name) == 1 else model for model, name in short.items()}
-    header = [say("common.corner"), *(escape_markdown(family_title(family)) for family in own.families)]
+    names = [model.rpartition("/")[2] for model in models]
+    header = [say("common.corner"), *map(_format_title, scores.families)]
     rows, notes = [], []
-    for model, name in names.items():
-        total = own.totals.get(model, Total(None))
-        by_family = [_cell(own.cells.get((model, family))) for family in own.families]
+    for model, name in zip(models, names, strict=True):
+        if not name or names.count(name) > 1:
+            name = model  # noqa: PLW2901 - the owner tells it from another model
+        total = scores.totals.get(model, Total(None))
+        by_family = [_cell(scores.cells.get((model, family))) for family in scores.families]
         rows.append([f"**{escape_markdown(name)}**", *by_family, f"**{total_percent(total.percent)}**"])
-        notes += _notes(own, model, total)
+        notes += _list_notes(scores, model, total)
     marks = [":---", *([":---:"] * len(header))]
     return [*lines([*header, f"**{say('common.total')}**"], marks, rows), "", say("common.note"), *notes]
 
 
-def _notes(own: FamilyScores, model: str, total: Total) -> Iterator[str]:
+def _format_title(family: str) -> str:
+    return escape_markdown(family_title(family))
+
+
+def _list_notes(scores: FamilyScores, model: str, total: Total) -> Iterator[str]:
+    """Yield what a model's TOTAL leaves out, and why it has none."""
+    name = escape_markdown(model)
     for family in total.left_out:
-        reason = escape_markdown(", ".join(map(say_reason, own.reasons(model, family)["reason"].head(1))))
-        name = escape_markdown(family_title(family))
-        yield from ("", say("common.left_out", model=escape_markdown(model), families=name, reason=reason))
+        first_reason = scores.reasons(model, family)["reason"].head(1)
+        reason = escape_markdown(", ".join(map(say_reason, first_reason)))
+        yield from ("", say("common.left_out", model=name, families=_format_title(family), reason=reason))
     if total.missing:
-        names = ", ".join(escape_markdown(family_title(family)) for family in total.missing)
-        yield from ("", say("common.no_total", model=escape_markdown(model), families=names))
+        yield from ("", say("common.no_total", model=name, families=", ".join(map(_format_title, total.missing))))
 
 
-def analysis(own: FamilyScores, model: str) -> list[str]:
+def analysis(scores: FamilyScores, model: str) -> list[str]:
     """Return a model's strengths, and its typical errors by the verdicts' reasons."""
-    by_family = {family: cell for (name, family), cell in own.cells.items() if name == model}
-    floor = THRESHOLD if own.suite.threshold is None else own.suite.threshold
-    shares = {family: cell.value.mean for family, cell in by_family.items() if cell.value.mean is not None}
-    strong = sorted(
-        ((share, family) for family, share in shares.items() if reaches(share, floor)),
-        key=lambda one: (-one[0], one[1]),
-    )
-    strengths = "; ".join(f"{escape_markdown(family_title(family))} ({percent(share)})" for share, family in strong)
+    by_family = {family: cell for (name, family), cell in scores.cells.items() if name == model}
+    floor = scores.suite.threshold
+    if floor is None:
+        floor = THRESHOLD
+    strengths, errors = _list_strengths(by_family, floor), []
     if not strengths:
-        name = "no_strengths" if by_family else "nothing_scored"
-        strengths = say(f"common.{name}", floor=localize_digits(f"{100 * floor:g}"))
-    errors = []
+        phrase = "common.no_strengths" if by_family else "common.nothing_scored"
+        strengths = say(phrase, floor=localize_digits(f"{100 * floor:g}"))
     for family, cell in by_family.items():
-        for reason, applied, n in own.reasons(model, family).head(SHOWN_ERRORS).iter_rows():
+        for reason, applied, n in scores.reasons(model, family).head(SHOWN_ERRORS).iter_rows():
+            # What did not apply is no error of the model's.
             if applied:
                 share = say("common.of", k=n, n=cell.counts.n_asked)
-                title, cause = escape_markdown(family_title(family)), escape_markdown(say_reason(reason))
-                errors.append(f"    *   {title}: {cause} ({share})")
+                errors.append(f"    *   {_format_title(family)}: {escape_markdown(say_reason(reason))} ({share})")
     head = f"*   **{say('common.errors', model=escape_markdown(model))}:**"
+    if not errors:
+        head = f"{head} {say('common.no_errors')}"
     return [
         f"*   **{say('common.strengths', model=escape_markdown(model))}:** {strengths}",
-        *([head, *errors] if errors else [f"{head} {say('common.no_errors')}"]),
+        head,
+        *errors,
         "",
     ]
+
+
+def _list_strengths(cells_by_family: Mapping[str, SummaryRow], floor: float) -> str:
+    """Return the families on which a model reaches the threshold, the best first, with their scores."""
+    ranked = []
+    for family, cell in cells_by_family.items():
+        share = cell.value.mean
+        if share is not None and reaches(share, floor):
+            ranked.append((-share, family))
+    return "; ".join(f"{_format_title(family)} ({percent(-share)})" for share, family in sorted(ranked))
 
 
 def counts_table(summary: pl.DataFrame, titles: SuiteTitles) -> Table:
@@ -163,49 +183,62 @@ def _beside_table(unit: Metric, summary: pl.DataFrame, title: str) -> Table:
 
 def compose(data: ReportData) -> str:
     """Return the whole report."""
-    with speaking(data.language):
-        return "\n".join(_lines(data))
+    with use_language(data.language):
+        return "\n".join(_list_lines(data))
 
 
-def _lines(data: ReportData) -> Iterator[str]:
+def _list_lines(data: ReportData) -> Iterator[str]:
     concluded = conclusion(data.verdict, data.results.baseline)
-    responders = (suite.responses_of for suite in data.plan.suites if suite.responses_of)
-    tested = dict.fromkeys([*data.plan.model_names, *responders])
-    used = sorted({name for suite in data.plan.declarations for name in suite.metric_names})
     verdict = [f"**{escape_markdown(concluded)}**", ""]
-    if concluded.outcome == "error":  # else the seed's own head comes first
+    # The seed's own head comes first, unless the run failed.
+    if concluded.outcome == "error":
         yield from verdict
-    yield from (f"# {say('common.title')}", "")
-    yield f"**{say('common.date')}:** {data.start_time:%Y-%m-%d %H:%M:%S}  "
-    yield f"**{say('common.models')}:** {', '.join(map(code, tested))}  "
-    yield f"**{say('common.run')}:** {code(data.run)}. {describe_calls(data.manifest.get('requests', {}))}"
-    yield ""
+    yield from _list_heading(data)
     if concluded.outcome != "error":
         yield from verdict
     for suite in data.plan.suites:
         if suite.suite.strata:
-            own = FamilyScores(suite.suite, data.summary, data.items, data.scores)
+            scores = FamilyScores(suite.suite, data.summary, data.items, data.scores)
             names = [target.name for target in suite.targets]
-            yield from (f"## {say('common.summary')}", "", *summary_table(own, names), "")
+            yield from (f"## {say('common.summary')}", "", *summary_table(scores, names), "")
             yield from (f"## {say('common.analysis')}", "")
             for name in names:
-                yield from analysis(own, name)
-    models, spending = data.verdict.models, data.results.spending
-    yield from markdown([verdict_table(models, spending, title=say("common.verdict"))])
+                yield from analysis(scores, name)
+    yield from markdown([verdict_table(data.verdict.models, data.results.spending, title=say("common.verdict"))])
     for note in notes(data.results, data.verdict, data.plan, data):
         yield from (f"**{say('common.warning')}:** {escape_markdown(note.text.removesuffix('.'))}.", "")
     yield from markdown(sections(data))
+    # The details: each metric's headline values, every mean with its counts, and the bands of judges' ratings.
     yield from markdown(
         table for table in beside_tables(data.plan.declarations, data.summary, data.titles) if table.rows
     )
     yield from markdown([counts_table(data.summary, data.titles)])
-    yield from markdown(filter(None, (bands(metric(name), data.scores) for name in used)))
-    costs = [escape_markdown(line) for line in cost_lines(spending)]
+    metric_names = chain.from_iterable(suite.metric_names for suite in data.plan.declarations)
+    units = map(metric, sorted({*metric_names}))
+    yield from markdown(filter(None, (bands(unit, data.scores) for unit in units)))
+    yield from _list_origins(data)
+
+
+def _list_heading(data: ReportData) -> Iterator[str]:
+    """Yield the title, the date, the models and the run with its calls."""
+    responders = (suite.responses_of for suite in data.plan.suites if suite.responses_of)
+    models = dict.fromkeys([*data.plan.model_names, *responders])
+    yield from (f"# {say('common.title')}", "")
+    yield f"**{say('common.date')}:** {data.start_time:%Y-%m-%d %H:%M:%S}  "
+    yield f"**{say('common.models')}:** {', '.join(map(code, models))}  "
+    yield f"**{say('common.run')}:** {code(data.run)}. {describe_calls(data.manifest.get('requests', {}))}"
+    yield ""
+
+
+def _list_origins(data: ReportData) -> Iterator[str]:
+    """Yield what the run cost, and the rules and the sandbox by which its scores came about."""
+    costs = [*map(escape_markdown, cost_lines(data.results.spending))]
     if costs:
         yield from (*markdown([usage(data)]), *costs, "")
-    if version := data.manifest.get(METHODOLOGY):
+    version, sandbox = data.manifest.get(METHODOLOGY), data.manifest.get("sandbox")
+    if version:
         yield from (f"**{say('page.methodology')}:** {version}", "")
-    if sandbox := data.manifest.get("sandbox"):
+    if sandbox:
         layers = "; ".join(f"{escape_markdown(name)} {code(say_reason(how))}" for name, how in sandbox.items())
         yield from (f"**{say('common.sandbox')}:** {layers}", "")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from basic_control.metrics.analysis.baseline import BaselineComparison, ChangedItem, HeadlineChange
-from basic_control.tasks.report.language import say, speaking
+from basic_control.tasks.report.language import say, use_language
 from basic_control.tasks.report.regressions import (
     describe_question_changes,
     list_differences,
@@ -24,7 +24,7 @@ LONGEST = 120
 def summary(data: ReportData) -> str:
     """Return the Markdown for a merge request: the screen, the baseline's table, the largest changes, files."""
     manifest, baseline = data.manifest, data.results.baseline
-    with speaking(data.language):
+    with use_language(data.language):
         tables = screen(data.results, data.verdict, data.plan, manifest["requests"], wall_s=manifest.get("wall_s"))
         text = ["## Basic Control", "", *tables.markdown(), ""]
         if baseline:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from itertools import chain, product
 from typing import Any
 
 import polars as pl
@@ -67,11 +67,16 @@ def heat(mean: float | None, threshold: float | None) -> str:
     """Return the heat map's class for a mean in [0, 1], green from its threshold on; none if either is None."""
     if mean is None or threshold is None:
         return ""
-    if reaches(mean, threshold):
-        room = 1 - threshold
-        above = (mean - threshold) / room if room > 0 else 1.0
-        return f"h{BELOW + 1 + min(HEAT - BELOW - 1, max(0, int(above * (HEAT - BELOW))))}"
-    return f"h{min(BELOW, max(0, int(mean / threshold * (BELOW + 1))))}"
+    if not reaches(mean, threshold):
+        step = int(mean / threshold * (BELOW + 1))
+        return f"h{min(BELOW, max(0, step))}"
+    room = 1 - threshold
+    above = 1.0
+    if room > 0:
+        above = (mean - threshold) / room
+    n_green = HEAT - BELOW
+    step = int(above * n_green)
+    return f"h{BELOW + 1 + min(n_green - 1, max(0, step))}"
 
 
 def models_of(verdict: RunVerdict, scores: pl.DataFrame) -> list[str]:
@@ -91,8 +96,9 @@ def targets(plan: Plan, verdict: RunVerdict, models: Sequence[str]) -> list[dict
                 by_name[target.name] |= {"model": target.model.name, "prompt": target.prompt}
                 by_name[target.name]["texts"][suite.name] = suite.suite.prompts_by_name[target.prompt]
     for headline in headlines_of(verdict.models):
-        score = percent(headline.measured.score.mean)
-        text = score if headline.is_only else f"{metric_name(headline)} {score}"
+        text = percent(headline.measured.score.mean)
+        if not headline.is_only:
+            text = f"{metric_name(headline)} {text}"
         by_suite = by_name[headline.model]["scores"]
         by_suite[headline.suite] = "; ".join(filter(None, (by_suite.get(headline.suite), text)))
     return [*by_name.values()]
@@ -101,32 +107,48 @@ def targets(plan: Plan, verdict: RunVerdict, models: Sequence[str]) -> list[dict
 def verdict_of_run(verdict: RunVerdict, results: Results, titles: SuiteTitles) -> dict[str, Any]:
     """Return the run's verdict in a sentence, its models with their scores, and what is below a threshold."""
     models = sort_by_score(verdict.models)
-    headlines = headlines_of(models)
+    # An overall score has the same threshold for every model.
+    overall_scores = [model.overall for model in models if model.has_overall]
+    overall_threshold = None
+    if overall_scores:
+        overall_threshold = overall_scores[0].decided.threshold
+    columns, parts, values, reasons = {}, {}, {}, []
+    for headline in headlines_of(models):
+        columns[headline.suite, headline.metric] = _describe_column(headline, titles)
+        parts[headline.model, headline.suite, headline.metric] = headline
+    for row in model_rows(verdict.models, results.spending):
+        values[row.model.model] = model_values(row)
+    for model in models:
+        model_reasons = [*_list_reasons(model, titles)]
+        if model_reasons:
+            reasons.append((model.model, model_reasons))
     return {
         "concluded": conclusion(verdict, results.baseline),
         "gate": verdict.gate,
         "exit_code": int(verdict.exit_code),
         "models": models,
-        "has_overall": any(model.has_overall for model in models),
-        "columns": {(headline.suite, headline.metric): _column_of(headline, titles) for headline in headlines},
-        "overall_threshold": next((model.overall.decided.threshold for model in models if model.has_overall), None),
+        "has_overall": bool(overall_scores),
+        "columns": columns,
+        "overall_threshold": overall_threshold,
         "figures": verdict_table(verdict.models, results.spending),
-        "parts": {(headline.model, headline.suite, headline.metric): headline for headline in headlines},
-        "values": {row.model.model: model_values(row) for row in model_rows(verdict.models, results.spending)},
-        "reasons": [(model.model, reasons) for model in models if (reasons := [*_reasons(model, titles)])],
+        "parts": parts,
+        "values": values,
+        "reasons": reasons,
     }
 
 
-def _column_of(headline: Headline, titles: SuiteTitles) -> tuple[str, float | None]:
+def _describe_column(headline: Headline, titles: SuiteTitles) -> tuple[str, float | None]:
     """Return a column's title, with the measure where it is no mean, and its threshold."""
     title = " ".join(filter(None, (titles.headline(headline), measure(headline))))
     return title, headline.decided.threshold
 
 
-def _reasons(model: ModelResult, titles: SuiteTitles) -> Iterator[str]:
+def _list_reasons(model: ModelResult, titles: SuiteTitles) -> Iterator[str]:
     """Yield why a model does not pass, suites first, unless the table's scores and thresholds show it."""
     for score in model.scores:
-        name = titles.headline(score) if score.suite else say("page.overall")
+        name = say("page.overall")
+        if score.suite:
+            name = titles.headline(score)
         reason = explain_outcome(score)
         if score.decided.outcome != "pass" and reason:
             yield f"{name}: {reason}"
@@ -134,34 +156,45 @@ def _reasons(model: ModelResult, titles: SuiteTitles) -> Iterator[str]:
 
 def threshold_of(suite: Suite) -> float:
     """Return a suite's configured threshold, or the default one for its colours."""
-    return THRESHOLD if suite.threshold is None else suite.threshold
+    if suite.threshold is None:
+        return THRESHOLD
+    return suite.threshold
 
 
 def heat_columns(summary: pl.DataFrame, items: pl.DataFrame, titles: SuiteTitles) -> list[HeatColumn]:
     """Return the columns: each family of suites with strata, then the scoring metrics of other suites."""
-    heads = []
+    heads: list[HeatColumn] = []
     present = set(summary.select("suite", "metric").unique().iter_rows())
     for suite in titles.suites:
-        limits = dict.fromkeys(list_metrics(suite), threshold_of(suite))
-        for score in columns(suite):
-            if score.threshold is not None and score.headline:
-                limits[score.headline] = score.threshold
-        names = [name for name in limits if (suite.name, name) in present]
-        column = partial(HeatColumn, suite=suite.name, threshold=threshold_of(suite))
+        thresholds = _find_thresholds(suite)
+        names = [name for name in thresholds if (suite.name, name) in present]
         if suite.strata:
             families = items.filter(suite=suite.name)["family"].unique(maintain_order=True)
             heads += [
-                column(family_title(family), family=family, metric=name) for family in families for name in names
+                HeatColumn(family_title(family), suite.name, family, name, threshold_of(suite))
+                for family in families
+                for name in names
             ]
             continue
         for name in names:
-            title = (
-                f"{titles.suite(suite.name)}: {metric_title(name)}" if len(names) > 1 else titles.suite(suite.name)
-            )
-            heads.append(HeatColumn(title, suite.name, "", name, limits[name]))
-        parts = [name for name in headline_parts(suite) if (suite.name, name) in present]
-        heads += [column(metric_title(name), family="", metric=name) for name in parts]
+            title = titles.suite(suite.name)
+            if len(names) > 1:
+                title = f"{title}: {metric_title(name)}"
+            heads.append(HeatColumn(title, suite.name, "", name, thresholds[name]))
+        # Parts that stand beside a score are shown after it.
+        for name in headline_parts(suite):
+            if (suite.name, name) in present:
+                heads.append(HeatColumn(metric_title(name), suite.name, "", name, threshold_of(suite)))
     return heads
+
+
+def _find_thresholds(suite: Suite) -> dict[str, float]:
+    """Return the thresholds of a suite's metrics: their own, or the suite's."""
+    thresholds = dict.fromkeys(list_metrics(suite), threshold_of(suite))
+    for score in columns(suite):
+        if score.threshold is not None and score.headline:
+            thresholds[score.headline] = score.threshold
+    return thresholds
 
 
 def heat_map(
@@ -169,59 +202,78 @@ def heat_map(
     suites: Sequence[Suite],
 ) -> dict[str, Any]:  # fmt: skip
     """Return the rows model x column of cells, with each model's TOTAL and overall score."""
-    at = {(cell.model, cell.suite, cell.family, cell.metric): cell for cell in cells(summary.filter(OVER_ALL))}
+    by_column = {
+        (cell.model, cell.suite, cell.family, cell.metric): cell for cell in cells(summary.filter(OVER_ALL))
+    }
     totals = totals_of(suites, summary)
     overall = {model.model: model.overall for model in verdict.models if model.has_overall}
     rows = []
     for model in models:
         total = totals.get(model, Total(None))
+        share = None
+        if total.percent is not None:
+            share = total.percent / 100
         rows.append(
             {
                 "model": model,
-                "cells": [at.get((model, one.suite, one.family, one.metric)) for one in columns],
-                "total": None if total.percent is None else total.percent / 100,
+                "cells": [by_column.get((model, column.suite, column.family, column.metric)) for column in columns],
+                "total": share,
                 "left_out": list(total.left_out),
                 "overall": overall.get(model),
             }
         )
-    unmeasured = [one for one in headlines_of(verdict.models) if not one.missing.is_measured]
+    # Where no judge counts, the means of judged metrics are not shown as if they were measured.
+    unmeasured: set[tuple[str, str, str]] = set()
+    for headline in headlines_of(verdict.models):
+        if not headline.missing.is_measured:
+            unmeasured |= {(headline.model, headline.suite, name) for name in _find_judged(headline, suites)}
     return {
         "columns": columns,
         "rows": rows,
-        "unmeasured": {(one.model, one.suite, name) for one in unmeasured for name in _metrics_of(one, suites)},
+        "unmeasured": unmeasured,
         "has_total": bool(totals),
         "has_overall": bool(overall),
         "total_threshold": next((threshold_of(suite) for suite in suites if suite.strata), 0.0),
     }
 
 
-def _metrics_of(headline: Headline, suites: Sequence[Suite]) -> tuple[str, ...]:
+def _find_judged(headline: Headline, suites: Sequence[Suite]) -> tuple[str, ...]:
     """Return the judged metrics whose values make a headline: its computed ones do not depend on judges."""
-    own = [score for suite in suites if suite.name == headline.suite for score in columns(suite)]
-    by_name = {score.headline: score.value_metrics for score in own}
-    names = by_name.get(headline.metric) or tuple(name for score in own for name in score.value_metrics)
+    by_headline: dict[str, Sequence[str]] = {}
+    names: list[str] = []
+    for score in chain.from_iterable(columns(suite) for suite in suites if suite.name == headline.suite):
+        by_headline[score.headline] = score.value_metrics
+        names += score.value_metrics
+    names = [*(by_headline.get(headline.metric) or names)]
     return tuple(name for name in names if metric(name.partition(".")[0]).steps)
 
 
-def profile(found: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any] | None:
+def profile(heat_map: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any] | None:
     """Return the heat map's cells as a chart: categories with a mark for each model measured there.
 
     None for one suite, where it would repeat the table. `left` is the room for names in pixels.
     """
     from rich.cells import cell_len
 
-    if len({column.suite for column in found["columns"]}) < 2:  # noqa: PLR2004 - see above
+    n_suites = len({column.suite for column in heat_map["columns"]})
+    if n_suites < 2:  # noqa: PLR2004 - see above
         return None
-    first = models[:SERIES]
-    cells_of = {row["model"]: row["cells"] for row in found["rows"]}
+    first_models = models[:SERIES]
+    cells_by_model = {row["model"]: row["cells"] for row in heat_map["rows"]}
     categories: list[dict[str, Any]] = []
-    for at, column in enumerate(found["columns"]):
-        own = [(n, cells_of[model][at]) for n, model in enumerate(first, 1)
-               if (model, column.suite, column.metric) not in found["unmeasured"]]  # fmt: skip
-        if marks := [(n, cell) for n, cell in own if cell is not None and cell.value.mean is not None]:
+    for index, column in enumerate(heat_map["columns"]):
+        marks = []
+        for number, model in enumerate(first_models, 1):
+            cell = cells_by_model[model][index]
+            is_measured = (model, column.suite, column.metric) not in heat_map["unmeasured"]
+            if is_measured and cell is not None and cell.value.mean is not None:
+                marks.append((number, cell))
+        if marks:
             categories.append({"title": shorten_name(column.title), "threshold": column.threshold, "marks": marks})
-    left = 16 + _LETTER * max((cell_len(one["title"]) for one in categories), default=0)
-    return {"models": first, "categories": categories, "left": left} if categories else None
+    if not categories:
+        return None
+    width = 16 + _LETTER * max(cell_len(category["title"]) for category in categories)
+    return {"models": first_models, "categories": categories, "left": width}
 
 
 def pivot(
@@ -231,22 +283,26 @@ def pivot(
 
     `heads` are (dimension, value); a cell is None if the category has no such level or language.
     """
-    present = {name: [value for value in items[name].unique(maintain_order=True) if value] for name in _DIMENSIONS}
-    heads = [(name, value) for name, values in present.items() if len(values) > 1 for value in values]
+    heads = []
+    for dimension in _DIMENSIONS:
+        values = [value for value in items[dimension].unique(maintain_order=True) if value]
+        if len(values) > 1:
+            heads += [(dimension, value) for value in values]
     if not heads:
         return None
-    at: dict[tuple[str, ...], SummaryRow] = {}
-    for dimension, other in (_DIMENSIONS, _DIMENSIONS[::-1]):
-        fine = summary.filter((pl.col(dimension) != "") & (pl.col(other) == ""))
+    by_head: dict[tuple[str, ...], SummaryRow] = {}
+    # A level's mean is over all languages, and a language's over all levels.
+    for dimension, crossing in (_DIMENSIONS, _DIMENSIONS[::-1]):
+        fine = summary.filter((pl.col(dimension) != "") & (pl.col(crossing) == ""))
         for cell in cells(fine):
             value = getattr(cell, dimension)
-            at[cell.model, cell.suite, cell.family, cell.metric, dimension, value] = cell
+            by_head[cell.model, cell.suite, cell.family, cell.metric, dimension, value] = cell
     rows = []
-    for model in models:
-        for column in columns:
-            own = [at.get((model, column.suite, column.family, column.metric, *head)) for head in heads]
-            if any(own):
-                rows.append({"category": column, "model": model, "cells": own})
+    for model, column in product(models, columns):
+        key = (model, column.suite, column.family, column.metric)
+        row_cells = [by_head.get((*key, *head)) for head in heads]
+        if any(row_cells):
+            rows.append({"category": column, "model": model, "cells": row_cells})
     return {"heads": heads, "groups": Counter(dimension for dimension, _ in heads), "rows": rows}
 
 
@@ -254,37 +310,44 @@ def comparisons(compared: ModelComparisons, titles: SuiteTitles) -> dict[str, An
     """Return the pairs on the scoring metrics, and the indistinguishable groups; None for one model."""
     order = [*(suite.name for suite in titles.suites), ""]  # the overall score comes last
 
-    def counts(row: Comparison | Grouping) -> bool:
+    def is_compared(row: Comparison | Grouping) -> bool:
         return row.scope in {"suite", "overall"} or row.metric in list_metrics(titles.find_suite(row.suite))
 
-    pairs = sorted(filter(counts, compared.pairs), key=lambda pair: order.index(pair.suite))
-    groups = sorted(filter(counts, compared.groups), key=lambda group: order.index(group.suite))
+    def find_position(row: Comparison | Grouping) -> int:
+        return order.index(row.suite)
+
+    pairs = sorted(filter(is_compared, compared.pairs), key=find_position)
+    groups = sorted(filter(is_compared, compared.groups), key=find_position)
     if not pairs:
         return None
-    ends = [end for pair in pairs for end in (pair.test.interval.low, pair.test.interval.high)]
+    # The axis of the chart reaches as far as the widest interval.
+    ends = []
+    for pair in pairs:
+        interval = pair.test.interval
+        ends += [abs(end) for end in (interval.low, interval.high) if end is not None]
     return {
         "pairs": [(titles.score(pair.suite, pair.metric, pair.scope), pair, remarks(pair)) for pair in pairs],
-        "groups": [(titles.score(one.suite, one.metric, one.scope), one.groups) for one in groups],
-        "reach": max(0.05, max((abs(end) for end in ends if end is not None), default=1.0)),
+        "groups": [(titles.score(group.suite, group.metric, group.scope), group.groups) for group in groups],
+        "reach": max(0.05, max(ends, default=1.0)),
         "tests": sum(pair.test.p_value is not None for pair in compared.pairs),
     }
 
 
 def typical_errors(scores: pl.DataFrame, items: pl.DataFrame, titles: SuiteTitles) -> list[dict[str, Any]]:
     """Count the reasons of wrong replies, for each model and category, most frequent first."""
-    places = items.select("item_id", "suite", "family")
+    categories = items.select("item_id", "suite", "family")
     # A metric whose reasons name what differs says the kind of each in its details.
     kind = pl.col("details").str.json_path_match(f"$.{TYPICAL}")
     scores = scores.with_columns(reason=pl.coalesce(kind, "reason"))
-    placed = primary(scores, items, titles.suites).join(places, on="item_id", how="left")
+    verdicts = primary(scores, items, titles.suites).join(categories, on="item_id", how="left")
     keys = ["model", "suite", "family"]
-    asked = placed.group_by(keys).agg(asked=pl.len())
-    wrong = placed.filter(~pl.col("outcome").is_in(["right", "not_applicable"]) & pl.col("reason").is_not_null())
-    counts = wrong.group_by([*keys, "reason"]).agg(n=pl.len()).join(asked, on=keys)
-    most = counts.sort(-pl.col("n").cast(pl.Int64), *keys, "reason").head(SHOWN_ERRORS)
+    totals = verdicts.group_by(keys).agg(asked=pl.len())
+    wrong = verdicts.filter(~pl.col("outcome").is_in(["right", "not_applicable"]) & pl.col("reason").is_not_null())
+    counts = wrong.group_by([*keys, "reason"]).agg(n=pl.len()).join(totals, on=keys)
+    frequent = counts.sort(-pl.col("n").cast(pl.Int64), *keys, "reason").head(SHOWN_ERRORS)
     return [
         {**row, "category": titles.category(row["suite"], row["family"]), "share": row["n"] / row["asked"]}
-        for row in most.iter_rows(named=True)
+        for row in frequent.iter_rows(named=True)
     ]
 
 
@@ -301,25 +364,27 @@ def frequent_replies(
         n=pl.len(), expected=pl.col("answer").drop_nulls().unique(maintain_order=True)
     )
     frequent = counts.filter(pl.col("n") > 1).sort(-pl.col("n").cast(pl.Int64), "text").head(SHOWN_REPLIES)
-    return [{**row, "expected": _expected_of(row["expected"])} for row in frequent.iter_rows(named=True)]
+    return [{**row, "expected": _find_expected(row["expected"])} for row in frequent.iter_rows(named=True)]
 
 
-def _expected_of(answers: Sequence[str]) -> str:
+def _find_expected(answers: Sequence[str]) -> str:
     """Return the only answer expected, if it is short; '' for several."""
-    is_short = len(answers) == 1 and len(answers[0]) <= LONGEST_REPLY
-    return answers[0] if is_short else ""
+    if len(answers) == 1 and len(answers[0]) <= LONGEST_REPLY:
+        return answers[0]
+    return ""
 
 
 def names(items: pl.DataFrame, titles: SuiteTitles) -> dict[str, str]:
     """Return the names of the run's suites and families, as the sample browser shows them."""
-    found = {}
+    titles_by_name = {}
     for suite, family in items.select("suite", "family").unique(maintain_order=True).iter_rows():
-        found |= {suite: titles.suite(suite), f"{suite}/{family}": titles.category(suite, family)}
-    return found
+        titles_by_name |= {suite: titles.suite(suite), f"{suite}/{family}": titles.category(suite, family)}
+    return titles_by_name
 
 
 def is_imprecise(cell: SummaryRow | None) -> bool:
     """Return whether a cell's interval is too wide for its mean to say much."""
-    if cell is None or cell.value.interval.low is None or cell.value.interval.high is None:
+    if cell is None:
         return False
-    return cell.value.interval.high - cell.value.interval.low > WIDE
+    low, high = cell.value.interval.low, cell.value.interval.high
+    return low is not None and high is not None and high - low > WIDE

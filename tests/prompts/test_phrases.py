@@ -20,7 +20,7 @@ from basic_control.flows.cli.estimate import list_parts
 from basic_control.prompts import languages as languages_of
 from basic_control.prompts import phrases, render
 from basic_control.tasks.report import markdown
-from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.language import use_language
 from basic_control.tasks.report.screen import screen
 from tests.conftest import TOP
 from tests.helpers.estimates import estimate
@@ -136,7 +136,7 @@ def test_another_language_is_a_folder_with_a_catalogue_and_prompts(tmp_path: Pat
         "markdown": markdown.compose(data),
         "page": CONFIGURATION.sub("", page_of(data)),
     }
-    with speaking("xx"):
+    with use_language("xx"):
         shown_screen = screen(data.results, data.verdict, data.plan, data.manifest["requests"], wall_s=7.0)
         written["screen"] = "\n".join(shown_screen.markdown())
     said = [text for text in phrases.catalogue("en").phrases.values() if " " in text and "{" not in text]
@@ -166,7 +166,7 @@ def test_a_dry_run_speaks_another_language_too(tmp_path: Path) -> None:
         ]
         found = estimate(read(None, words))
     shown = StringIO()
-    with speaking("xx"):
+    with use_language("xx"):
         Console(file=shown, width=400).print(*list_parts(found))
     text = re.sub(r"\[[^\n]*?\]", "", shown.getvalue().replace(f"{tmp_path}/store", ""))
     named = {"acme", "tiny", "b", "basic_control", "en", "exam",

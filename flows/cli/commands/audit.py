@@ -31,7 +31,7 @@ def audit(
         language: the language of the page, such as en or ru (default: that of the run's report)
     """
     from basic_control.tasks.report.audit import write_audit
-    from basic_control.tasks.report.language import speaking
+    from basic_control.tasks.report.language import use_language
     from basic_control.tasks.store.runs import find_last
 
     source = find_last(run, at.runs)
@@ -39,7 +39,7 @@ def audit(
     # Without a language of its own the page speaks that of the report beside it.
     spoken = language or str(report.get("language") or "en")
     audited, paths = write_audit(source, Path(out) if out else None, spoken)
-    with speaking(spoken):
+    with use_language(spoken):
         show(*ask_about(audited))
     show_written(paths, spoken)
 

@@ -70,7 +70,7 @@ def compare(
     from basic_control.flows.environment import keep_private
     from basic_control.tasks.compare.runs import compare_runs
     from basic_control.tasks.report import comparison
-    from basic_control.tasks.report.language import speaking
+    from basic_control.tasks.report.language import use_language
     from basic_control.tasks.store.tables import write_atomically
 
     keep_private()
@@ -84,7 +84,7 @@ def compare(
         language=language,
         form=form.form(verify),
     )
-    with speaking(comparison_result.language):
+    with use_language(comparison_result.language):
         show(*show_comparison(comparison_result, max(0, n_shown)))
     composed = ((html, comparison.html), (markdown, comparison.markdown), (json, comparison.document),
                 (junit, comparison.junit))  # fmt: skip

@@ -131,7 +131,7 @@ def exam(
     outcome, plan = evaluate(settings, again, only_failed=False)
     waiting, spoken = outcome.requests["submitted"], settings.report.language
     from basic_control.tasks.judges.passports import record_passports
-    from basic_control.tasks.report.language import speaking
+    from basic_control.tasks.report.language import use_language
     from basic_control.tasks.report.passports import tables_of
 
     examined: dict[str, list[Passport]] = {}
@@ -139,7 +139,7 @@ def exam(
         for passport in record_passports(plan, outcome.folder):
             examined.setdefault(passport.judge, []).append(passport)
     for name, passports in examined.items():
-        with speaking(spoken):
+        with use_language(spoken):
             for table in tables_of(name, passports):
                 show(table.terminal(len(table.rows)))
     show(*outcome.reports[:2])

@@ -116,12 +116,12 @@ def replace_judges(settings: "Settings", judges: "list[Judge]", suite: str) -> "
 def show_comparison(settings: "Settings", before: str, after: str, judge: str, html: str) -> int:
     """Print how two judges of the same replies differ, write it as a page, and return the exit code."""
     from basic_control.tasks.compare.judges import compare_rejudged
-    from basic_control.tasks.report.language import speaking
+    from basic_control.tasks.report.language import use_language
     from basic_control.tasks.report.rejudging import page, score_lines, tables, verdict_lines
     from basic_control.tasks.store.tables import write_atomically
 
     rejudged = compare_rejudged(settings, before, after, judge)
-    with speaking(rejudged.pairs.language):
+    with use_language(rejudged.pairs.language):
         for line in verdict_lines(rejudged):
             show(prose(line, "bold"))
         show(*map(prose, score_lines(rejudged)))

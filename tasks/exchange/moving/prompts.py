@@ -29,14 +29,14 @@ def convert_prompts(entries: Any, folder: Folder, account: Account) -> dict[str,
         try:
             texts = _texts(entry, folder)
         except UnreadableError as error:
-            account.add(f"prompt {_shorten(entry)}", "left out", str(error))
+            account.add(f"prompt {_quote_start(entry)}", "left out", str(error))
             continue
         for text in texts:
             prompt = _conversation(text) or _make_inert(text.replace("| dump", "| tojson"))
             try:
                 read_names(prompt)
             except InputError as error:
-                account.add(f"prompt {_shorten(text)}", "left out", str(error))
+                account.add(f"prompt {_quote_start(text)}", "left out", str(error))
                 continue
             number = len(prompts) + 1
             name = _NO_NAME.sub("-", str(label or "")).strip("-.")[:30] or f"prompt{number}"
@@ -110,7 +110,8 @@ def _make_inert(text: str) -> str:
     return INERT + text
 
 
-def _shorten(entry: Any) -> str:
+def _quote_start(entry: Any) -> str:
+    """Return the start of a prompt's text, by which its line in the account is found."""
     if not isinstance(entry, str):
         entry = json.dumps(entry, default=str)
     return entry[:50]

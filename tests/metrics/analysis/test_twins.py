@@ -18,7 +18,7 @@ from basic_control.metrics.analysis.twins import (
     twin_results,
 )
 from basic_control.metrics.stats.intervals import Interval
-from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.language import use_language
 from basic_control.tasks.report.twins import sentence
 from tests.helpers.scripted_twins import MODELS, told
 
@@ -135,7 +135,7 @@ def test_no_sentence_says_that_a_model_memorised() -> None:
                 difference = TwinDifference(
                     kind, "original", 10, None, None, -0.124, Interval(-0.167, -0.081), None, None, outcome, 100
                 )
-                with speaking(language):
+                with use_language(language):
                     said = sentence(difference).replace(",", ".")
                 assert "memoris" not in said.lower()
                 assert "memoriz" not in said.lower()

@@ -8,7 +8,7 @@ import polars as pl
 
 from basic_control.config.settings import Report
 from basic_control.data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
-from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.language import use_language
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.screen import Screen, screen
 from tests.helpers.recorded import written
@@ -65,5 +65,5 @@ RUNS: Mapping[str, Callable[[Path], ReportData]] = {
 def made(run: ReportData) -> Screen:
     """Return the screen of a run, as its end shows it."""
     requests, wall_s = run.manifest["requests"], run.manifest["wall_s"]
-    with speaking(run.language):
+    with use_language(run.language):
         return screen(run.results, run.verdict, run.plan, requests, wall_s=wall_s, files=FILES)

@@ -11,7 +11,7 @@ import pytest
 from basic_control.metrics.analysis.document import document, read
 from basic_control.tasks.report.audit import compose_html, compose_markdown, fit_sections
 from basic_control.tasks.report.audit_run import AuditedRun
-from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.language import use_language
 from basic_control.tasks.report.report_data import ReportData
 from tests.helpers.finished import HOSTILE
 from tests.tasks.report.conftest import Open
@@ -66,7 +66,7 @@ def test_it_prints_on_one_sheet(data: ReportData, tmp_path: Path, visit: Open, k
         about = dict.fromkeys(("purpose", "owner", "decision", "population"), "模型名稱" * 400)
         run = replace(run, manifest={**run.manifest, "configuration": {**run.configuration, "about": about}})
     path = tmp_path / "audit.html"
-    with speaking(language):
+    with use_language(language):
         path.write_text(compose_html(run), encoding="utf-8")
     page = visit(path, samples=False)
     sheets = page.pdf(prefer_css_page_size=True)
@@ -76,7 +76,7 @@ def test_it_prints_on_one_sheet(data: ReportData, tmp_path: Path, visit: Open, k
 
 def test_both_forms_say_the_same(data: ReportData) -> None:
     run = audited(data)
-    with speaking("en"):
+    with use_language("en"):
         markdown, html = compose_markdown(run), compose_html(run)
         for section in fit_sections(run):
             assert f"## {section.title}".replace("?", "?") in markdown
@@ -87,6 +87,6 @@ def test_both_forms_say_the_same(data: ReportData) -> None:
 def test_what_fits_is_not_cut() -> None:
     """Of a small run every suite and score stands on the page."""
     run = audited(build(4, suites=["citation"]))
-    with speaking("en"):
+    with use_language("en"):
         markdown = compose_markdown(run)
     assert "more, in results.json" not in markdown

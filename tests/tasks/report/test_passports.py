@@ -7,7 +7,7 @@ from basic_control.metrics.analysis.judged import CorrectedMean
 from basic_control.metrics.analysis.passports import ExamResult, passports
 from basic_control.metrics.stats.intervals import Interval, MeanEstimate
 from basic_control.tasks.report import junit, markdown
-from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.language import use_language
 from basic_control.tasks.report.passports import JudgeWarning, panel, passport_tables, warnings
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.warnings import Note, notes
@@ -64,7 +64,7 @@ def test_every_report_warns_of_a_judge_without_a_passport(data: ReportData) -> N
     assert "nobody has measured the errors of" in page_of(run)
     cases = {(case.get("classname"), case.get("name")): case for case in junit.gates(run)}
     assert cases[MODELS[0], "rag"].findtext("system-err") == f"Warning: {SAID}"
-    with speaking("ru"):
+    with use_language("ru"):
         assert any("никто не измерил" in warning.text for warning in told_of(run))
 
 
@@ -82,7 +82,7 @@ def test_every_report_names_a_judge_that_does_not_count_and_why(data: ReportData
     assert "0% of 40 wrong replies recognised" in markdown.compose(run)
     assert "0% of 40 wrong replies recognised" in page_of(run)
     cannot = "верных ответов от неверных он не отличает: groundedness (en), узнано верных 100% of 20"
-    with speaking("ru"):
+    with use_language("ru"):
         assert any(cannot in warning.text for warning in told_of(run))
 
 
@@ -118,7 +118,7 @@ def test_an_exams_report_shows_passports_and_apart_from_them_what_people_labelle
         first, second = page.index("9/10 = 90%"), page.index("The judges on human-labelled data")
         assert first < page.rindex("lidirus: pairs of Russian sentences")
         assert second
-    with speaking("ru"):
+    with use_language("ru"):
         own, labelled = passport_tables(run.results.judged.passports)
     assert labelled.title == "Судьи на данных, размеченных людьми"
     assert labelled.rows[0][1] == "lidirus: пары русских предложений по языковым явлениям"

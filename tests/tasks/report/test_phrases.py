@@ -10,7 +10,7 @@ from basic_control.metrics.analysis.summary import summarise
 from basic_control.metrics.stats.intervals import Interval
 from basic_control.prompts.phrases import translate_reason
 from basic_control.tasks.findings import UNSETTLED
-from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.language import use_language
 from basic_control.tasks.report.words import explain_outcome, money
 from tests.helpers.suites import declared, headline
 from tests.helpers.tables import four
@@ -99,7 +99,7 @@ def test_every_reason_has_its_russian() -> None:
 @pytest.mark.parametrize(("language", "said"), [("en", "about 40 would do"), ("ru", "хватило бы около 40")])
 def test_what_is_undecided_says_how_many_answers_would_decide(language: str, said: str) -> None:
     around = Interval(0.5, 0.9)
-    with speaking(language):
+    with use_language(language):
         assert said in explain_outcome(headline("s", 0.7, around, outcome="undecided", n_deciding=40))
         assert explain_outcome(headline("s", 0.7, around, outcome="pass", n_deciding=40)) == ""
         assert explain_outcome(headline("s", 0.7, outcome="undecided")) == ""
@@ -110,7 +110,7 @@ def test_what_is_undecided_says_how_many_answers_would_decide(language: str, sai
     [("en", "too close to the threshold to tell"), ("ru", "слишком близко к порогу, чтобы решить")],
 )
 def test_what_ten_times_as_many_answers_would_not_decide_is_too_close(language: str, said: str) -> None:
-    with speaking(language):
+    with use_language(language):
         assert explain_outcome(headline("s", 0.7, Interval(0.5, 0.9), outcome="undecided")) == said
 
 

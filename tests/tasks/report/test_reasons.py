@@ -17,7 +17,7 @@ from basic_control.metrics.judging import WAITS
 from basic_control.prompts.phrases import translate_reason
 from basic_control.tasks.models.protocol import ErrorKind
 from basic_control.tasks.report import junit, markdown, samples
-from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.language import use_language
 from basic_control.tasks.report.overview import typical_errors
 from basic_control.tasks.report.report_data import ReportData
 from tests.conftest import TOP
@@ -162,7 +162,7 @@ def test_a_russian_reports_reasons_are_russian_everywhere(data: ReportData) -> N
     english = {one for one in data.scores["reason"].unique() if one}
     russian = in_language(data, "ru")
     assert english
-    with speaking("ru"):
+    with use_language("ru"):
         shown = [row["reason"] for row in typical_errors(russian.scores, russian.items, russian.titles)]
         found = samples.frames(russian)
     shown += [one for frame in (found.rows, found.scores) for one in frame["reason"].drop_nulls().unique() if one]
@@ -172,6 +172,6 @@ def test_a_russian_reports_reasons_are_russian_everywhere(data: ReportData) -> N
     stratified = next(suite for suite in russian.plan.declarations if suite.strata)
     own = markdown.FamilyScores(stratified, russian.summary, russian.items, russian.scores)
     for model in russian.plan.models:
-        with speaking("ru"):
+        with use_language("ru"):
             said = "\n".join(markdown.analysis(own, model.name))
         assert not [one for one in english if f": {one} (" in said]

@@ -20,7 +20,7 @@ from basic_control.metrics.analysis.verdict import RunVerdict, verdict_of
 from basic_control.metrics.stats.intervals import Interval, MeanEstimate
 from basic_control.tasks.plan import resolve
 from basic_control.tasks.report import conclusion
-from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.language import use_language
 from basic_control.tasks.report.merge_request import summary
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.screen import Screen, screen
@@ -54,7 +54,7 @@ def test_the_last_screen_is_the_one_that_was_read_and_fits(name: str, tmp_path: 
     run = RUNS[name](tmp_path)
     made_ = made(run)
     for width, height in SIZES.items():
-        with speaking(run.language):
+        with use_language(run.language):
             said = shown(made_, width)
         assert said == (KEPT / f"{name} {width}.txt").read_text(encoding="utf-8")
         assert lines_of(said, width) < height, "one line is left for what is typed next"
@@ -210,7 +210,7 @@ def write() -> None:
         for width in SIZES:
             with TemporaryDirectory() as folder:
                 data = run(Path(folder))
-                with speaking(data.language):
+                with use_language(data.language):
                     said = shown(made(data), width)
             (KEPT / f"{name} {width}.txt").write_text(said, encoding="utf-8")
 

@@ -20,7 +20,7 @@ from basic_control.metrics.stats.regression import Change
 from basic_control.tasks.plan import resolve
 from basic_control.tasks.report import markdown, sections
 from basic_control.tasks.report.conclusion import conclusion
-from basic_control.tasks.report.language import say_on_page, speaking
+from basic_control.tasks.report.language import say_on_page, use_language
 from basic_control.tasks.report.merge_request import summary
 from basic_control.tasks.report.regressions import regression
 from basic_control.tasks.report.report_data import ReportData
@@ -52,7 +52,7 @@ def test_suites_of_a_few_shared_templates_are_named() -> None:
     ],
 )
 def test_a_report_says_that_intervals_hold_over_these_templates_only(language: str, said: str) -> None:
-    with speaking(language):
+    with use_language(language):
         (note,) = notes(Results({}, (), few_templates=["few"]), RunVerdict("off", ()), resolve(settings()))
     assert note.text.startswith("few: ")
     assert note.text.endswith(said)
@@ -111,7 +111,7 @@ def test_the_first_line_says_what_the_exit_code_says_by_threshold_or_baseline(
 def test_equal_pairs_are_held_without_an_interval_that_seems_to_say_otherwise() -> None:
     told = change(interval=(-0.026, 0.026), lower=-0.026, upper=0.026)
     assert regression(told) == "held: no difference on 100 questions"
-    with speaking("ru"):
+    with use_language("ru"):
         assert regression(told) == "не хуже: разницы нет, вопросов 100"
     sure = change(interval=(-0.01, 0.01), lower=-0.01, upper=0.01)
     assert regression(sure) == (
@@ -144,7 +144,7 @@ def test_a_merge_request_has_the_outcome_against_a_baseline_in_a_column_of_its_o
 
 def test_a_regression_told_in_russian_has_decimal_commas() -> None:
     told = change("undecided", difference=-0.0333, interval=(-0.1, 0.0667), n=30, max_drop=0.025, detectable=0.234)
-    with speaking("ru"):
+    with use_language("ru"):
         said = regression(told)
     assert "допустимо 2,5" in said
     assert "падение от 23,4 п. п." in said
@@ -154,7 +154,7 @@ def test_a_regression_told_in_russian_has_decimal_commas() -> None:
 @pytest.mark.parametrize("name", [*RUNS, "regressed"])
 def test_every_report_says_the_verdict_in_the_same_sentence(name: str, data: ReportData, tmp_path: Path) -> None:
     run = changed(data, "regressed") if name == "regressed" else RUNS[name](tmp_path)
-    with speaking(run.language):
+    with use_language(run.language):
         found = conclusion(run.verdict, run.results.baseline)
         said, exit_code = str(found), say_on_page("exit_code")
     assert said.startswith(f"{found.word}: ")
