@@ -94,7 +94,7 @@ def list_totals(costs: "CostEstimate") -> Iterator[str]:
     for portion in costs.portions:
         counts["n"] += portion.calls
         counts["cached"] += portion.cached
-        counts["fresh"] += portion.fresh
+        counts["fresh"] += portion.calls_due
         is_exact = is_exact and portion.exact
         if portion.seconds is None:
             unknown[portion.name] = None
@@ -118,7 +118,7 @@ def _list_costs(costs: "CostEstimate") -> Iterator[str]:
             prices.append(portion.cost)
             # If a server offers batches that are not used.
             batch_prices.append(portion.cost if portion.cost_in_batches is None else portion.cost_in_batches)
-        elif portion.fresh:
+        elif portion.calls_due:
             unpriced[portion.name] = None
     if prices:
         sentence = phrase("estimate.cost_about", language, cost=money(sum(prices), costs.currency))
@@ -129,7 +129,7 @@ def _list_costs(costs: "CostEstimate") -> Iterator[str]:
         if unpriced:
             sentence += f"; {phrase('estimate.unpriced', language, names=', '.join(unpriced))}"
         yield f"{sentence}."
-    elif any(portion.fresh for portion in costs.portions):
+    elif any(portion.calls_due for portion in costs.portions):
         yield phrase("estimate.no_prices", language)
     table = costs.prices
     if table:

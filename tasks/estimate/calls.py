@@ -1,12 +1,13 @@
 """Estimate a configuration's calls, and how many are cached; nothing is called or written."""
 
 import json
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -46,6 +47,13 @@ REHEARSED = 200
 RETRIEVED = "What an application may find, in a passage of its own."
 
 
+class ForeseenReply(NamedTuple):
+    """A reply as far as it is known before a run: a real one, or a stand-in for judges' questions."""
+
+    row: SampleRow
+    is_real: bool
+
+
 @dataclass(frozen=True, slots=True)
 class CallEstimate:
     """The calls to one model, or to one judge for one metric, in a suite.
@@ -70,7 +78,7 @@ class CallEstimate:
     cost_in_batches: float | None = None
 
     @property
-    def fresh(self) -> int:
+    def calls_due(self) -> int:
         """The calls that would be made."""
         return max(0, self.calls - self.cached)
 
@@ -109,11 +117,11 @@ class CostEstimate:
     def seconds(self) -> float | None:
         """The total time: suites in sequence; in each, models in parallel, then judges in parallel."""
         by_name: dict[tuple[str, str, str], float] = {}
-        for one in self.portions:
-            if one.seconds is None:
+        for portion in self.portions:
+            if portion.seconds is None:
                 return None
-            key = (one.suite, one.role, one.name)
-            by_name[key] = by_name.get(key, 0.0) + one.seconds
+            key = (portion.suite, portion.role, portion.name)
+            by_name[key] = by_name.get(key, 0.0) + portion.seconds
         longest: dict[tuple[str, str], float] = {}
         for (suite, role, _), seconds in by_name.items():
             longest[suite, role] = max(seconds, longest.get((suite, role), 0.0))
@@ -128,61 +136,75 @@ def estimate(plan: Plan) -> CostEstimate:
     """
     memory = Memory(plan.store, plan.means.fresh, plan.report.language)
     portions: list[CallEstimate] = []
-    effects = []
-    for one in plan.suites:
-        items = ITEMS.frame(items_of(one.suite, one.required, one.exclusions))
-        if one.suite.stop:
-            items = pl.concat(cut_into_rounds(items, one.suite, one.suite.stop))
-        effects.append(effect(one.suite, items.height, count_units(items)))
-        if wanted := plan_twins(one.suite):
-            renewed = ITEMS.frame(twins_of(items, wanted, Counter()))
-            kinds = Counter(json.loads(facts)[TWIN]["kind"] for facts in renewed["facts"])
-            listed = ", ".join(f"{kind}: {n}" for kind, n in kinds.items()) or "–"
-            said = {"suite": one.suite.name, "n": renewed.height, "items": items.height, "kinds": listed}
-            memory.notes.append(phrase("estimate.twins", memory.language, **said))
-            items = pl.concat([items, renewed])
-        answered: list[tuple[SampleRow, bool]] = []
-        if whose := one.responses_of:
-            answered = [
-                (_sample(item, whose, 0, _facts(item)[RESPONSE] or ""), True)
-                for item in items.iter_rows(named=True)
-            ]
-        for target in one.live_targets:
-            portion, own = ask_model(one, target, items, memory)
+    effects: list[DetectableEffect] = []
+    for suite_plan in plan.suites:
+        suite = suite_plan.suite
+        items = ITEMS.frame(items_of(suite, suite_plan.required, suite_plan.exclusions))
+        if suite.stop:
+            items = pl.concat(cut_into_rounds(items, suite, suite.stop))
+        effects.append(find_detectable_effect(suite, items.height, count_units(items)))
+        items = _add_twins(suite, items, memory)
+        # A suite has either responses in its data or targets to ask.
+        replies: list[ForeseenReply] = []
+        if suite_plan.responses_of:
+            for item in items.iter_rows(named=True):
+                response = _read_facts(item)[RESPONSE] or ""
+                replies.append(ForeseenReply(_build_row(item, suite_plan.responses_of, 0, response), is_real=True))
+        for target in suite_plan.live_targets:
+            portion, target_replies = estimate_target(suite_plan, target, items, memory)
             portions.append(portion)
-            answered += own
-        portions += judged(one, answered, memory)
-        portions += short_exams(plan, one, items["language"].unique(), memory)
-    notes = [*memory.notes, *_notes(plan)]
+            replies += target_replies
+        portions += estimate_judges(suite_plan, replies, memory)
+        portions += estimate_short_exams(plan, suite_plan, items["language"].unique(), memory)
+    notes = [*memory.notes, *_list_notes(plan)]
     return CostEstimate(
         portions, effects, notes, plan.pricing.currency, plan.pricing.prices, memory.problems, memory.language
     )
 
 
-def effect(suite: Suite, n: int, units: int | None = None) -> DetectableEffect:
+def _add_twins(suite: Suite, items: pl.DataFrame, memory: Memory) -> pl.DataFrame:
+    """Return a suite's items with the twins that it asks too, if any; note how many there are of each kind."""
+    twin_plans = plan_twins(suite)
+    if not twin_plans:
+        return items
+    twins = ITEMS.frame(twins_of(items, twin_plans, Counter()))
+    n_by_kind = Counter(json.loads(facts)[TWIN]["kind"] for facts in twins["facts"])
+    kinds = ", ".join(f"{kind}: {n}" for kind, n in n_by_kind.items()) or "–"
+    counts = {"n": twins.height, "items": items.height, "kinds": kinds}
+    memory.notes.append(phrase("estimate.twins", memory.language, suite=suite.name, **counts))
+    return pl.concat([items, twins])
+
+
+def find_detectable_effect(suite: Suite, n: int, units: int | None = None) -> DetectableEffect:
     """Return the detectable effect with n items: by McNemar's test for yes/no answers, else at maximum spread.
 
     `units` is the number of independent ones among them (default: all): at worst, templates are alike inside.
     """
     size = n if units is None else units
-    yes_no = all(metric(name).yes_no for name in suite.score_metrics)
-    between = find_difference(size) if yes_no else find_effect(size, spread=PAIRED_SPREAD)
+    if all(metric(name).yes_no for name in suite.score_metrics):
+        between = find_difference(size)
+    else:
+        between = find_effect(size, spread=PAIRED_SPREAD)
     return DetectableEffect(suite.name, n, between, find_effect(size), size)
 
 
-def ask_model(
+def estimate_target(
     plan: SuitePlan, target: Target, items: pl.DataFrame, memory: Memory
-) -> tuple[CallEstimate, list[tuple[SampleRow, bool]]]:
-    """Count a target's calls; return them with its replies: cached ones, and stand-ins for judges (False)."""
+) -> tuple[CallEstimate, list[ForeseenReply]]:
+    """Count a target's calls; return them with its replies, of a suite with judges: cached ones and stand-ins."""
     suite, model = plan.suite, target.model
     identity = memory.identity("model", model)
-    tally, seen = JudgeCalls(), set[str]()
-    answered: list[tuple[SampleRow, bool]] = []
-    hear, schema = list_judged_metrics(suite), reply_schema(suite)
-    facts = set(needs_of(suite)).intersection(model.unit.brings(model) if model.unit.brings else ())
-    brought = {fact: [RETRIEVED] for fact in facts}
+    tally = JudgeCalls()
+    counted_ids: set[str] = set()
+    replies: list[ForeseenReply] = []
+    has_judges, schema = bool(list_judged_metrics(suite)), reply_schema(suite)
+    # What an application would find for its reply, such as passages, as far as metrics read it.
+    brought: dict[str, list[str]] = {}
+    if model.unit.brings:
+        facts = set(needs_of(suite)).intersection(model.unit.brings(model))
+        brought = {fact: [RETRIEVED] for fact in facts}
     for batch in items.iter_slices(plan.batch_size):
-        by_id = {one["item_id"]: one for one in batch.iter_rows(named=True)}
+        items_by_id = {item["item_id"]: item for item in batch.iter_rows(named=True)}
         requests = build_requests(
             batch,
             model,
@@ -193,24 +215,30 @@ def ask_model(
             around=plan.around,
             schema=schema,
         )
-        known = memory.lookup(requests["request_id"])
+        cached = memory.lookup(requests["request_id"])
         columns = ("request_id", "item_id", "repeat", "payload")
         for request_id, item_id, repeat, payload in requests.select(columns).iter_rows():
-            item, entry = by_id[item_id], known.get(request_id)
-            if request_id not in seen:
-                seen.add(request_id)
+            item, entry = items_by_id[item_id], cached.get(request_id)
+            # Equal requests share a call.
+            if request_id not in counted_ids:
+                counted_ids.add(request_id)
                 tally.count(entry, item["language"], count_sent(payload))
-            if hear:
-                text = entry.reply.text if entry else supposed(suite, item)
-                extra = entry.reply.extra if entry else brought
-                answered.append((_sample(item, target.name, repeat, text, extra), entry is not None))
-    return _portion(suite.name, model, tally, memory, name=target.name), answered
+            if not has_judges:
+                continue
+            if entry:
+                row = _build_row(item, target.name, repeat, entry.reply.text, entry.reply.extra)
+            else:
+                row = _build_row(item, target.name, repeat, suppose_response(suite, item), brought)
+            replies.append(ForeseenReply(row, is_real=entry is not None))
+    return _estimate_portion(suite.name, model, tally, memory, name=target.name), replies
 
 
 def count_sent(payload: str) -> int:
     """Return the characters that a request sends: its messages, examples among them, their calls, and its tools."""
     sent = json.loads(payload)
-    n = len(json.dumps(sent["tools"], ensure_ascii=False)) if sent.get("tools") else 0
+    n = 0
+    if sent.get("tools"):
+        n += len(json.dumps(sent["tools"], ensure_ascii=False))
     for message in sent["messages"]:
         n += len(message["content"])
         if message.get("tool_calls"):
@@ -218,206 +246,254 @@ def count_sent(payload: str) -> int:
     return n
 
 
-def judged(plan: SuitePlan, answered: Sequence[tuple[SampleRow, bool]], memory: Memory) -> Iterator[CallEstimate]:
+def estimate_judges(plan: SuitePlan, replies: Sequence[ForeseenReply], memory: Memory) -> Iterator[CallEstimate]:
     """Yield each judge's calls for each metric; a judge that decides by rules makes none."""
-    for own in plan.judge_metrics:
-        paired = add_opponents(plan, own, answered)
-        real = [one for one, known in paired if known]
-        others = without_equals(one for one, known in paired if not known)
-        some = others[:: max(1, -(-len(others) // REHEARSED))]
-        shares = find_shares(plan, own, answered, memory)
-        for judge in (judge for judge in own.panel_judges if not judge.unit.decide):
-            panel = Panel((judge,), {judge.name: memory.identity("judge", judge)}, own.temperature)
-            is_asked = find_asked(plan, own, panel, answered)
-            tally = rehearse(own, [*filter(is_asked, real)], panel, memory.lookup)
-            exact = not others and tally.cached == tally.calls
-            if some:
-                more = rehearse(own, [*filter(is_asked, some)], panel)
-                tally.add(more, len(others) / len(some))
+    languages = {reply.row.language for reply in replies}
+    for metric_plan in plan.judge_metrics:
+        joined = add_opponents(plan, metric_plan, replies)
+        real_rows = [reply.row for reply in joined if reply.is_real]
+        stand_ins = drop_duplicates(reply.row for reply in joined if not reply.is_real)
+        # Rehearsing takes time: of many stand-ins, each n-th counts for n.
+        rehearsed = stand_ins[:: max(1, math.ceil(len(stand_ins) / REHEARSED))]
+        shares = find_shares(plan, metric_plan, languages, memory)
+        for judge in metric_plan.panel_judges:
+            if judge.unit.decide:
+                continue
+            identities = {judge.name: memory.identity("judge", judge)}
+            panel = Panel((judge,), identities, metric_plan.temperature)
+            excluded = find_excluded_languages(plan, metric_plan, panel, languages)
+            asked_rows = select_asked(real_rows, plan, metric_plan, excluded)
+            tally = rehearse(metric_plan, asked_rows, panel, memory.lookup)
+            is_exact = not stand_ins and tally.cached == tally.calls
+            if rehearsed:
+                asked_rows = select_asked(rehearsed, plan, metric_plan, excluded)
+                tally.add(rehearse(metric_plan, asked_rows, panel), len(stand_ins) / len(rehearsed))
+            # The large judge of a cascade is asked about a share of the replies.
             if judge.name in shares:
-                whole, tally, exact = tally, JudgeCalls(), False
-                tally.add(whole, shares[judge.name])
-            yield _portion(plan.name, judge, tally, memory, metric=own.name, exact=exact)
+                is_exact = False
+                share_of_calls = JudgeCalls()
+                share_of_calls.add(tally, shares[judge.name])
+                tally = share_of_calls
+            yield _estimate_portion(
+                plan.name, judge, tally, memory, metric_name=metric_plan.name, is_exact=is_exact
+            )
 
 
-def without_equals(samples: Iterable[SampleRow]) -> list[SampleRow]:
-    """Return stand-in samples without those that repeat a target's earlier one: their replies will be equal."""
+def drop_duplicates(stand_ins: Iterable[SampleRow]) -> list[SampleRow]:
+    """Return stand-ins without those that repeat a target's earlier one: their replies will be equal."""
     first: dict[tuple[str, int, str], SampleRow] = {}
-    for sample in samples:
-        first.setdefault((sample.model, sample.repeat, format_canonical(sample.sample)), sample)
+    for row in stand_ins:
+        first.setdefault((row.model, row.repeat, format_canonical(row.sample)), row)
     return list(first.values())
 
 
 def find_shares(
-    plan: SuitePlan, own: MetricPlan, answered: Sequence[tuple[SampleRow, bool]], memory: Memory
+    plan: SuitePlan, metric_plan: MetricPlan, languages: Iterable[str], memory: Memory
 ) -> dict[str, float]:
     """Return the share of replies that the large judge of a cascade will see, by its name; note what is known.
 
     One that judges by itself too sees all.
     """
     shares: dict[str, float] = {}
-    alone = {judge.name for judge in own.judges}
-    languages = sorted({sample.language for sample, _ in answered})
-    for cascade in (judge for judge in own.judges if judge.members and languages):
-        identities = {judge.name: memory.identity("judge", judge) for judge in own.panel_judges}
-        finder = PassportFinder([plan], identities, open_store(plan.store))
-        deciders = [finder.cascades(plan.name).decider(own, cascade, language) for language in languages]
-        share = sum(decider.rule.share for decider in deciders) / len(deciders)
-        large, source = cascade.members[1], deciders[0].source
-        if large not in alone:
-            shares[large] = 1 - share + cascade.options["check"] * share
-        known = {"n": deciders[0].rule.n_labelled} if source else {}
-        said = phrase(f"common.cascade_on_{source or 'nothing'}", memory.language, **known)
-        told = {"suite": plan.name, "judge": cascade.name, "share": f"{100 * share:.0f}%", "on": said}
-        memory.notes.append(phrase("estimate.cascade", memory.language, **told))
-        if n_unanswered := deciders[0].n_unanswered:
-            told = {"suite": plan.name, "judge": cascade.name, "n": n_unanswered}
-            memory.notes.append(phrase("common.cascade_unanswered", memory.language, **told))
+    ordered_languages = sorted(languages)
+    cascades = [judge for judge in metric_plan.judges if judge.members]
+    if not ordered_languages or not cascades:
+        return shares
+    judges_by_themselves = {judge.name for judge in metric_plan.judges}
+    identities = {judge.name: memory.identity("judge", judge) for judge in metric_plan.panel_judges}
+    finder = PassportFinder([plan], identities, open_store(plan.store)).cascades(plan.name)
+    for cascade in cascades:
+        deciders = [finder.decider(metric_plan, cascade, language) for language in ordered_languages]
+        # What the small judge decides without the large one, and the part of it that is checked all the same.
+        decided_share = sum(decider.rule.share for decider in deciders) / len(deciders)
+        large_judge = cascade.members[1]
+        if large_judge not in judges_by_themselves:
+            shares[large_judge] = 1 - decided_share + cascade.options["check"] * decided_share
+        first_decider = deciders[0]
+        if first_decider.source:
+            n = first_decider.rule.n_labelled
+            basis = phrase(f"common.cascade_on_{first_decider.source}", memory.language, n=n)
+        else:
+            basis = phrase("common.cascade_on_nothing", memory.language)
+        names = {"suite": plan.name, "judge": cascade.name}
+        share = f"{100 * decided_share:.0f}%"
+        memory.notes.append(phrase("estimate.cascade", memory.language, share=share, on=basis, **names))
+        n_unanswered = first_decider.n_unanswered
+        if n_unanswered:
+            memory.notes.append(phrase("common.cascade_unanswered", memory.language, n=n_unanswered, **names))
     return shares
 
 
-def find_asked(
-    plan: SuitePlan, own: MetricPlan, panel: Panel, answered: Sequence[tuple[SampleRow, bool]]
-) -> Callable[[SampleRow], bool]:
-    """Return which replies a panel's only judge is asked about: all, unless its passport excludes it."""
+def find_excluded_languages(
+    plan: SuitePlan, metric_plan: MetricPlan, panel: Panel, languages: Iterable[str]
+) -> set[str]:
+    """Return the languages in which the passport of a panel's only judge excludes it."""
     (judge,) = panel.judges
-    languages = {sample.language for sample, _ in answered}
     finder = PassportFinder([plan], panel.identities, open_store(plan.store))
-    excluded = collect_left_out(judge_statuses(plan.suite, own.name, [judge.name], languages, finder.passport))
+    statuses = judge_statuses(plan.suite, metric_plan.name, [judge.name], {*languages}, finder.passport)
+    return {language for language, names in collect_left_out(statuses).items() if judge.name in names}
 
-    def is_asked(sample: SampleRow) -> bool:
-        return judge.name not in excluded.get(sample.language, ()) or has_labels(plan, sample.model, own.name)
 
-    return is_asked
+def select_asked(
+    rows: Iterable[SampleRow], plan: SuitePlan, metric_plan: MetricPlan, excluded_languages: Collection[str]
+) -> list[SampleRow]:
+    """Return the rows that a judge is asked about: all but those in languages in which it is excluded.
+
+    A target with people's labels is judged in these too: the judge's errors are measured with it.
+    """
+    name = metric_plan.name
+    return [row for row in rows if row.language not in excluded_languages or has_labels(plan, row.model, name)]
 
 
 def add_opponents(
-    plan: SuitePlan, own: MetricPlan, answered: Sequence[tuple[SampleRow, bool]]
-) -> Sequence[tuple[SampleRow, bool]]:
+    plan: SuitePlan, metric_plan: MetricPlan, replies: Sequence[ForeseenReply]
+) -> Sequence[ForeseenReply]:
     """Add the known replies of the target that a metric compares with."""
-    if not own.compared:
-        return answered
-    said = {(one.model, one.item_id, one.repeat): (one.sample["response"], real) for one, real in answered}
-    paired = []
-    for one, real in answered:
-        opponent = plan.opponent_of(own.name, one.model)
-        text, known = said.get((opponent, one.item_id, one.repeat), (None, True))
-        both = real and known
-        if text == one.sample["response"] and not both and opponent != one.model:
-            text = f"{text} {SENTENCE}"  # two stand-ins should not be equal
-        paired.append((replace(one, sample={own.compared: text, **one.sample}), both) if opponent else (one, real))
-    return paired
+    if not metric_plan.compared:
+        return replies
+    by_key = {(reply.row.model, reply.row.item_id, reply.row.repeat): reply for reply in replies}
+    joined: list[ForeseenReply] = []
+    for reply in replies:
+        row = reply.row
+        opponent = plan.opponent_of(metric_plan.name, row.model)
+        if not opponent:
+            joined.append(reply)
+            continue
+        text, is_real = None, reply.is_real
+        opponent_reply = by_key.get((opponent, row.item_id, row.repeat))
+        if opponent_reply:
+            text = opponent_reply.row.sample["response"]
+            is_real = reply.is_real and opponent_reply.is_real
+        # Two stand-ins should not be equal.
+        if text == row.sample["response"] and not is_real and opponent != row.model:
+            text = f"{text} {SENTENCE}"
+        sample = {metric_plan.compared: text, **row.sample}
+        joined.append(ForeseenReply(replace(row, sample=sample), is_real))
+    return joined
 
 
-def supposed(suite: Suite, item: Mapping[str, Any]) -> str:
+def suppose_response(suite: Suite, item: Mapping[str, Any]) -> str:
     """Return a response for counting judges' calls: a metric's own stand-in, or the expected answer if any."""
-    own = [metric(name).stand_in for name in list_judged_metrics(suite)]
-    making = next((one for one in own if one), None)
-    return making(merge_columns(item, _facts(item))) if making else str(item["answer"]) or SENTENCE
+    for name in list_judged_metrics(suite):
+        write_stand_in = metric(name).stand_in
+        if write_stand_in:
+            return write_stand_in(merge_columns(item, _read_facts(item)))
+    return str(item["answer"]) or SENTENCE
 
 
-def _facts(item: Mapping[str, Any]) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = json.loads(item["facts"])
-    return found
+def _read_facts(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    facts: Mapping[str, Any] = json.loads(item["facts"])
+    return facts
 
 
-def _sample(
+def _build_row(
     item: Mapping[str, Any], model: str, repeat: int, text: str, extra: Mapping[str, Any] | None = None
 ) -> SampleRow:
-    facts = _facts(item)
+    facts = _read_facts(item)
     response = split(text)[0]
     sample = {**merge_columns(item, facts), "response": response, **select_returned(extra or {}, facts)}
     return SampleRow(item["item_id"], model, repeat, item["language"], sample, None, None)
 
 
-def _portion(
+def _estimate_portion(
     suite: str,
     model: Model,
     tally: JudgeCalls,
     memory: Memory,
     *,
     name: str = "",
-    metric: str = "",
-    exact: bool = True,
+    metric_name: str = "",
+    is_exact: bool = True,
 ) -> CallEstimate:
     """Return tokens, cost and time of counted calls; a judge's have a metric."""
-    role = "judge" if metric else "model"
     calls, cached = round(tally.calls), round(tally.cached)
-    fresh = max(0, calls - cached)
-    english = CHARACTERS_PER_TOKEN[ENGLISH]
-    asked = sum(signs / CHARACTERS_PER_TOKEN.get(language, english) for language, signs in tally.signs.items())
-    tokens_in = FRAME * fresh + asked
-    written, basis, latency = _reply_means(model, tally, memory.language, fresh)
-    tokens_out = min(written, model.token_limit) * fresh
-    allowed = 60 * fresh / model.requests_per_minute if fresh and model.requests_per_minute else 0.0
-    side_by_side = max(1, min(model.concurrency, fresh))
+    n_due = max(0, calls - cached)
+    # Only the calls that are not cached send and receive anything.
+    tokens_of_texts = 0.0
+    for language, signs in tally.signs.items():
+        tokens_of_texts += signs / CHARACTERS_PER_TOKEN.get(language, CHARACTERS_PER_TOKEN[ENGLISH])
+    tokens_in = FRAME * n_due + tokens_of_texts
+    reply_tokens, basis, latency = _estimate_reply(model, tally, memory.language, n_due)
+    tokens_out = min(reply_tokens, model.token_limit) * n_due
+    # The calls take as long as they wait for each other, or for the server's limit a minute.
+    seconds = None
+    if latency is not None:
+        seconds = latency * n_due / max(1, min(model.concurrency, n_due))
+        if n_due and model.requests_per_minute:
+            seconds = max(seconds, 60 * n_due / model.requests_per_minute)
     return CallEstimate(
         suite=suite,
-        role=role,
+        role="judge" if metric_name else "model",
         name=name or model.name,
-        metric=metric,
+        metric=metric_name,
         calls=calls,
         cached=cached,
-        exact=exact,
+        exact=is_exact,
         tokens_in=round(tokens_in),
         tokens_out=round(tokens_out),
         tokens_basis=basis,
         cost=model.cost(tokens_in, tokens_out, batches=model.batch != "off"),
-        seconds=None if latency is None else max(latency * fresh / side_by_side, allowed),
+        seconds=seconds,
         cost_in_batches=model.cost(tokens_in, tokens_out, batches=True) if model.unit.batches else None,
     )
 
 
-def _reply_means(model: Model, tally: JudgeCalls, language: str, fresh: int) -> tuple[float, str, float | None]:
+def _estimate_reply(model: Model, tally: JudgeCalls, language: str, n_due: int) -> tuple[float, str, float | None]:
     """Return the tokens of a reply, what they are estimated from, and the seconds of a call if known."""
-    if not fresh:
+    if not n_due:
         return 0.0, "", 0.0
     lengths = [entry.reply.tokens_out for entry in tally.remembered if entry.reply.tokens_out is not None]
     if len(lengths) >= ENOUGH:
         latency = sum(entry.latency_s for entry in tally.remembered) / len(tally.remembered)
         return sum(lengths) / len(lengths), phrase("estimate.basis_here", language, n=len(lengths)), latency
     if isinstance(model, Judge):
-        written = tally.reply_signs / fresh / CHARACTERS_PER_TOKEN[ENGLISH]
-        return written, phrase("estimate.basis_stand_in", language), None
+        reply_tokens = tally.reply_signs / n_due / CHARACTERS_PER_TOKEN[ENGLISH]
+        return reply_tokens, phrase("estimate.basis_stand_in", language), None
     return float(model.token_limit), phrase("estimate.basis_most", language), None
 
 
-def short_exams(plan: Plan, own: SuitePlan, languages: Iterable[str], memory: Memory) -> Iterator[CallEstimate]:
+def estimate_short_exams(
+    plan: Plan, suite_plan: SuitePlan, languages: Iterable[str], memory: Memory
+) -> Iterator[CallEstimate]:
     """Yield the short exams that a suite's judges take first: in each step and language without a passport."""
-    if not any(judge.exam for judge in own.judges):
+    judges = suite_plan.judges
+    if not any(judge.exam for judge in judges):
         return
-    identities = {judge.name: memory.identity("judge", judge) for judge in own.judges}
-    found = PassportFinder(plan.suites, identities, open_store(plan.store))
+    identities = {judge.name: memory.identity("judge", judge) for judge in judges}
+    finder = PassportFinder(plan.suites, identities, open_store(plan.store))
     missing: dict[str, set[tuple[str, str]]] = {}
-    statuses = statuses_in(own, languages, found, in_cascades=True)
-    for judge, steps in find_missing_exams(own.suite, own.judges, statuses).items():
+    statuses = statuses_in(suite_plan, languages, finder, in_cascades=True)
+    for judge, steps in find_missing_exams(suite_plan.suite, judges, statuses).items():
         # An exam that an earlier suite takes is shared with it.
-        missing[judge] = {
-            (exam, language) for exam, language in steps if (judge, exam, language) not in memory.examined
-        }
+        missing[judge] = {step for step in steps if (judge, *step) not in memory.examined}
         memory.examined.update((judge, *step) for step in steps)
-    for settings in plan_short_exams(own.judges, missing, store=own.store, batch_size=own.batch_size):
+    exams = plan_short_exams(judges, missing, store=suite_plan.store, batch_size=suite_plan.batch_size)
+    for settings in exams:
         (exam,) = resolve(settings).suites
         items = ITEMS.frame(items_of(exam.suite, exam.required))
-        answered = [(_sample(item, exam.responses_of, 0, ""), True) for item in items.iter_rows(named=True)]
-        yield from (replace(portion, suite=own.name) for portion in judged(exam, answered, memory))
+        rows = [_build_row(item, exam.responses_of, 0, "") for item in items.iter_rows(named=True)]
+        replies = [ForeseenReply(row, is_real=True) for row in rows]
+        for portion in estimate_judges(exam, replies, memory):
+            yield replace(portion, suite=suite_plan.name)
 
 
-def _notes(plan: Plan) -> Iterator[str]:
+def _list_notes(plan: Plan) -> Iterator[str]:
     language, store = plan.report.language, plan.store
     yield from format_expected_remarks(plan)
-    if batched := [model.name for model in (*plan.models, *plan.judges) if model.batch != "off"]:
-        yield phrase("estimate.batched", language, names=", ".join(batched))
-    for one in plan.suites:
-        suite, n = one.suite, one.repeats
+    in_batches = [model.name for model in (*plan.models, *plan.judges) if model.batch != "off"]
+    if in_batches:
+        yield phrase("estimate.batched", language, names=", ".join(in_batches))
+    for suite_plan in plan.suites:
+        suite, n = suite_plan.suite, suite_plan.repeats
         say = partial(phrase, suite=suite.name)
         if suite.stop:
             yield say("estimate.stopping", language)
         if suite.gate_on != "mean":
             yield say(f"estimate.{suite.gate_on}", language, k=suite.k or n, n=n)
-        if one.responses_of:
+        if suite_plan.responses_of:
             yield say("estimate.given", language)
-        if any(own.options.get("network") for own in one.metrics if metric(own.name).sources):
+        fetching = [metric_plan for metric_plan in suite_plan.metrics if metric(metric_plan.name).sources]
+        if any(metric_plan.options.get("network") for metric_plan in fetching):
             yield say("estimate.pages", language)
     if not Path(store.root).exists() and "://" not in store.root and not store.cache:
         yield phrase("estimate.no_store", language, path=store.root)

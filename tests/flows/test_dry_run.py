@@ -14,7 +14,7 @@ from basic_control.data.batches import Cell
 from basic_control.data.tables import ITEMS
 from basic_control.flows.cli.estimate import list_totals, write_effect
 from basic_control.metrics.stats.power import find_difference
-from basic_control.tasks.estimate.calls import CallEstimate, CostEstimate, effect
+from basic_control.tasks.estimate.calls import CallEstimate, CostEstimate, find_detectable_effect
 from basic_control.tasks.estimate.judged import stand_in
 from basic_control.tasks.generate import items_of
 from basic_control.tasks.models.requests import build_requests
@@ -95,7 +95,7 @@ def test_a_part_that_is_remembered_tells_tokens_time_and_cost_of_the_rest(tmp_pa
         found = estimate(read(None, [*words, "basic_control.n_items=12", f"store.root={tmp_path}/store"]))
         assert len(server.requests) == n
     (portion,) = found.portions
-    assert (portion.calls, portion.cached, portion.fresh) == (24, 8, 16)
+    assert (portion.calls, portion.cached, portion.calls_due) == (24, 8, 16)
     assert portion.tokens_basis == "8 cached replies here"
     written = portion.tokens_out / 16
     assert written == int(written), "every reply of the server has as many tokens"
@@ -208,13 +208,15 @@ def test_a_stand_in_fits_its_schema() -> None:
 
 
 def test_the_effect_is_of_the_suites_own_kind_of_values() -> None:
-    assert effect(shipped("basic_control"), 100).between == find_difference(100)
-    assert effect(shipped("cot"), 100).between == pytest.approx((1.959964 + 0.841621) * 0.5**0.5 / 10, abs=1e-6)
-    assert effect(shipped("cot"), 0).between is None
+    assert find_detectable_effect(shipped("basic_control"), 100).between == find_difference(100)
+    assert find_detectable_effect(shipped("cot"), 100).between == pytest.approx(
+        (1.959964 + 0.841621) * 0.5**0.5 / 10, abs=1e-6
+    )
+    assert find_detectable_effect(shipped("cot"), 0).between is None
 
 
 def test_too_few_items_are_said_to_show_nothing() -> None:
-    one, thirty = (write_effect(effect(shipped("cot"), n), "en") for n in (1, 30))
+    one, thirty = (write_effect(find_detectable_effect(shipped("cot"), n), "en") for n in (1, 30))
     assert "not enough questions (1) to tell two models apart" in one
     assert "30 questions are enough to see a difference of 36.2% or more between two models" in thirty
 
