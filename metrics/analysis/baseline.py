@@ -266,7 +266,7 @@ def _pair_headline(
     once = observations(pl.concat(side.select(_SCORED) for side in sides), items)
     strata = bool(run.provenance.suites[suite].rules.get("strata"))
     rules = [side.provenance.suites[suite] for side in (baseline, run)]
-    is_followed = any(rule.in_rounds for rule in rules) and (strata or may_stop(items))
+    is_followed = any(rule.in_rounds for rule in rules) and may_stop(items, strata=strata)
     line = replace(score_of_suite(suite, metrics, strata=strata), in_rounds=is_followed)
     drafts = draft_comparisons(question_values(once.scores, once.items), [line], [(_RUN, _BASELINE)])
     draft = drafts[0] if drafts else draft_nothing(line, _RUN, _BASELINE)

@@ -86,7 +86,9 @@ def compare_fields(
     A suite that was asked in rounds (`stop`) is tested by a sequence; its TOTAL has a difference alone.
     """
     followed = {
-        suite.name for suite in suites if suite.stop and (suite.strata or may_stop(items.filter(suite=suite.name)))
+        suite.name
+        for suite in suites
+        if suite.stop and may_stop(items.filter(suite=suite.name), strata=bool(suite.strata))
     }
     is_chosen = pl.lit(value=True)
     if metrics:

@@ -2,8 +2,8 @@
 
 A stratum is a family at a level in a language. With strata (`Suite.strata`) an observation is a round: one item of
 every stratum, families weighed equally. Otherwise it is an item, and looks are taken only after whole rounds: fixed
-bets remain valid for items of different strata once each stratum has been sampled. Where items share templates, an
-observation is a template (`rounds`).
+bets remain valid for items of different strata once each stratum has been sampled. Where items share templates, a
+template stands for an item (`rounds`).
 """
 
 import math
@@ -25,10 +25,13 @@ from basic_control.data.tables import SUMMARY
 from basic_control.metrics.analysis.rounds import (
     COLUMN,
     GROWTH,
-    MIN_TEMPLATES,
+    STRATUM,
     count_shared,
     cut_into_templates,
+    may_stop,
     order_items,
+    stratum_of,
+    take_turns,
     unit_of,
 )
 from basic_control.metrics.analysis.values import Observations, observations, question_values, weight_by
@@ -36,7 +39,6 @@ from basic_control.metrics.stats.calibration import ExamTable, bounds
 from basic_control.metrics.stats.intervals import Codes, Floats
 from basic_control.metrics.stats.sequential import Look, Side, find_decided, follow, side
 
-_STRATUM = ("family", "level", "language")
 _COLUMNS = attrgetter("n", "mean", "low", "high")
 
 
@@ -85,18 +87,19 @@ def cut_into_rounds(items: pl.DataFrame, suite: Suite, stop: Stop) -> list[pl.Da
         InputError: fewer questions may be asked than there are strata.
     """
     drawn = order_items(items, suite.seed)
-    if not suite.strata and count_shared(drawn):
-        return cut_into_templates(drawn, suite.seed, stop)
-    sizes = drawn.group_by(_STRATUM).len()["len"]
-    strata = len(sizes) if suite.strata or sizes.n_unique() == 1 else 1
+    is_shared = count_shared(drawn) > 0
+    sizes = drawn.group_by(STRATUM).len()["len"]
+    is_even = sizes.n_unique() == 1 and not is_shared
+    strata = len(sizes) if suite.strata or is_even else 1
     if stop.most < strata:
         raise InputError(
             f"suite {suite.name}: stop.most is {stop.most}, expected at least {strata}, one question for each "
             "family, level and language."
         )
+    if is_shared:
+        return cut_into_templates(drawn, suite.seed, stop, strata=bool(suite.strata))
     if strata > 1:
-        turns = drawn.with_columns(_turn=pl.int_range(pl.len()).over(_STRATUM)).sort("_turn", *_STRATUM)
-        drawn = turns.head(min(sizes) * strata).drop("_turn")
+        drawn = take_turns(drawn).head(min(sizes) * strata)
     return [drawn[start:end] for start, end in pairwise((0, *ends(stop, strata, drawn.height)))]
 
 
@@ -126,10 +129,10 @@ def confidence_sequences(
     over repeats. If a metric does not apply to every question, each metric is followed by itself, at an equal share
     of `alpha`: the score is the mean of their means, not of the questions'. A truncated response lies between its
     value and 1, a failed call or an unreadable judge reply between 0 and 1. `exams` are those of a headline's
-    judges. Nothing is followed where fewer than `MIN_TEMPLATES` templates are shared.
+    judges. Nothing is followed where too few templates are shared (`may_stop`).
     """
     items = pl.concat(rounds)
-    if not suite.strata and 0 < count_shared(items) < MIN_TEMPLATES:
+    if not may_stop(items, strata=bool(suite.strata)):
         return ()
     once = observations(scores.join(items, on="item_id", how="semi"), items)
     followed: list[ConfidenceSequence] = []
@@ -159,7 +162,8 @@ def _follow_headline(
     exam: ExamTable | None,
 ) -> list[ConfidenceSequence]:
     """Follow the models by one headline: the only score of `suite`."""
-    ordered_items = pl.concat(rounds).select("item_id", *_STRATUM, unit_of()).with_row_index("at", 1)
+    ordered_items = pl.concat(rounds).select("item_id", *STRATUM, unit_of()).with_row_index("at", 1)
+    ordered_items = ordered_items.select("at", "item_id", "family", COLUMN, stratum_of().alias("stratum"))
     by_model = ordered_items.join(scores, on="item_id").group_by("model").agg(pl.col("at").max())
     reached: dict[str, int] = dict(by_model.iter_rows())
     values = question_values(once.scores.filter(pl.col("metric").is_in(suite.value_metrics)), once.items)
@@ -245,7 +249,7 @@ def _by_metric(rows: pl.DataFrame, shares: Mapping[str, float]) -> list[pl.DataF
     """Return the values of each metric or, if every question has all of them, their means by weight."""
     weight = weight_by(shares)
     mean = {name: (pl.col(name) * weight).sum() / weight.sum() for name in ("low", "high")}
-    means = rows.group_by("at", COLUMN, *_STRATUM, maintain_order=True).agg(**mean)
+    means = rows.group_by("at", COLUMN, "family", "stratum", maintain_order=True).agg(**mean)
     if rows.height == means.height * rows["metric"].n_unique():
         return [means]
     return rows.partition_by("metric", maintain_order=True)
@@ -253,15 +257,17 @@ def _by_metric(rows: pl.DataFrame, shares: Mapping[str, float]) -> list[pl.DataF
 
 def _observations(rows: pl.DataFrame, suite: Suite) -> tuple[Floats, Floats, Codes]:
     """Return lower and upper observations in order, and after how many questions each was complete."""
+    units = (
+        rows.group_by("family", "stratum", COLUMN).agg(pl.col("low", "high").mean(), pl.col("at").max()).sort("at")
+    )
     if not suite.strata or rows.is_empty():
-        rows = rows.group_by(COLUMN).agg(pl.col("low", "high").mean(), pl.col("at").max()).sort("at")
-        return rows["low"].to_numpy(), rows["high"].to_numpy(), rows["at"].to_numpy().astype(np.int64)
-    strata = rows.partition_by(*_STRATUM, maintain_order=True)
+        return units["low"].to_numpy(), units["high"].to_numpy(), units["at"].to_numpy().astype(np.int64)
+    strata = units.partition_by("stratum")
     n_rounds = min(map(len, strata))
     families = [stratum["family"][0] for stratum in strata]
     sizes = np.array([*map(families.count, families)])
     weights = 1 / len({*families}) / sizes
-    # A row a stratum, a column a round: each round has one item of every stratum.
+    # A row a stratum, a column a round: each round has one unit of every stratum.
     heads = [stratum.head(n_rounds) for stratum in strata]
     low, high, position = (_stack_columns(heads, name) for name in ("low", "high", "at"))
     ends_at = np.max(position.astype(np.int64), axis=0)

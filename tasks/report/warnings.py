@@ -127,11 +127,12 @@ def _of_run(results: Results, verdict: RunVerdict) -> Iterator[Note]:
 
 def _of_templates(headlines: Iterable[Headline], plan: Plan) -> Iterator[Note]:
     """Yield which suites could have stopped early and did not, as their questions share few templates."""
-    stopping = {suite.name for suite in plan.suites if suite.suite.stop}
+    stopping = {suite.name: suite.suite for suite in plan.suites if suite.suite.stop}
     for headline in headlines:
         is_followed = headline.measured.stopping or not headline.measured.n_scored
         if headline.suite in stopping and not is_followed and headline.measured.gate_on == "mean":
-            yield Note(say("common.not_stopping", suite=suite_title(headline.suite)), topic="not_stopping")
+            key = "common.total_not_stopping" if stopping[headline.suite].strata else "common.not_stopping"
+            yield Note(say(key, suite=suite_title(headline.suite)), topic="not_stopping")
 
 
 def _of_truncation(headlines: Iterable[Headline], plan: Plan, run: str) -> Iterator[Note]:

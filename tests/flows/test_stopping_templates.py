@@ -10,9 +10,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from basic_control.data.suites import Stop
+from basic_control.data.suites import Stop, Suite
 from basic_control.metrics.analysis.rounds import count_shared
 from basic_control.metrics.analysis.stopping import confidence_sequences, cut_into_rounds
+from basic_control.metrics.stats.sequential import follow
 from tests.acceptance import tables
 from tests.conftest import Run
 from tests.helpers.runs import latest
@@ -132,3 +133,107 @@ def test_whole_templates_reach_the_maximum_and_no_further() -> None:
     assert [part.height for part in rounds] == [200, 40]
     assert len(cut_into_rounds(items, suite, Stop(first=30, most=190))) == 1
     assert pl.concat(cut_into_rounds(items, suite, Stop(first=5, most=15))).height == 15
+
+
+Family = tuple[int, int, float]
+"""The numbers of a family's templates and of the questions of each, and the share of templates that are right."""
+
+
+def total_of(families: Sequence[Family], seed: int = 0, **stop: int) -> tuple[Suite, pl.DataFrame, pl.DataFrame]:
+    """Return a suite with a TOTAL, its items and a model's scores: a template's questions are alike."""
+    draw = random.Random(seed)
+    templates, names, values = [], [], []
+    for family, (n_templates, size, share) in enumerate(families):
+        for template in range(n_templates):
+            value = float(draw.random() < share)
+            templates += [f"t{template}"] * size
+            names += [f"f{family}"] * size
+            values += [value] * size
+    items = tables.items(len(names), templates=templates).with_columns(family=pl.Series(names))
+    threshold = sum(share for *_, share in families) / len(families)
+    source = {"loader": "families", "seed": seed}
+    suite = tables.suite(threshold, strata="family", items=source, stop={"first": 30, "most": 4000, **stop})
+    return suite, items, tables.scores({"a": [("scored", value) for value in values]})
+
+
+def test_alpha_is_kept_where_a_totals_templates_are_alike() -> None:
+    """Two to four families of 10 to 40 templates, each right as a whole or wrong: the threshold is the truth."""
+    decided = Counter[str]()
+    for seed in range(40):
+        draw = random.Random(seed)
+        n_templates = draw.choice([10, 14, 20, 40])
+        families = [(n_templates, 20, draw.choice([0.3, 0.6, 0.8])) for _ in range(draw.choice([2, 3, 4]))]
+        suite, items, scores = total_of(families, seed)
+        assert suite.stop
+        (sequence,) = confidence_sequences(cut_into_rounds(items, suite, suite.stop), scores, suite, ["a"], 0.05)
+        assert sequence.looks[-1].n == n_templates
+        decided[sequence.side] += 1
+    assert decided[""] >= 37
+
+
+def test_a_round_of_a_total_is_a_template_of_each_family() -> None:
+    """Families of 12 and 20 templates, of 4 and 2 questions: twelve rounds of 6, weighed by family."""
+    suite, items, scores = total_of([(12, 4, 1.0), (20, 2, 0.0)])
+    assert suite.stop
+    rounds = cut_into_rounds(items, suite, suite.stop)
+    assert [part.height for part in rounds] == [60, 12]
+    for part in rounds:
+        by_template = part.group_by("family", "template").len()
+        sizes = {(family, n) for family, _, n in by_template.iter_rows()}
+        assert sizes == {("f0", 4), ("f1", 2)}
+        assert Counter(by_template["family"]) == {"f0": part.height // 6, "f1": part.height // 6}
+    (sequence,) = confidence_sequences(rounds, scores, suite, ["a"], 0.05)
+    assert sequence.looks == follow([0.5] * 12, alpha=0.05, looks=[10, 12])
+    assert sequence.questions == (60, 72)
+
+
+@pytest.mark.parametrize(
+    ("families", "n_asked"),
+    [
+        ([(9, 4, 1.0), (20, 2, 1.0)], 76),  # nine rounds
+        ([(4, 4, 1.0), (5, 4, 1.0)], 36),
+        ([(9, 4, 1.0), (40, 1, 1.0)], 76),  # questions that share nothing beside nine templates
+    ],
+)
+def test_a_total_of_few_templates_is_asked_in_full(families: Sequence[Family], n_asked: int) -> None:
+    suite, items, scores = total_of(families)
+    assert suite.stop
+    rounds = cut_into_rounds(items, suite, suite.stop)
+    assert [part.height for part in rounds] == [n_asked]
+    assert confidence_sequences(rounds, scores, suite, ["a"], 0.05) == ()
+
+
+def test_a_total_whose_maximum_holds_few_rounds_asks_whole_templates_of_each_family() -> None:
+    suite, items, scores = total_of([(12, 10, 1.0), (12, 10, 1.0)], most=190)
+    assert suite.stop
+    (batch,) = cut_into_rounds(items, suite, suite.stop)
+    assert batch.group_by("family", "template").len()["len"].to_list() == [10] * 19
+    assert confidence_sequences([batch], scores, suite, ["a"], 0.05) == ()
+    (few,) = cut_into_rounds(items, suite, Stop(first=5, most=15))
+    assert Counter(few["family"]) == {"f0": 8, "f1": 7}, "no template of the second family would be whole"
+
+
+def test_a_template_in_several_levels_and_languages_of_a_family_is_one_unit() -> None:
+    suite, items, scores = total_of([(12, 6, 1.0), (12, 6, 1.0)])
+    assert suite.stop
+    number = pl.int_range(pl.len()).over("family", "template")
+    apart = items.with_columns(
+        level=pl.when(number % 2 == 0).then(pl.lit("easy")).otherwise(pl.lit("hard")),
+        language=pl.when(number % 3 == 0).then(pl.lit("en")).otherwise(pl.lit("ru")),
+    )
+    rounds = cut_into_rounds(apart, suite, suite.stop)
+    assert [part.height for part in rounds] == [120, 24]
+    (sequence,) = confidence_sequences(rounds, scores, suite, ["a"], 0.05)
+    assert [look.n for look in sequence.looks] == [10, 12]
+
+
+def test_levels_with_templates_of_their_own_are_strata_of_a_total() -> None:
+    suite, items, scores = total_of([(24, 2, 1.0), (24, 2, 1.0)])
+    assert suite.stop
+    is_easy = pl.col("template").str.slice(1).cast(pl.Int64) < 12
+    levels = items.with_columns(level=pl.when(is_easy).then(pl.lit("easy")).otherwise(pl.lit("hard")))
+    rounds = cut_into_rounds(levels, suite, suite.stop)
+    for part in rounds:
+        assert {*part.group_by("family", "level").len()["len"]} == {part.height // 4}
+    (sequence,) = confidence_sequences(rounds, scores, suite, ["a"], 0.05)
+    assert sequence.looks[-1].n == 12
