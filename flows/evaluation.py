@@ -18,7 +18,7 @@ from basic_control.flows.preflight import check_rerun
 from basic_control.flows.runs import RunResult, describe, identify_all, newly_apart, open_run, provenance
 from basic_control.flows.suite import run_suites
 from basic_control.tasks.aggregate import aggregate
-from basic_control.tasks.compare.baseline import check as check_baseline
+from basic_control.tasks.compare.baseline import check_baseline
 from basic_control.tasks.decide import list_monitored
 from basic_control.tasks.gate import gate
 from basic_control.tasks.held import HeldReplies

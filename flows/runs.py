@@ -20,7 +20,7 @@ from basic_control.flows.earlier import settings_of
 from basic_control.metrics.analysis.results import Results
 from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.tasks import sandbox
-from basic_control.tasks.compare.provenance import judge_prompts
+from basic_control.tasks.compare.provenance import digest_judge_prompts
 from basic_control.tasks.held import HeldReplies
 from basic_control.tasks.judges.cascades import join_identities
 from basic_control.tasks.judges.labels import LABELS, list_saves
@@ -146,7 +146,7 @@ def provenance(plan: Plan, identities: Identities) -> dict[str, Any]:
         "verifiers": {unit.name: unit.version for unit in scorers},
         "sources": {unit.name: unit.source for unit in (*makers, *scorers)},
         "identities": _copy_identities(identities.models),
-        "judge_prompts": judge_prompts(plan.declarations),
+        "judge_prompts": digest_judge_prompts(plan.declarations),
         "files": {suite.name: [*digests_of(suite)] for suite in plan.declarations},
         "judge_identities": _copy_identities(identities.judges),
     }

@@ -204,13 +204,13 @@ def _list_parts(outcome: "RunResult", plan: "Plan", *, verbose: bool, again: boo
 
 def _list_worst_rows(outcome: "RunResult", plan: "Plan", width: int) -> list[str]:
     """Return the run's first failing rows, each as one line."""
-    from basic_control.tasks.compare.rows import rows_of
-    from basic_control.tasks.compare.sides import side_of
+    from basic_control.tasks.compare.rows import list_worst_first
+    from basic_control.tasks.compare.sides import load_side
     from basic_control.tasks.report.rows import lines_of
     from basic_control.tasks.store.runs import find
 
-    side = side_of(find(outcome.folder, Path(outcome.folder).parent), plan.store.root)
-    failed = [row for row in rows_of(side) if row.is_failed]
+    side = load_side(find(outcome.folder, Path(outcome.folder).parent), plan.store.root)
+    failed = [row for row in list_worst_first(side) if row.is_failed]
     return [*lines_of(failed, WORST_ROWS, width)]
 
 

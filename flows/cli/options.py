@@ -392,9 +392,9 @@ def _refuse_unready(settings: "Settings") -> None:
     if settings.fail_on == "regression" and not settings.baseline:
         raise InputError("--fail-on regression: expected --baseline NAME as well, to compare the run with.")
     if settings.baseline:
-        from basic_control.tasks.store.baselines import read
+        from basic_control.tasks.store.baselines import read_baseline
 
-        read(settings.baseline)
+        read_baseline(settings.baseline)
 
 
 def parse_words(words: Sequence[str], options: RunOptions) -> tuple[str, RunOptions]:

@@ -45,11 +45,11 @@ def align_scores(old: Side, new: Side, root: str = "") -> tuple[Side, Sequence[s
     if run is None:
         return old, ()
     judges = run.manifest.get("judge_identities") or {}
-    scores, units = score_again(old, old.tables, new.provenance, judges, lambda: plan_of(run, root))
+    scores, units = score_again(old, old.tables, new.provenance, judges, lambda: recover_plan(run, root))
     return replace(old, scores=scores), units
 
 
-def plan_of(run: Run, root: str = "") -> Plan | None:
+def recover_plan(run: Run, root: str = "") -> Plan | None:
     """Return what a finished run asked; `root` is its store's current location, if moved.
 
     None if its data or plug-ins are missing here, without which nothing is scored.

@@ -18,11 +18,11 @@ from basic_control.metrics.analysis.baseline import (
 )
 from basic_control.metrics.analysis.rules import differences, refuse
 from basic_control.tasks.compare.alignment import score_again
-from basic_control.tasks.compare.provenance import provenance_of
-from basic_control.tasks.compare.sides import select_deciding_scores, side_of
+from basic_control.tasks.compare.provenance import read_provenance
+from basic_control.tasks.compare.sides import load_side, select_deciding_scores
 from basic_control.tasks.plan import BaselineRule, Plan
 from basic_control.tasks.runtime.storage import open_store
-from basic_control.tasks.store.baselines import Baseline, read
+from basic_control.tasks.store.baselines import Baseline, read_baseline
 from basic_control.tasks.store.runs import Run
 from basic_control.tasks.store.tables import Damaged, Store
 
@@ -33,26 +33,27 @@ def pin(name: str, run: Run, root: str = "") -> Baseline:
     Raises:
         InputError: the run's tables are not intact.
     """
-    side = side_of(run, root)
-    pairs = [(suite, metric) for suite, metrics in side.score.items() for metric in metrics]
-    pinned = ComparedSide(name, side.items, select_deciding_scores(side, pairs), side.replies, side.provenance)
+    side = load_side(run, root)
+    scores = select_deciding_scores(side, side.suite_metrics)
+    pinned = ComparedSide(name, side.items, scores, side.replies, side.provenance)
     manifest = run.manifest
     return Baseline(name, str(manifest.get("run", run.name)), str(manifest.get("started", "")), pinned, side.tables)
 
 
-def check(rule: BaselineRule, manifest: Mapping[str, Any], targets: Sequence[str] = ()) -> None:
+def check_baseline(rule: BaselineRule, manifest: Mapping[str, Any], targets: Sequence[str] = ()) -> None:
     """Reject, before any call, a configuration that could not be compared with the baseline afterwards.
 
     Raises:
         InputError: the baseline cannot be read, other rules decided its scores, or it has other models.
     """
-    if rule.name:
-        side = read(rule.name).side
-        refuse(
-            side.name, differences(side.provenance, provenance_of(manifest)), allow_different=rule.allow_different
-        )
-        if targets:
-            match_models(side.name, targets, side.models)
+    if not rule.name:
+        return
+    side = read_baseline(rule.name).side
+    changed_rules = differences(side.provenance, read_provenance(manifest))
+    refuse(side.name, changed_rules, allow_different=rule.allow_different)
+    # Models are only checked where their names are known before the run.
+    if targets:
+        match_models(side.name, targets, side.models)
 
 
 def compare_planned(
@@ -68,14 +69,16 @@ def compare_planned(
     rule = plan.baseline
     if not rule.name:
         return None
-    baseline = read(rule.name)
-    drawn = items.unique("item_id", maintain_order=True)
-    by_suite = scores.join(drawn.select("item_id", "suite"), on="item_id", maintain_order="left")
-    run = ComparedSide("", drawn, by_suite, texts, provenance_of(manifest))
+    baseline = read_baseline(rule.name)
+    questions = items.unique("item_id", maintain_order=True)
+    scores = scores.join(questions.select("item_id", "suite"), on="item_id", maintain_order="left")
+    run = ComparedSide("", questions, scores, texts, read_provenance(manifest))
+    # The baseline's replies are scored by what scored the run, so that only the replies differ.
     judges = manifest.get("judge_identities") or {}
-    before, units = score_again(baseline.side, baseline.tables, run.provenance, judges, lambda: plan)
+    scores_before, units = score_again(baseline.side, baseline.tables, run.provenance, judges, lambda: plan)
+    questions_before = _add_texts(baseline, open_store(plan.store))
     return compare_with_baseline(
-        replace(baseline.side, scores=before, items=_with_texts(baseline, open_store(plan.store))),
+        replace(baseline.side, scores=scores_before, items=questions_before),
         run,
         max_drop=rule.max_drop,
         pinned=baseline.run,
@@ -85,7 +88,7 @@ def compare_planned(
     )
 
 
-def _with_texts(baseline: Baseline, store: Store) -> pl.DataFrame:
+def _add_texts(baseline: Baseline, store: Store) -> pl.DataFrame:
     """Return a baseline's questions with their prompts and answers, as far as the store still has them."""
     try:
         texts = store.read_all([*baseline.tables.get("items", ())], ITEMS).select("item_id", "prompt", "answer")

@@ -3,7 +3,7 @@
 import polars as pl
 
 from basic_control.data.errors import InputError
-from basic_control.tasks.compare.sides import Side, side_of
+from basic_control.tasks.compare.sides import Side, load_side, select_deciding_scores
 from basic_control.tasks.store.runs import Run, list_runs
 
 NOTHING = 1e-9
@@ -14,12 +14,12 @@ def find_run_before(run: Run) -> Run | None:
     """Return the finished run before one that has its suites and its name; None if there is none."""
     before = [candidate for candidate in list_runs(run.folder.parent) if candidate.folder.name < run.folder.name]
     for candidate in reversed(before):
-        if candidate.is_finished and _task_of(candidate) == _task_of(run):
+        if candidate.is_finished and _find_task(candidate) == _find_task(run):
             return candidate
     return None
 
 
-def _task_of(run: Run) -> tuple[list[str], str]:
+def _find_task(run: Run) -> tuple[list[str], str]:
     report = run.configuration.get("report") or {}
     return run.suites, str(report.get("name") or "")
 
@@ -33,7 +33,7 @@ def count_changed(run: Run, root: str) -> tuple[str, int]:
     if before is None:
         return "", 0
     try:
-        scores = [_scores_of(side_of(compared, root)) for compared in (before, run)]
+        scores = [_average_scores(load_side(compared, root)) for compared in (before, run)]
     except InputError:  # its tables are gone
         return "", 0
     key = ["question_id", "suite", "model", "metric"]
@@ -43,10 +43,8 @@ def count_changed(run: Run, root: str) -> tuple[str, int]:
     return before.name, changed.filter(~both_missing).select("question_id", "suite", "model").n_unique()
 
 
-def _scores_of(side: Side) -> pl.DataFrame:
+def _average_scores(side: Side) -> pl.DataFrame:
     """Return the mean of each question by the metrics that decide, by model."""
-    deciding = [(suite, metric) for suite, metrics in side.score.items() for metric in metrics]
-    metrics = pl.DataFrame(deciding, {"suite": pl.String, "metric": pl.String}, orient="row")
-    chosen = side.scores.join(metrics, on=["suite", "metric"], how="semi")
-    chosen = chosen.join(side.items.select("item_id", "question_id"), on="item_id")
-    return chosen.group_by("question_id", "suite", "model", "metric").agg(pl.col("value").mean())
+    scores = select_deciding_scores(side, side.suite_metrics)
+    scores = scores.join(side.items.select("item_id", "question_id"), on="item_id")
+    return scores.group_by("question_id", "suite", "model", "metric").agg(pl.col("value").mean())

@@ -23,7 +23,7 @@ def _has_name(entry: Any) -> bool:
     return isinstance(entry, Mapping) and "name" in entry
 
 
-def language_of(configurations: Iterable[Mapping[str, Any]], language: str = "") -> str:
+def choose_language(configurations: Iterable[Mapping[str, Any]], language: str = "") -> str:
     """Return the language for output on runs: `language`, else the latest run's own, else English.
 
     Raises:

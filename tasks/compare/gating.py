@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -21,14 +22,14 @@ from basic_control.metrics.analysis.values import observations
 from basic_control.metrics.analysis.verdict import RunVerdict, verdict_of
 from basic_control.metrics.stated import NAME as STATED
 from basic_control.tasks.compare.alignment import align_scores
-from basic_control.tasks.compare.sides import FileForm, list_shared_metrics, select_deciding_scores, sides
+from basic_control.tasks.compare.sides import FileForm, list_shared_metrics, read_sides, select_deciding_scores
 from basic_control.tasks.exchange.records import UNNAMED_JUDGE
 from basic_control.tasks.exchange.tables import Side
 from basic_control.tasks.plan import BaselineRule
 from basic_control.tasks.store.runs import Run, load_results
 
 
-def gate(
+def decide_gate(
     new: str,
     *,
     runs: Path,
@@ -48,43 +49,41 @@ def gate(
     Raises:
         InputError: something cannot be read, or the two cannot be compared.
     """
-    whole = sides([rule.name, new] if rule.name else [new], runs=runs, root=root, form=form)
-    side, rescored = whole[-1], ()
+    names = [new]
+    if rule.name:
+        names = [rule.name, new]
+    sides = read_sides(names, runs=runs, root=root, form=form)
+    side, rescored = sides[-1], ()
     if rule.name:  # both by one code, before anything is compared
-        whole[0], rescored = align_scores(whole[0], side, root)
-    chosen = _choose(whole, metric)
-    for compared in whole:
-        if not chosen:
-            break
-        if select_deciding_scores(compared, chosen.items())["value"].count() == 0:
-            names = ", ".join(dict.fromkeys(chosen.values()))
-            raise InputError(f"{compared.name}: no reply has a score by {names}, so nothing can be decided.")
+        sides[0], rescored = align_scores(sides[0], side, root)
+    deciding_metrics = _choose_metrics(sides, metric)
+    _check_scores(sides, deciding_metrics)
     comparison = None
     if rule.name:
         comparison = compare_with_baseline(
-            _narrow(whole[0], chosen, opposite=side),
-            _narrow(side, chosen, opposite=whole[0]),
+            _narrow(sides[0], deciding_metrics, opposite=side),
+            _narrow(side, deciding_metrics, opposite=sides[0]),
             max_drop=rule.max_drop,
             rescored=rescored,
             allow_different=rule.allow_different,
         )
-    measured = Results({}, ())
-    if side.run and not chosen:
-        measured = _read_results(side.run, threshold)
+    results = Results({}, ())
+    if side.run and not deciding_metrics:
+        results = _read_results(side.run, threshold)
     elif threshold is not None:
-        measured = _measure(side, chosen)
+        results = _measure(side, deciding_metrics)
     # A run is decided as it was configured.
-    configured: Mapping[str, object] = {}
+    configuration: Mapping[str, object] = {}
     if side.run:
-        configured = side.run.configuration
+        configuration = side.run.configuration
     policy = Policy(
-        "interval" if configured.get("gate") == "interval" else "point",
+        "interval" if configuration.get("gate") == "interval" else "point",
         threshold,
-        dict.fromkeys(_list_deciding(measured.models), threshold),
-        undecided="pass" if configured.get("undecided") == "pass" else "undecided",
+        dict.fromkeys(_list_deciding(results.models), threshold),
+        undecided="pass" if configuration.get("undecided") == "pass" else "undecided",
         regressions=comparison is not None,
     )
-    return verdict_of(replace(measured, baseline=comparison), policy), comparison, whole
+    return verdict_of(replace(results, baseline=comparison), policy), comparison, sides
 
 
 def measure_file(name: str, runs: Path) -> tuple[Side, Results, RunVerdict]:
@@ -93,15 +92,16 @@ def measure_file(name: str, runs: Path) -> tuple[Side, Results, RunVerdict]:
     Raises:
         InputError: it cannot be read.
     """
-    (side,) = sides([name], runs=runs)
-    measured = _measure(side, _choose([side], ""))
-    return side, measured, verdict_of(measured, Policy("point"))
+    (side,) = read_sides([name], runs=runs)
+    results = _measure(side, _choose_metrics([side], ""))
+    return side, results, verdict_of(results, Policy("point"))
 
 
 def _list_deciding(models: Sequence[ModelResult]) -> Iterator[tuple[str, str]]:
     """Yield the headlines that a threshold is for: those that had one, in a suite without any each one."""
     for model in models:
-        suites = {headline.suite for headline in model.headlines if headline.decided.threshold is not None}
+        with_thresholds = [headline for headline in model.headlines if headline.decided.threshold is not None]
+        suites = {headline.suite for headline in with_thresholds}
         for headline in model.headlines:
             # Nobody sets a threshold on the share of rows that is only shown beside the metrics.
             is_measured = headline.suite not in suites and headline.metric != ALL
@@ -109,53 +109,68 @@ def _list_deciding(models: Sequence[ModelResult]) -> Iterator[tuple[str, str]]:
                 yield headline.suite, headline.metric
 
 
-def _choose(whole: Sequence[Side], metric: str) -> dict[str, str]:
+def _choose_metrics(sides: Sequence[Side], metric: str) -> dict[str, str]:
     """Return the metric that decides each suite: the first that all have; none if runs have their own scores."""
-    shared = list_shared_metrics(whole)
-    if metric and not all(metric in side.scores["metric"].unique() for side in whole):
-        raise InputError(f"--metric {metric}: expected a metric that both have: {', '.join(shared) or 'none'}.")
+    shared = list_shared_metrics(sides)
     if metric:
-        return dict.fromkeys(chain.from_iterable(side.items["suite"].unique() for side in whole), metric)
-    if not any(side.is_file for side in whole):
+        if not all(metric in side.scores["metric"].unique() for side in sides):
+            expected = ", ".join(shared) or "none"
+            raise InputError(f"--metric {metric}: expected a metric that both have: {expected}.")
+        return dict.fromkeys(chain.from_iterable(side.items["suite"].unique() for side in sides), metric)
+    if not any(side.is_file for side in sides):
         return {}
     if not shared:
-        raise InputError(f"{whole[-1].name}: found no metric in common with {whole[0].name}.")
-    chosen: dict[str, str] = {}
-    for suite in chain.from_iterable(side.score for side in whole):
-        first_side, *other_sides = (side.score[suite] for side in whole if suite in side.score)
-        shared_metrics = set(first_side).intersection(*other_sides)
-        chosen[suite] = next((name for name in first_side if name in shared_metrics), first_side[0])
-    return chosen
+        raise InputError(f"{sides[-1].name}: found no metric in common with {sides[0].name}.")
+    metric_by_suite: dict[str, str] = {}
+    for suite in chain.from_iterable(side.metrics_by_suite for side in sides):
+        metrics_by_side = [side.metrics_by_suite[suite] for side in sides if suite in side.metrics_by_suite]
+        first_metrics = metrics_by_side[0]
+        shared_metrics = set(first_metrics).intersection(*metrics_by_side)
+        metric_by_suite[suite] = next((name for name in first_metrics if name in shared_metrics), first_metrics[0])
+    return metric_by_suite
 
 
-def _narrow(side: Side, chosen: Mapping[str, str], *, opposite: Side) -> Side:
-    """Return a side with the facts that decide its scores by the `chosen` metrics; unchanged without any.
+def _check_scores(sides: Sequence[Side], metric_by_suite: Mapping[str, str]) -> None:
+    """Reject sides without a score by the metrics that decide, if these are chosen."""
+    for side in sides:
+        if metric_by_suite and select_deciding_scores(side, metric_by_suite.items())["value"].count() == 0:
+            names = ", ".join(dict.fromkeys(metric_by_suite.values()))
+            raise InputError(f"{side.name}: no reply has a score by {names}, so nothing can be decided.")
+
+
+def _narrow(side: Side, metric_by_suite: Mapping[str, str], *, opposite: Side) -> Side:
+    """Return a side with the facts that decide its scores by the chosen metrics; unchanged without any.
 
     All of them are known if both sides are runs or baselines of ours, else only what files state.
     """
-    if not chosen:
+    if not metric_by_suite:
         return side
-    is_whole = not (side.is_file or opposite.is_file)
     provenance = side.provenance
-    if not is_whole:
-        provenance = Provenance(provenance.suites, tested=provenance.tested if side.is_file else {})
-    suites = {}
-    pairs = select_deciding_scores(side, chosen.items()).select("suite", "metric").unique(maintain_order=True)
-    for suite, metric in pairs.rows():
-        rules = provenance.suites.get(suite, SuiteRules(()))
-        stated = {name: value for name, value in rules.rules.items() if name == "strata" and value}
-        stated |= _judges(side, opposite, metric)
-        kept_rules = rules.rules if is_whole else stated
-        suites[suite] = SuiteRules((metric,), kept_rules, rules.defaults, in_rounds=rules.in_rounds)
+    has_all_facts = not side.is_file and not opposite.is_file
+    if side.is_file:
+        provenance = Provenance(provenance.suites, tested=provenance.tested)
+    elif opposite.is_file:
+        provenance = Provenance(provenance.suites)
+    scores = select_deciding_scores(side, metric_by_suite.items())
+    suites: dict[str, SuiteRules] = {}
+    for suite, metric in scores.select("suite", "metric").unique(maintain_order=True).rows():
+        suite_rules = provenance.suites.get(suite, SuiteRules(()))
+        rules = suite_rules.rules
+        if not has_all_facts:
+            # Of a run beside a file only what a file could say as well.
+            rules = {name: value for name, value in rules.items() if name == "strata" and value}
+            rules.update(_state_judges(side, opposite, metric))
+        suites[suite] = SuiteRules((metric,), rules, suite_rules.defaults, in_rounds=suite_rules.in_rounds)
     return replace(side, provenance=replace(provenance, suites=suites))
 
 
-def _judges(side: Side, opposite: Side, metric: str) -> dict[str, str]:
+def _state_judges(side: Side, opposite: Side, metric: str) -> dict[str, Any]:
     """Return the judges of a file's metric as a rule, if both sides name theirs."""
-    judges, opposite_judges = (
-        sorted(file.judged.get(metric, UNNAMED_JUDGE).split(", ")) for file in (side, opposite)
-    )
-    return {} if UNNAMED_JUDGE in (*judges, *opposite_judges) else {f"judges.{metric}": ", ".join(judges)}
+    judges = side.judged.get(metric, UNNAMED_JUDGE).split(", ")
+    opposite_judges = opposite.judged.get(metric, UNNAMED_JUDGE).split(", ")
+    if UNNAMED_JUDGE in (*judges, *opposite_judges):
+        return {}
+    return {f"judges.{metric}": ", ".join(sorted(judges))}
 
 
 def _read_results(run: Run, threshold: float | None) -> Results:
@@ -173,19 +188,21 @@ def _read_results(run: Run, threshold: float | None) -> Results:
     return Results({}, models, waiting={run.name: verdict.waiting})
 
 
-def _measure(side: Side, chosen: Mapping[str, str]) -> Results:
+def _measure(side: Side, metric_by_suite: Mapping[str, str]) -> Results:
     """Return the results of a side's models by the chosen metrics, suite by suite; a TOTAL where it has strata."""
     ours = Suite(name=STATED, items={}, metrics={STATED: {}}, weight=1)
     strata = {suite.name: suite.strata for suite in side.suites}
-    suites = [ours.model_copy(update={"name": name, "strata": strata.get(name, "")}) for name in chosen]
-    scores = select_deciding_scores(side, chosen.items()).drop("suite").with_columns(metric=pl.lit(STATED))
-    once = observations(scores, side.items)
-    suite_of = once.items.select("item_id", "suite")
+    scores = select_deciding_scores(side, metric_by_suite.items())
+    once = observations(scores.drop("suite").with_columns(metric=pl.lit(STATED)), side.items)
+    scores = once.scores.join(once.items.select("item_id", "suite"), on="item_id")
     members: dict[str, list[str]] = {}
-    for model, suite in (
-        once.scores.join(suite_of, on="item_id").select("model", "suite").unique(maintain_order=True).rows()
-    ):
+    for model, suite in scores.select("model", "suite").unique(maintain_order=True).rows():
         members.setdefault(model, []).append(suite)
     summary, facts = summarise(once.scores, once.items), Circumstances()
-    findings = [SuiteFindings(suite_headlines(suite, [*members], once, summary, facts), facts) for suite in suites]
+    suites: list[Suite] = []
+    findings: list[SuiteFindings] = []
+    for name in metric_by_suite:
+        suite = ours.model_copy(update={"name": name, "strata": strata.get(name, "")})
+        suites.append(suite)
+        findings.append(SuiteFindings(suite_headlines(suite, [*members], once, summary, facts), facts))
     return Results({}, model_results(findings, Participants(suites, members)))

@@ -26,30 +26,31 @@ _SAMPLING = ("temperature", "seed", "max_tokens", "system", "extra")
 _JUDGING = (*_SAMPLING, "structured")
 _ASKING = ("system", "temperature", "repeats")
 _OF_SUITE = ("strata", "gate_on", "k", "threshold")
-_SHOWN = 12
+_DIGEST_LENGTH = 12
 
 
-def judge_prompts(suites: Iterable[Suite]) -> dict[str, dict[str, dict[str, str]]]:
+def digest_judge_prompts(suites: Iterable[Suite]) -> dict[str, dict[str, dict[str, str]]]:
     """Return the digests of judges' prompts: by suite and metric, then by template and language."""
     prompts: dict[str, dict[str, dict[str, str]]] = {}
     for suite in suites:
-        prompts[suite.name] = {name: dict(_digests(name, suite)) for name in list_judged_metrics(suite)}
+        prompts[suite.name] = {name: dict(_digest_templates(name, suite)) for name in list_judged_metrics(suite)}
     return prompts
 
 
-def _digests(name: str, suite: Suite) -> Iterator[tuple[str, str]]:
+def _digest_templates(name: str, suite: Suite) -> Iterator[tuple[str, str]]:
     for template in filter(is_template_name, templates(metric(name), suite.options(name))):
         for language in languages(template):
             yield f"{template} in {language}", digest(template, language)
 
 
-def provenance_of(manifest: Mapping[str, Any]) -> Provenance:
+def read_provenance(manifest: Mapping[str, Any]) -> Provenance:
     """Return the facts behind a run, as far as its manifest states them: it may be of an earlier version."""
     configuration, sources = manifest.get("configuration") or {}, manifest.get("sources") or {}
     suites = suites_in(configuration)
     names = {suite.name for suite in suites}
-    overall = configuration.get("threshold")
-    rules: dict[str, Any] = {"threshold": THRESHOLD if overall is None else overall}
+    rules: dict[str, Any] = {"threshold": configuration.get("threshold")}
+    if rules["threshold"] is None:
+        rules["threshold"] = THRESHOLD
     if names >= {*EXPLAINED}:
         rules |= flatten(configuration.get("explainability") or {}, "explainability")
     units: dict[str, dict[str, Any]] = {}
@@ -68,12 +69,14 @@ def provenance_of(manifest: Mapping[str, Any]) -> Provenance:
 
 def _collect_rules(suite: Suite, manifest: Mapping[str, Any]) -> SuiteRules:
     """Return what decides a suite; runs before each metric decided for itself state no headlines."""
-    stated = headlines(suite) if METHODOLOGY in manifest else ()
+    shares_by_headline: dict[str, dict[str, float]] = {}
+    if METHODOLOGY in manifest:
+        shares_by_headline = {score.headline: score.shares for score in headlines(suite)}
     return SuiteRules(
         tuple(dict.fromkeys((*list_metrics(suite), *suite.score_metrics))),
         dict(_list_rules(suite, manifest)),
         dict(_list_defaults(suite)),
-        {score.headline: score.shares for score in stated},
+        shares_by_headline,
         in_rounds=suite.stop is not None,
     )
 
@@ -110,10 +113,11 @@ def _list_defaults(suite: Suite) -> Iterator[tuple[str, Any]]:
         except InputError:  # of a plug-in that no longer exists
             continue
         if not isinstance(declared, Mapping):
-            fields = declared.model_fields.items()
-            defaults = {option: field.get_default(call_default_factory=True) for option, field in fields}
-            for option in [option for option, value in defaults.items() if value is PydanticUndefined]:
-                del defaults[option]
+            defaults: dict[str, Any] = {}
+            for option, field in declared.model_fields.items():
+                default = field.get_default(call_default_factory=True)
+                if default is not PydanticUndefined:
+                    defaults[option] = default
             declared = to_jsonable_python(defaults)
         for option, value in declared.items():
             yield f"metrics.{name}.{option}", value
@@ -131,56 +135,56 @@ def _list_judging(suite: Suite, name: str, manifest: Mapping[str, Any]) -> Itera
     use = suite.use(name)
     yield f"metrics.{name}.aggregate", use.aggregate or suite.aggregate
     yield f"metrics.{name}.temperature", use.temperature
-    chosen = suite.use(name).judges or suite.judges
+    judges = use.judges or suite.judges
     identities = manifest.get("judge_identities") or {}
-    for judge in _entries(manifest, "judges"):
-        if not chosen or judge["name"] in chosen:
+    for judge in _list_entries(manifest, "judges"):
+        if not judges or judge["name"] in judges:
             identity = strip_freshness(identities.get(judge["name"]) or {})
-            yield f"judges.{name}.{judge['name']}", {**identity, **_select_set(judge, _JUDGING)}
+            yield f"judges.{name}.{judge['name']}", {**identity, **_select_stated(judge, _JUDGING)}
 
 
-def _entries(manifest: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+def _list_entries(manifest: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+    """Return the configuration's entries with a name, of the kind `models` or `judges`."""
     entries = (manifest.get("configuration") or {}).get(kind) or ()
     return [entry for entry in entries if isinstance(entry, Mapping) and "name" in entry]
 
 
-def _select_set(entry: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _select_stated(entry: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Return those values of an entry that it states."""
     return {name: entry[name] for name in names if entry.get(name) not in (None, "", {}, [])}
 
 
 def _list_tested(suites: list[Suite], manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield what a comparison is meant to vary, by name: the models, their parameters, data and prompts."""
     for name, identity in (manifest.get("identities") or {}).items():
         yield f"model {name}", strip_freshness(identity)
-    for entry in _entries(manifest, "models"):
-        yield f"parameters of {entry['name']}", _select_set(entry, _SAMPLING)
+    for entry in _list_entries(manifest, "models"):
+        yield f"parameters of {entry['name']}", _select_stated(entry, _SAMPLING)
     repeats = (manifest.get("configuration") or {}).get("repeats", 1)
     for suite in suites:
         # A suite's own setting goes before the configuration's.
-        asking = {"repeats": repeats, **_select_set(dict(suite), _ASKING)}
-        yield f"parameters of suite {suite.name}", _select_set(asking, _ASKING)
+        asking = {"repeats": repeats, **_select_stated(dict(suite), _ASKING)}
+        yield f"parameters of suite {suite.name}", _select_stated(asking, _ASKING)
         files = (manifest.get("files") or {}).get(suite.name)
         if files:
-            yield f"data of suite {suite.name}", [file_digest[:_SHOWN] for file_digest in files]
+            yield f"data of suite {suite.name}", [file_digest[:_DIGEST_LENGTH] for file_digest in files]
         for path, value in flatten(suite.items, "items"):
             if path != "items.data" and value not in (None, "", {}, []):  # the digest of data stands above
                 yield f"{path} of suite {suite.name}", value
-        prompts = suite.prompts_by_name.items()
-        yield (
-            f"prompt of suite {suite.name}",
-            {name or "text": _shorten_prompt(prompt) for name, prompt in prompts if prompt},
-        )
-        yield (
-            f"columns that the prompt of suite {suite.name} reads",
-            sorted(read_by(suite.prompts_by_name.values())),
-        )
+        prompts = suite.prompts_by_name
+        digests = {name or "text": _digest_prompt(prompt) for name, prompt in prompts.items() if prompt}
+        yield f"prompt of suite {suite.name}", digests
+        yield f"columns that the prompt of suite {suite.name} reads", sorted(read_by(prompts.values()))
 
 
-def _shorten_prompt(prompt: str) -> str:
+def _digest_prompt(prompt: str) -> str:
     """Return a template's name with a digest of its texts; for a user's own text, a digest."""
     text = prompt.strip()
     if not is_template_name(text):
-        return hashlib.sha256(text.encode()).hexdigest()[:_SHOWN]
-    text_digest = hashlib.sha256(
-        "".join(digest(text, language) for language in languages(text)).encode()
-    ).hexdigest()
-    return f"{text} {text_digest[:_SHOWN]}"
+        return _digest_text(text)
+    digests = [digest(text, language) for language in languages(text)]
+    return f"{text} {_digest_text(''.join(digests))}"
+
+
+def _digest_text(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_LENGTH]

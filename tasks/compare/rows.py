@@ -13,6 +13,7 @@ import polars as pl
 
 from basic_control.data.questions import WHOLE, build_content, format_expected
 from basic_control.data.suites import Suite
+from basic_control.tasks.compare.sides import select_deciding_scores
 from basic_control.tasks.exchange.tables import Side
 
 KEY = ("item_id", "model", "repeat")
@@ -40,28 +41,30 @@ class ShownRow:
         return self.status != "not_applicable" and (self.value is None or self.value < 1)
 
 
-def rows_of(side: Side, metrics: Collection[str] = ()) -> list[ShownRow]:
+def list_worst_first(side: Side, metrics: Collection[str] = ()) -> list[ShownRow]:
     """Return a run's rows by the metrics that decide, or by the `metrics` named; the worst first.
 
     Of several metrics a reply is shown by the one that gives it least. Replies that are missing come after those
     that are wrong; within equal values the order is that of asking.
     """
     scores = _find_worst_scores(side, metrics)
-    key_of = itemgetter(*KEY)
-    replies = {key_of(row): row for row in side.replies.iter_rows(named=True)}
-    items = {row["item_id"]: row for row in side.items.iter_rows(named=True)}
-    columns = {suite.name: columns_of(suite) for suite in side.suites}
-    rows = []
+    get_key = itemgetter(*KEY)
+    replies = {get_key(reply): reply for reply in side.replies.iter_rows(named=True)}
+    items = {item["item_id"]: item for item in side.items.iter_rows(named=True)}
+    columns_by_suite = {suite.name: list_prompt_columns(suite) for suite in side.suites}
+    rows: list[ShownRow] = []
     for score in scores.iter_rows(named=True):
         item = items[score["item_id"]]
         facts = json.loads(item.get("facts") or "{}")
-        reply = replies.get(key_of(score), {})
+        reply = replies.get(get_key(score), {})
+        # Of a suite that is not declared any more, the whole prompt is shown.
+        columns = columns_by_suite.get(item["suite"] or "", frozenset())
         rows.append(
             ShownRow(
                 suite=score["suite"] or "",
                 model=score["model"],
                 metric=score["metric"],
-                question=question_of(item, facts, columns.get(item["suite"] or "", frozenset())),
+                question=format_question(item, facts, columns),
                 reply=str(reply.get("text") or reply.get("error") or ""),
                 expected=format_expected(item["answer"] or "", facts),
                 value=score["value"],
@@ -74,31 +77,31 @@ def rows_of(side: Side, metrics: Collection[str] = ()) -> list[ShownRow]:
 
 def _find_worst_scores(side: Side, metrics: Collection[str]) -> pl.DataFrame:
     """Return the lowest score of each reply: the answered ones by their value, then those that are missing."""
-    pairs = [(suite, metric) for suite, names in side.score.items() for metric in names]
-    scores = side.scores.filter(pl.col("status") != "not_applicable")
     if metrics:
-        scores = scores.filter(pl.col("metric").is_in([*metrics]))
+        scores = side.scores.filter(pl.col("metric").is_in([*metrics]))
     else:
-        deciding = pl.DataFrame(pairs, {"suite": pl.String, "metric": pl.String}, orient="row")
-        scores = scores.join(deciding, on=["suite", "metric"], how="semi", maintain_order="left")
+        scores = select_deciding_scores(side, side.suite_metrics)
+    scores = scores.filter(pl.col("status") != "not_applicable")
     order = [pl.col("value").is_null(), pl.col("value")]
     return scores.sort(order, maintain_order=True).unique(KEY, keep="first", maintain_order=True)
 
 
-def question_of(item: Mapping[str, Any], facts: Mapping[str, Any], columns: Collection[str]) -> str:
+def format_question(item: Mapping[str, Any], facts: Mapping[str, Any], columns: Collection[str]) -> str:
     """Return what tells a question from its neighbours: the contents of the columns that the prompt reads.
 
     Without such columns, as in a generated family, it is the whole prompt.
     """
-    content = build_content("", facts, columns) if columns else None
+    content = None
+    if columns:
+        content = build_content("", facts, columns)
     if not isinstance(content, Mapping) or not content:
         question = facts.get("question")
         if isinstance(question, str) and question.strip():
             return question
         return str(item["prompt"] or "")
     # Contexts are long and shared; the question beside them is what differs.
-    shown_columns = [name for name in content if name != "contexts"] or [*content]
-    return " | ".join(_write_value(content[name]) for name in shown_columns)
+    telling_columns = [name for name in content if name != "contexts"] or [*content]
+    return " | ".join(_write_value(content[name]) for name in telling_columns)
 
 
 def _write_value(value: Any) -> str:
@@ -107,9 +110,12 @@ def _write_value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def columns_of(suite: Suite) -> frozenset[str]:
+def list_prompt_columns(suite: Suite) -> frozenset[str]:
     """Return the columns that a suite's prompts read; none where they read the whole row."""
     from basic_control.prompts import reads  # Jinja, which a comparison of files does not need
 
-    columns = frozenset[str]().union(*(reads(prompt) for prompt in suite.prompts_by_name.values() if prompt))
-    return frozenset() if WHOLE in columns else columns
+    prompts = filter(None, suite.prompts_by_name.values())
+    columns = frozenset[str]().union(*map(reads, prompts))
+    if WHOLE in columns:
+        return frozenset()
+    return columns

@@ -1,7 +1,7 @@
 """Compare finished runs, from their manifests and tables; no model is called."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 from pathlib import Path
@@ -26,13 +26,13 @@ from basic_control.metrics.analysis.pairs import Comparison, Grouping, find_cros
 from basic_control.metrics.analysis.questions import QuestionChanges, align
 from basic_control.metrics.analysis.values import KEY, RepeatedQuestions, observations
 from basic_control.prompts.phrases import ENGLISH
-from basic_control.tasks.compare.rows import columns_of, question_of
+from basic_control.tasks.compare.rows import format_question, list_prompt_columns
 from basic_control.tasks.compare.sides import (
     FileForm,
     list_shared_metrics,
+    list_side_metrics,
     list_stated_differences,
-    metrics_of,
-    sides,
+    read_sides,
 )
 from basic_control.tasks.exchange.tables import Side
 
@@ -91,14 +91,12 @@ def compare_runs(
     """
     if not names:
         raise InputError("found no run; expected several, or one with several models.")
-    compared_sides = sides(names, runs=runs, root=root, form=form)
-    return compare_sides(
-        compared_sides, root=root, metrics=metrics, every=every, language=language, rescore=rescore
-    )
+    sides = read_sides(names, runs=runs, root=root, form=form)
+    return compare_sides(sides, root=root, metrics=metrics, every=every, language=language, rescore=rescore)
 
 
 def compare_sides(
-    whole: Sequence[Side],
+    sides: Sequence[Side],
     *,
     root: str = "",
     metrics: Sequence[str] = (),
@@ -113,95 +111,123 @@ def compare_sides(
     """
     rescored: Mapping[str, Sequence[str]] = {}
     if rescore:
-        whole, rescored = _in_last_terms(whole, root)
+        sides, rescored = _rescore_by_last(sides, root)
     # From here on all sides call a question by one id, and a model by one label.
-    aligned = align({side.name: side.items for side in whole})
-    tables = {side.name: _share_ids(side.scores, aligned.ids[side.name]) for side in whole}
-    is_verified = any(side.verified for side in whole)
-    if not is_verified or len(whole) > 1:
-        _check(whole, tables)
-    compared = _fields(whole, tables, every=every)
-    models = [model for field in compared for model in field]
-    labels = {(model.run, model.model): model.label for model in models}
-    scores = pl.concat([SCORES.frame([]), *(_apply_labels(frame, run, labels) for run, frame in tables.items())])
-    unknown_metrics = [metric for metric in metrics if metric not in {*scores["metric"]}]
-    if unknown_metrics:
-        expected = ", ".join(scores["metric"].unique().sort())
-        raise InputError(f"no run has the metric {unknown_metrics[0]!r}; expected one of {expected}.")
-    has_files = any(side.is_file for side in whole)
-    chosen = metrics or (list_shared_metrics(whole) if has_files else ())
-    suites = _suites(whole)
+    aligned = align({side.name: side.items for side in sides})
+    scores_by_side: dict[str, pl.DataFrame] = {}
+    texts_by_side: dict[str, pl.DataFrame] = {}
+    for side in sides:
+        ids = aligned.ids[side.name]
+        scores_by_side[side.name] = _share_ids(side.scores, ids)
+        texts_by_side[side.name] = _share_ids(_read_texts(side), ids)
+    is_verified = any(side.verified for side in sides)
+    if not is_verified or len(sides) > 1:
+        _check_shared_questions(sides, scores_by_side)
+    groups = _group_models(sides, scores_by_side, every=every)
+    labels = {(model.run, model.model): model.label for model in chain.from_iterable(groups)}
+    scores = pl.concat([SCORES.frame([]), _join_labelled(scores_by_side, labels)])
+    _check_metrics(metrics, scores)
+    has_files = _has_files(sides)
+    if has_files and not metrics:
+        metrics = list_shared_metrics(sides)
+    suites = _merge_suites(sides)
     once = observations(scores, aligned.items)
-    crossed = frozenset[frozenset[str]]().union(*(_find_crossed(side, labels) for side in whole if not every))
-    pairs, grouped = compare_fields(once.scores, once.items, compared, [*suites.values()], chosen, crossed=crossed)
+    crossed: set[frozenset[str]] = set()
+    for side in sides:
+        if not every:
+            crossed |= _find_crossed(side, labels)
+    pairs, grouped = compare_fields(
+        once.scores, once.items, groups, [*suites.values()], metrics, crossed=frozenset(crossed)
+    )
     if has_files:  # the first metric of files is the main one
-        pairs.sort(key=lambda pair: [*chosen, pair.metric].index(pair.metric))
-    shared = count_common(tables, aligned.items)
+        pairs.sort(key=lambda pair: [*metrics, pair.metric].index(pair.metric))
+    shared = count_common(scores_by_side, aligned.items)
     if not pairs and not is_verified:
-        raise InputError(_describe_nothing(whole, shared))
+        raise InputError(_describe_nothing(sides, shared))
     # What changed is shown with both replies, which no score needs.
-    texts = {side.name: _share_ids(_texts_of(side), aligned.ids[side.name]) for side in whole}
-    replies = pl.concat(_apply_labels(frame, run, labels) for run, frame in texts.items())
-    changed = []
-    for pair in pairs:
-        suite = suites.get(pair.suite)
-        parts: Mapping[str, float] = {}
-        if suite and pair.scope == "suite":
-            parts = _parts(suite, pair.metric)
-        frame = changes(scores, aligned.items, pair, parts)
-        columns = columns_of(suite) if suite else frozenset[str]()
-        changed.append(_with_texts(_with_questions(frame, aligned.items, columns), pair, replies))
-    every_label = [model.label for model in _models(tables)]
+    replies = _join_labelled(texts_by_side, labels)
+    models = _label_models(scores_by_side)
     return RunComparison(
-        runs=[*whole],
+        runs=[*sides],
         shared=shared,
         pairs=pairs,
         groups=grouped,
-        changed=changed,
+        changed=[_list_changes(pair, suites.get(pair.suite), scores, aligned.items, replies) for pair in pairs],
         moved=aligned.moved,
         rescored=rescored,
-        alone=[label for label in every_label if label not in {*labels.values()}],
+        alone=[model.label for model in models if model.label not in labels.values()],
         doubled=once.doubled,
-        language=_language(whole, language),
+        language=_choose_language(sides, language),
     )
 
 
-def _in_last_terms(whole: Sequence[Side], root: str) -> tuple[list[Side], dict[str, Sequence[str]]]:
+def _has_files(sides: Iterable[Side]) -> bool:
+    return any(side.is_file for side in sides)
+
+
+def _rescore_by_last(sides: Sequence[Side], root: str) -> tuple[list[Side], dict[str, Sequence[str]]]:
     """Score the replies of all runs by what scored the last one; also return these units, by run."""
-    runs = [side for side in whole if side.run]
+    runs = [side for side in sides if side.run]
     if not runs:
-        return [*whole], {}
+        return [*sides], {}
     from basic_control.tasks.compare.alignment import align_scores  # slow import, which files need not wait for
 
-    sides_in_terms: list[Side] = []
+    aligned = [*sides]
     rescored: dict[str, Sequence[str]] = {}
-    for side in whole:
-        aligned, units = (side, ()) if side is runs[-1] else align_scores(side, runs[-1], root)
-        sides_in_terms.append(aligned)
+    for n, side in enumerate(sides):
+        if side is runs[-1]:
+            continue
+        aligned[n], units = align_scores(side, runs[-1], root)
         if units:
             rescored[side.name] = units
-    return sides_in_terms, rescored
+    return aligned, rescored
 
 
-def _language(whole: Sequence[Side], language: str) -> str:
-    runs = [side.run for side in whole if side.run]
-    if not (runs or language):
+def _check_metrics(metrics: Sequence[str], scores: pl.DataFrame) -> None:
+    """Reject metrics that no run has."""
+    expected = scores["metric"].unique().sort().to_list()
+    for metric in metrics:
+        if metric not in expected:
+            raise InputError(f"no run has the metric {metric!r}; expected one of {', '.join(expected)}.")
+
+
+def _list_changes(
+    pair: Comparison, suite: Suite | None, scores: pl.DataFrame, items: pl.DataFrame, replies: pl.DataFrame
+) -> pl.DataFrame:
+    """Return the questions of which a pair's scores differ, with what tells them apart and both replies."""
+    weights: Mapping[str, float] = {}
+    if suite and pair.scope == "suite":
+        weights = _find_weights(suite, pair.metric)
+    columns = frozenset[str]()
+    if suite:
+        columns = list_prompt_columns(suite)
+    changed = _add_questions(changes(scores, items, pair, weights), items, columns)
+    return _add_texts(changed, pair, replies)
+
+
+def _choose_language(sides: Sequence[Side], language: str) -> str:
+    configurations = [side.run.configuration for side in sides if side.run]
+    if not (configurations or language):
         return ENGLISH
-    from basic_control.tasks.compare.configurations import language_of  # slow import, which files need not wait for
+    from basic_control.tasks.compare.configurations import (
+        choose_language,
+    )  # slow import, which files need not wait for
 
-    return language_of((run.configuration for run in runs), language)
+    return choose_language(configurations, language)
 
 
-def _models(tables: Mapping[str, pl.DataFrame]) -> list[ComparedModel]:
-    models = {name: [*frame["model"].unique(maintain_order=True)] for name, frame in tables.items()}
+def _label_models(scores_by_side: Mapping[str, pl.DataFrame]) -> list[ComparedModel]:
+    models = {name: [*frame["model"].unique(maintain_order=True)] for name, frame in scores_by_side.items()}
     return label_models(models)
 
 
-def _fields(whole: Sequence[Side], tables: Mapping[str, pl.DataFrame], *, every: bool) -> list[list[ComparedModel]]:
+def _group_models(
+    sides: Sequence[Side], scores_by_side: Mapping[str, pl.DataFrame], *, every: bool
+) -> list[list[ComparedModel]]:
     """Return the groups of models that are compared; of files each is, since it was named in order to be."""
-    models = _models(tables)
+    models = _label_models(scores_by_side)
     compared = fields(models, every=every)
-    if not any(side.is_file for side in whole):
+    if not _has_files(sides):
         return compared
     if len(models) > MOST_MODELS:
         raise InputError(
@@ -209,25 +235,28 @@ def _fields(whole: Sequence[Side], tables: Mapping[str, pl.DataFrame], *, every:
             "compared. Give fewer files; a table without a model column counts as one model."
         )
     runs = {model.run for model in chain.from_iterable(compared)}
-    if runs < {side.name for side in whole}:
+    if runs < scores_by_side.keys():
         return fields(models, every=True)
     return compared
 
 
-def _texts_of(side: Side) -> pl.DataFrame:
+def _read_texts(side: Side) -> pl.DataFrame:
     """Return a side's replies with their texts, which a baseline has not."""
     return pl.concat([side.replies, pl.DataFrame(schema=_TEXTS)], how="diagonal_relaxed").select([*_TEXTS])
 
 
-def _with_questions(changed: pl.DataFrame, items: pl.DataFrame, columns: Collection[str]) -> pl.DataFrame:
+def _add_questions(changed: pl.DataFrame, items: pl.DataFrame, columns: Collection[str]) -> pl.DataFrame:
     """Add what tells each question from its neighbours, `question`."""
-    rows = items.join(changed.select("item_id"), on="item_id", how="semi").select("item_id", "facts").iter_rows()
-    facts = {item_id: json.loads(text or "{}") for item_id, text in rows}
-    questions = [question_of(row, facts.get(row["item_id"], {}), columns) for row in changed.iter_rows(named=True)]
+    facts: dict[str, Mapping[str, Any]] = {}
+    changed_items = items.join(changed.select("item_id"), on="item_id", how="semi")
+    for item_id, text in changed_items.select("item_id", "facts").iter_rows():
+        facts[item_id] = json.loads(text or "{}")
+    rows = changed.iter_rows(named=True)
+    questions = [format_question(row, facts.get(row["item_id"], {}), columns) for row in rows]
     return changed.with_columns(pl.Series("question", questions, pl.String))
 
 
-def _with_texts(changed: pl.DataFrame, pair: Comparison, replies: pl.DataFrame) -> pl.DataFrame:
+def _add_texts(changed: pl.DataFrame, pair: Comparison, replies: pl.DataFrame) -> pl.DataFrame:
     """Add the replies to a pair's changes, `before_text` and `after_text`: the error where there is no text."""
     for side, label in (("after", pair.model_a), ("before", pair.model_b)):
         text = pl.coalesce("text", "error", pl.lit("")).alias(f"{side}_text")
@@ -236,31 +265,35 @@ def _with_texts(changed: pl.DataFrame, pair: Comparison, replies: pl.DataFrame) 
     return changed
 
 
-def _suites(whole: Sequence[Side]) -> dict[str, Suite]:
+def _merge_suites(sides: Sequence[Side]) -> dict[str, Suite]:
     """Return the runs' suites: as the last run declares each, with the `stop` of any that stops early."""
     suites: dict[str, Suite] = {}
-    for suite in chain.from_iterable(side.suites for side in whole):
-        stop = suite.stop
-        if stop is None and suite.name in suites:
-            stop = suites[suite.name].stop
-        suites[suite.name] = suite.model_copy(update={"stop": stop})
+    for side in sides:
+        for suite in side.suites:
+            stop = suite.stop
+            if stop is None and suite.name in suites:
+                stop = suites[suite.name].stop
+            suites[suite.name] = suite.model_copy(update={"stop": stop})
     # A pinned baseline says no more of its suites than what decides them.
-    for name, rules in chain.from_iterable(side.provenance.suites.items() for side in whole):
-        if rules.in_rounds and name in suites and not suites[name].stop:
-            suites[name] = suites[name].model_copy(update={"stop": Stop()})
+    for side in sides:
+        for name, rules in side.provenance.suites.items():
+            if rules.in_rounds and name in suites and not suites[name].stop:
+                suites[name] = suites[name].model_copy(update={"stop": Stop()})
     return suites
 
 
-def _parts(suite: Suite, name: str) -> dict[str, float]:
-    """Return the metrics of a headline that is a mean, by their weights."""
+def _find_weights(suite: Suite, name: str) -> dict[str, float]:
+    """Return the weights of the metrics of a headline that is a mean."""
     return next(score.shares for score in headlines(suite) if score.headline == name)
 
 
 def _find_crossed(side: Side, labels: Mapping[tuple[str, str], str]) -> frozenset[frozenset[str]]:
     """Return the label pairs of a run's targets that share neither model nor prompt."""
-    models = side.run.configuration.get("models", ()) if side.run else ()
+    model_names: list[str] = []
+    if side.run:
+        model_names = [model["name"] for model in side.run.configuration.get("models", ())]
     targets: dict[str, Any] = {}
-    for name, target in find_targets(side.suites, [model["name"] for model in models]).items():
+    for name, target in find_targets(side.suites, model_names).items():
         if (side.name, name) in labels:
             targets[labels[side.name, name]] = target
     return find_crossed(targets)
@@ -271,66 +304,76 @@ def _share_ids(frame: pl.DataFrame, ids: Mapping[str, str]) -> pl.DataFrame:
     return frame.with_columns(pl.col("item_id").replace(ids))
 
 
-def _apply_labels(frame: pl.DataFrame, run: str, labels: Mapping[tuple[str, str], str]) -> pl.DataFrame:
-    run_labels = {model: label for (of, model), label in labels.items() if of == run}
-    return (
-        frame.filter(pl.col("model").is_in(list(run_labels)))
-        .with_columns(pl.col("model").replace(run_labels))
-        .drop("suite", strict=False)
-    )
+def _join_labelled(frames: Mapping[str, pl.DataFrame], labels: Mapping[tuple[str, str], str]) -> pl.DataFrame:
+    """Join the frames of all sides, in each the rows of the models that have labels, under these."""
+    labelled: list[pl.DataFrame] = []
+    for side_name, frame in frames.items():
+        side_labels = {model: label for (run, model), label in labels.items() if run == side_name}
+        rows = frame.filter(pl.col("model").is_in([*side_labels])).drop("suite", strict=False)
+        labelled.append(rows.with_columns(pl.col("model").replace(side_labels)))
+    return pl.concat(labelled)
 
 
-def _check(whole: Sequence[Side], tables: Mapping[str, pl.DataFrame]) -> None:
+def _check_shared_questions(sides: Sequence[Side], scores_by_side: Mapping[str, pl.DataFrame]) -> None:
     """Reject runs of which no two share a question, naming their differences."""
-    if len(whole) == 1:
-        if tables[whole[0].name]["model"].n_unique() > 1:
+    if len(sides) == 1:
+        if scores_by_side[sides[0].name]["model"].n_unique() > 1:
             return
         raise InputError(
-            f"run {whole[0].name} has one model; expected several, or a second run to compare it with."
+            f"run {sides[0].name} has one model; expected several, or a second run to compare it with."
         )
-    rows = [frame.select(KEY).unique() for frame in tables.values()]
-    for name, frame in tables.items():
+    for name, frame in scores_by_side.items():
         if frame.is_empty():
             raise InputError(f"{name}: found no scored reply, so there is nothing to compare.")
-    if any(first.join(second, on=KEY, how="semi").height for first, second in combinations(rows, 2)):
+    keys = [frame.select(KEY).unique() for frame in scores_by_side.values()]
+    if any(first.join(second, on=KEY, how="semi").height for first, second in combinations(keys, 2)):
         return
+    # What decides which questions are asked says why they differ.
     asking = ("items.", "data of", "prompt of")
     differences = []
-    for fact, values in list_stated_differences(whole):
+    for fact, values in list_stated_differences(sides):
         if fact.startswith(asking):
             differences.append(f"{fact} is {' / '.join(map(shorten, values))}")
-    why = "; ".join(differences[:_SHOWN_DIFFERENCES]) or _describe_questions(whole)
+    why = "; ".join(differences[:_SHOWN_DIFFERENCES]) or _describe_questions(sides)
     raise InputError(
-        f"the runs {', '.join(side.name for side in whole)} have no question in common: {why}. Only runs "
+        f"the runs {', '.join(side.name for side in sides)} have no question in common: {why}. Only runs "
         "with the same questions can be compared: with the same seeds, levels, languages and data."
     )
 
 
-def _describe_nothing(whole: Sequence[Side], shared: Mapping[str, tuple[list[int], int]]) -> str:
+def _describe_nothing(sides: Sequence[Side], shared: Mapping[str, tuple[list[int], int]]) -> str:
     total = sum(count for _, count in shared.values())
     parts = [
         f"the runs have {total} questions in common, but none that two of them score by the same metric.",
         "See their reports: calls or judges may have failed.",
     ]
-    parts += (f"{side.name} has {', '.join(metrics_of(side)) or 'no metric'}." for side in whole)
+    parts.extend(f"{side.name} has {', '.join(list_side_metrics(side)) or 'no metric'}." for side in sides)
     return " ".join(parts)
 
 
-def _describe_questions(whole: Sequence[Side]) -> str:
+def _describe_questions(sides: Sequence[Side]) -> str:
     """Return why questions are not the same."""
-    if not all(side.is_file for side in whole):
+    if not all(side.is_file for side in sides):
         return "the versions of their data or families differ"
-    old, new = (dict(side.items.select("question_id", "prompt").iter_rows()) for side in whole[:2])
-    shared_ids = [question for question in old if question in new]
+    # Where ids are shared their texts differ, else the questions would be too.
+    old = _read_prompts(sides[0])
+    new = _read_prompts(sides[1])
+    shared_ids = [question_id for question_id in old if question_id in new]
     if shared_ids:
         first = f"{shared_ids[0]} is {shorten(old[shared_ids[0]])!r} and {shorten(new[shared_ids[0]])!r}"
         return f"{len(shared_ids)} ids occur in both, each with another text ({first})"
-    return "; ".join(f"{side.name} begins with {shorten(side.items['prompt'][0])!r}" for side in whole)
+    return "; ".join(f"{side.name} begins with {shorten(side.items['prompt'][0])!r}" for side in sides)
+
+
+def _read_prompts(side: Side) -> dict[str, str]:
+    return dict(side.items.select("question_id", "prompt").iter_rows())
 
 
 def shorten(value: Any, longest: int = 80) -> str:
     """Return a configuration value as one short line."""
-    text = value if isinstance(value, str) and value else format_canonical(value)
+    text = value
+    if not isinstance(value, str) or not value:
+        text = format_canonical(value)
     if len(text) <= longest:
         return text
     return f"{text[: longest - 1]}…"

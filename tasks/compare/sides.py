@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,7 @@ from basic_control.tasks.exchange.tables import (
     find_shared_ids,
     tabulate,
 )
-from basic_control.tasks.store.baselines import KEPT, Baseline, find_path, is_baseline
-from basic_control.tasks.store.baselines import read as read_baseline
+from basic_control.tasks.store.baselines import KEPT, Baseline, find_path, is_baseline, read_baseline
 from basic_control.tasks.store.runs import (
     LAST,
     MANIFEST,
@@ -61,7 +61,7 @@ def is_run(name: str, runs: Path) -> bool:
     return is_there or not (path.exists() or path.suffix)
 
 
-def sides(names: Sequence[str], *, runs: Path, root: str = "", form: FileForm | None = None) -> list[Side]:
+def read_sides(names: Sequence[str], *, runs: Path, root: str = "", form: FileForm | None = None) -> list[Side]:
     """Read the sides of a comparison, in order: runs, pinned baselines, and files of other tools.
 
     Raises:
@@ -69,17 +69,25 @@ def sides(names: Sequence[str], *, runs: Path, root: str = "", form: FileForm | 
     """
     form = form or FileForm()
     names = _resolve_last(names, runs)
-    pinned = {name: baseline for name in names if (baseline := _read_pinned(name, runs))}
-    # A pinned run that is still there has the texts as well.
-    run_of = {name: baseline.run for name, baseline in pinned.items() if (runs / baseline.run).is_dir()}
+    pinned: dict[str, Baseline] = {}
+    run_of: dict[str, str] = {}
+    for name in names:
+        baseline = _read_pinned(name, runs)
+        if baseline:
+            pinned[name] = baseline
+            # A pinned run that is still there has the texts as well.
+            if (runs / baseline.run).is_dir():
+                run_of[name] = baseline.run
     names = [run_of.get(name, name) for name in names]
-    ours = [name for name in names if name not in pinned and is_run(name, runs)]
-    sides_by_name = {name: side_of(run, root) for name, run in zip(ours, find_all(ours, runs), strict=True)}
-    sides_by_name |= {name: _build_pinned_side(pinned[name]) for name in names if name in pinned}
-    logs = _share_directions(
-        {n: _read(Path(name), form) for n, name in enumerate(names) if name not in sides_by_name}
-    )
-    return _read_files(names, sides_by_name, logs, form) if logs else [sides_by_name[name] for name in names]
+    run_names = [name for name in names if name not in pinned and is_run(name, runs)]
+    ours: dict[str, Side] = {}
+    for name, run in zip(run_names, find_all(run_names, runs), strict=True):
+        ours[name] = load_side(run, root)
+    ours.update({name: _build_pinned_side(pinned[name]) for name in names if name in pinned})
+    logs = {n: _read_log(Path(name), form) for n, name in enumerate(names) if name not in ours}
+    if not logs:
+        return [ours[name] for name in names]
+    return _add_files(names, ours, _share_directions(logs), form)
 
 
 def _resolve_last(names: Sequence[str], runs: Path) -> list[str]:
@@ -88,40 +96,56 @@ def _resolve_last(names: Sequence[str], runs: Path) -> list[str]:
         return [*names]
     if [*names] == [LAST]:
         return [find_last(LAST, runs, before=steps).name for steps in (1, 0)]
-    return [find_last(LAST, runs).name if name == LAST else name for name in names]
+    resolved = [*names]
+    for n, name in enumerate(names):
+        if name == LAST:
+            resolved[n] = find_last(LAST, runs).name
+    return resolved
 
 
-def _read_files(
+def _add_files(
     names: Sequence[str], ours: Mapping[str, Side], logs: Mapping[int, LogFrames], form: FileForm
 ) -> list[Side]:
     """Return all sides, some of them files, by common ids, suites and metrics; `logs` are the files by position."""
-    metrics = dict.fromkeys(metric for log in logs.values() for metric in log.metrics)
-    if unknown := {*form.scales} - metrics.keys():
+    metrics: dict[str, None] = {}
+    for log in logs.values():
+        metrics.update(dict.fromkeys(log.metrics))
+    unknown = {*form.scales} - metrics.keys()
+    if unknown:
         expected = ", ".join(metrics) or "none"
         raise InputError(f"--scale {unknown.pop()}: no file has that metric; expected one of {expected}.")
-    questions = {str(question) for side in ours.values() for question in side.items["question_id"]}
-    ids = find_shared_ids(logs.values(), questions)
+    question_ids: set[str] = set()
+    for side in ours.values():
+        question_ids.update(map(str, side.items["question_id"]))
+    ids = find_shared_ids(logs.values(), question_ids)
+    # A file without texts can only be joined by its ids.
     by_id = any(log.rows["words"].null_count() == log.rows.height for log in logs.values())
-    verified = name_of(form.verify) if form.verify else ""
+    verified = ""
+    if form.verify:
+        verified = name_of(form.verify)
     apart = {verified, *find_differing(logs.values())}
-    whole = []
-    for n, (name, label) in enumerate(zip(names, _labels(names), strict=True)):
+    sides: list[Side] = []
+    for n, (name, label) in enumerate(zip(names, _label_files(names), strict=True)):
         if name in ours:
-            whole.append(ours[name])
+            sides.append(ours[name])
             continue
         try:
             side = tabulate(label, logs[n], ids=ids, by_id=by_id, scales=form.scales, apart=apart)
         except InputError as error:
             raise InputError(f"{name}: {error}") from error
-        whole.append(_add_verification(side, verified) if verified else side)
-    return _align_names(_compare_expected(whole))
+        if verified:
+            side = _add_verification(side, verified)
+        sides.append(side)
+    return _align_names(_compare_expected(sides))
 
 
 def _read_pinned(name: str, runs: Path) -> Baseline | None:
     """Return the baseline of that name or path; None if it names a run or another file."""
     path = find_path(name)
     is_other = (runs / name).is_dir() or (Path(name).exists() and not is_baseline(Path(name)))
-    return None if is_other or not path.is_file() else read_baseline(name)
+    if is_other or not path.is_file():
+        return None
+    return read_baseline(name)
 
 
 def _build_pinned_side(baseline: Baseline) -> Side:
@@ -131,12 +155,13 @@ def _build_pinned_side(baseline: Baseline) -> Side:
     return Side(side.name, side.items, scores, side.replies, side.provenance, tables=baseline.tables)
 
 
-def _read(path: Path, form: FileForm) -> LogFrames:
+def _read_log(path: Path, form: FileForm) -> LogFrames:
     log = read(path, form.columns)
-    if blank := next((n for n, row in enumerate(log.rows, 1) if not (row.id or row.question.strip())), 0):
-        raise InputError(f"{path}, row {blank}: found neither a question nor an id.")
+    for n, row in enumerate(log.rows, 1):
+        if not (row.id or row.question.strip()):
+            raise InputError(f"{path}, row {n}: found neither a question nor an id.")
     if form.verify:
-        from basic_control.tasks.exchange.verifying import add_our_scores
+        from basic_control.tasks.exchange.verifying import add_our_scores  # metrics, which few files need
 
         log = add_our_scores(log, form.verify)
     return build_frames(log)
@@ -151,27 +176,30 @@ def _share_directions(logs: Mapping[int, LogFrames]) -> dict[int, LogFrames]:
     return {n: replace(log, lower=lower[log.facts.get("tool", "")]) for n, log in logs.items()}
 
 
-def _labels(names: Sequence[str]) -> list[str]:
+def _label_files(names: Sequence[str]) -> list[str]:
     """Return short labels of files: their names, their paths if names are equal, else numbered."""
-    short = Counter(Path(name).name or name for name in names)
-    times = Counter[str]()
-    labels = []
-    for name in names:
-        label = Path(name).name or name
-        label = label if short[label] == 1 else name
+    short_names = [Path(name).name or name for name in names]
+    counts, times = Counter(short_names), Counter[str]()
+    labels: list[str] = []
+    for name, short_name in zip(names, short_names, strict=True):
+        label = name
+        if counts[short_name] == 1:
+            label = short_name
         times[label] += 1
-        labels.append(f"{label} ({times[label]})" if times[label] > 1 else label)
+        if times[label] > 1:
+            label = f"{label} ({times[label]})"
+        labels.append(label)
     return labels
 
 
-def side_of(run: Run, root: str = "") -> Side:
+def load_side(run: Run, root: str = "") -> Side:
     """Return a finished run as a side; `root` is its store's current location, if moved.
 
     Raises:
         InputError: the run's tables are not intact.
     """
     from basic_control.config.declared import suites_in  # half a second, which files need not wait for
-    from basic_control.tasks.compare.provenance import provenance_of
+    from basic_control.tasks.compare.provenance import read_provenance
 
     items = load_items(run, root).unique("item_id", maintain_order=True)
     scores = load_table(run, "scores", root).join(
@@ -182,7 +210,7 @@ def side_of(run: Run, root: str = "") -> Side:
         items,
         scores,
         load_replies(run, root),
-        provenance_of(run.manifest),
+        read_provenance(run.manifest),
         suites=tuple(suites_in(run.configuration)),
         run=run,
         tables={kind: tuple(map(Ref.read, run.manifest["tables"].get(kind, ()))) for kind in KEPT},
@@ -197,37 +225,44 @@ def _add_verification(side: Side, ours: str) -> Side:
     main_and_ours = side.scores.filter(pl.col("metric").is_in([main, ours])).with_columns(
         pl.col("metric").replace({main: STATED})
     )
-    stated = compare_stated(main_and_ours, side.items, dict.fromkeys(side.score, (ours,)))
+    stated = compare_stated(main_and_ours, side.items, dict.fromkeys(side.metrics_by_suite, (ours,)))
     return replace(side, verified=tuple(stated))
 
 
-def _compare_expected(whole: Sequence[Side]) -> list[Side]:
+def _compare_expected(sides: Sequence[Side]) -> list[Side]:
     """Compare expected answers only if all sides state them."""
-    is_blank = [not (side.items["answer_digest"].fill_null("") != "").any() for side in whole]
-    if all(is_blank) or not any(is_blank):
-        return [*whole]
-    sides = []
-    for side, blank in zip(whole, is_blank, strict=True):
-        stated = {} if blank or not side.is_file else {EXPECTED: "stated"}
-        tested = {**side.provenance.tested, **stated}
+    has_answers = [bool((side.items["answer_digest"].fill_null("") != "").any()) for side in sides]
+    if all(has_answers) or not any(has_answers):
+        return [*sides]
+    comparable: list[Side] = []
+    for side, is_stated in zip(sides, has_answers, strict=True):
+        # The digests go, and a file that states answers says so as a fact in which the sides differ.
+        tested = {**side.provenance.tested}
+        if is_stated and side.is_file:
+            tested[EXPECTED] = "stated"
         items = side.items.with_columns(answer_digest=pl.lit(""))
-        sides.append(replace(side, items=items, provenance=replace(side.provenance, tested=tested)))
-    return sides
+        comparable.append(replace(side, items=items, provenance=replace(side.provenance, tested=tested)))
+    return comparable
 
 
-def _align_names(whole: Sequence[Side]) -> list[Side]:
+def _align_names(sides: Sequence[Side]) -> list[Side]:
     """Give single suites without a common name, and their main metrics, a common name."""
-    first = next((side for side in whole if [*side.score] != [UNNAMED]), whole[0])
-    sides = []
-    for side in whole:
-        is_single = len(side.score) == len(first.score) == 1
-        is_other = is_single and not {*side.score} & {*first.score}
-        sides.append(_rename(side, next(iter(first.score)), {}) if is_other else side)
-    names = [metrics_of(side) for side in sides]
-    if len(sides) < 2 or set.intersection(*map(set, names)):  # noqa: PLR2004 - one has nothing to be called as
-        return sides
-    label = " / ".join(dict.fromkeys(metrics[0] for metrics in names))
-    return [_rename(side, "", {metrics[0]: label}) for side, metrics in zip(sides, names, strict=True)]
+    first = next((side for side in sides if [*side.metrics_by_suite] != [UNNAMED]), sides[0])
+    suites_of_first = [*first.metrics_by_suite]
+    aligned: list[Side] = []
+    for side in sides:
+        is_single = len(side.metrics_by_suite) == len(suites_of_first) == 1
+        if is_single and suites_of_first[0] not in side.metrics_by_suite:
+            aligned.append(_rename(side, suites_of_first[0], {}))
+        else:
+            aligned.append(side)
+    metrics_by_side = [*map(list_side_metrics, aligned)]
+    if len(aligned) == 1 or set.intersection(*map(set, metrics_by_side)):
+        return aligned
+    # Without a common metric the main ones are compared, under all their names.
+    main_metrics = [metrics[0] for metrics in metrics_by_side]
+    label = " / ".join(dict.fromkeys(main_metrics))
+    return [_rename(side, "", {main: label}) for side, main in zip(aligned, main_metrics, strict=True)]
 
 
 def _rename(side: Side, suite: str, metrics: Mapping[str, str]) -> Side:
@@ -235,7 +270,8 @@ def _rename(side: Side, suite: str, metrics: Mapping[str, str]) -> Side:
     items = side.items
     scores = side.scores.with_columns(pl.col("metric").replace(dict(metrics)))
     if suite:
-        items, scores = (frame.with_columns(suite=pl.lit(suite)) for frame in (items, scores))
+        items = items.with_columns(suite=pl.lit(suite))
+        scores = scores.with_columns(suite=pl.lit(suite))
     # The rules name metrics three times: those of the scores, the headlines, and the parts of each headline.
     suites = {}
     for name, rules in side.provenance.suites.items():
@@ -259,29 +295,30 @@ def _rename_keys(facts: Mapping[str, Any], metrics: Mapping[str, str]) -> dict[s
     return {metrics.get(metric, metric): fact for metric, fact in facts.items()}
 
 
-def metrics_of(side: Side) -> list[str]:
+def list_side_metrics(side: Side) -> list[str]:
     """Return a side's compared metrics, the main one first."""
-    return list(dict.fromkeys(metric for metrics in side.score.values() for metric in metrics))
+    return list(dict.fromkeys(chain.from_iterable(side.metrics_by_suite.values())))
 
 
-def list_shared_metrics(whole: Sequence[Side]) -> tuple[str, ...]:
+def list_shared_metrics(sides: Sequence[Side]) -> tuple[str, ...]:
     """Return the metrics that at least two sides have, or the only side, in order."""
-    times = Counter(metric for side in whole for metric in metrics_of(side))
-    return tuple(metric for metric, n in times.items() if n >= min(len(whole), 2))
+    times = Counter(chain.from_iterable(map(list_side_metrics, sides)))
+    return tuple(metric for metric, n in times.items() if n >= min(len(sides), 2))
 
 
-def list_stated_differences(whole: Sequence[Side]) -> list[tuple[str, list[str | None]]]:
+def list_stated_differences(sides: Sequence[Side]) -> list[tuple[str, list[str | None]]]:
     """Return what the sides state differently, each side's value in one line; None where it states none."""
-    facts = [list_stated_facts(side.provenance) for side in whole]
-    differing = []
-    for name in dict.fromkeys(name for side in facts for name in side):
-        values = [side.get(name) for side in facts]
-        if len({value for value in values if value is not None}) > 1:
+    facts_by_side = [list_stated_facts(side.provenance) for side in sides]
+    differing: list[tuple[str, list[str | None]]] = []
+    for name in dict.fromkeys(chain.from_iterable(facts_by_side)):
+        values = [facts.get(name) for facts in facts_by_side]
+        stated = {*values} - {None}
+        if len(stated) > 1:
             differing.append((name, values))
     return differing
 
 
-def select_deciding_scores(side: Side, pairs: Iterable[tuple[str, str]]) -> pl.DataFrame:
-    """Return a side's scores by the metrics that decide, pairs of a suite and a metric."""
-    deciding = pl.DataFrame([*pairs], {"suite": pl.String, "metric": pl.String}, orient="row")
+def select_deciding_scores(side: Side, suite_metrics: Iterable[tuple[str, str]]) -> pl.DataFrame:
+    """Return a side's scores by the metrics that decide: each a suite and its metric."""
+    deciding = pl.DataFrame([*suite_metrics], {"suite": pl.String, "metric": pl.String}, orient="row")
     return side.scores.join(deciding, on=["suite", "metric"], how="semi", maintain_order="left")

@@ -89,9 +89,17 @@ class Side(ComparedSide):
         return not self.tables
 
     @property
-    def score(self) -> dict[str, tuple[str, ...]]:
+    def metrics_by_suite(self) -> dict[str, tuple[str, ...]]:
         """The compared metrics of each suite, the main one first."""
         return {suite: rules.score for suite, rules in self.provenance.suites.items()}
+
+    @property
+    def suite_metrics(self) -> list[tuple[str, str]]:
+        """The compared metrics with their suites: pairs of a suite and a metric."""
+        pairs: list[tuple[str, str]] = []
+        for suite, metrics in self.metrics_by_suite.items():
+            pairs.extend((suite, metric) for metric in metrics)
+        return pairs
 
 
 def build_frames(log: Log) -> LogFrames:

@@ -7,7 +7,7 @@ import polars as pl
 from basic_control.metrics.analysis.rules import list_changed_units
 from basic_control.metrics.stats.intervals import MIN_CLUSTERS
 from basic_control.tasks.compare.runs import RunComparison
-from basic_control.tasks.compare.sides import metrics_of, select_deciding_scores
+from basic_control.tasks.compare.sides import list_side_metrics, select_deciding_scores
 from basic_control.tasks.exchange.tables import Side
 from basic_control.tasks.report.language import say
 from basic_control.tasks.report.regressions import describe_question_changes
@@ -82,16 +82,16 @@ def remarks(sides: Sequence[Side]) -> Iterator[str]:
 
 def _list_lacking_metrics(sides: Sequence[Side]) -> Iterator[str]:
     """Yield for each side the metrics of others that it lacks; for runs alone their suites show it."""
-    metrics = set[str]().union(*map(metrics_of, sides))
+    metrics = set[str]().union(*map(list_side_metrics, sides))
     for side in sides:
-        lacking = metrics.difference(metrics_of(side))
+        lacking = metrics.difference(list_side_metrics(side))
         if lacking:
             yield say("compare.lacking", name=side.name, metrics=", ".join(sorted(lacking)))
 
 
 def _counts(side: Side) -> Iterator[str]:
     """Yield a line for each kind of row that is not simply counted."""
-    main_metrics = [(suite, metrics[0]) for suite, metrics in side.score.items()]
+    main_metrics = [(suite, metrics[0]) for suite, metrics in side.metrics_by_suite.items()]
     main = select_deciding_scores(side, main_metrics)
     templates = side.items.filter(pl.col("template") != "").group_by("suite", "template").len()
     # With fewer clusters the questions are the units, which is noted with the figures.

@@ -63,7 +63,7 @@ def is_baseline(path: Path) -> bool:
     return path.suffix == ".json" and path.is_file() and path.read_bytes()[: len(_BEGINNING)] == _BEGINNING
 
 
-def write(baseline: Baseline, path: Path) -> Path:
+def write_baseline(baseline: Baseline, path: Path) -> Path:
     """Write a baseline, a line for each suite's questions of a family, and for each model, suite and metric.
 
     Raises:
@@ -119,7 +119,7 @@ def _group_columns(frame: pl.DataFrame, by: tuple[str, ...], columns: tuple[str,
         yield {**dict(zip(by, key, strict=True)), **group.select(columns).to_dict(as_series=False)}
 
 
-def read(name: str, folder: str = BASELINES) -> Baseline:
+def read_baseline(name: str, folder: str = BASELINES) -> Baseline:
     """Read a baseline by its name in a folder, or by its path.
 
     Raises:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from basic_control.flows.cli.application import main
-from basic_control.tasks.compare.sides import sides
+from basic_control.tasks.compare.sides import read_sides
 from basic_control.tasks.exchange.reading import read
 
 Row = Mapping[str, Any]
@@ -16,9 +16,9 @@ Row = Mapping[str, Any]
 
 def states(path: Path) -> list[tuple[str, str, float | None]]:
     """Return of each row of a file its question, and the state and value of its main score."""
-    (side,) = sides([str(path)], runs=path.parent / "runs")
+    (side,) = read_sides([str(path)], runs=path.parent / "runs")
     prompts = dict(side.items.select("item_id", "prompt").iter_rows())
-    own = side.scores.filter(metric=next(iter(side.score.values()))[0])
+    own = side.scores.filter(metric=next(iter(side.metrics_by_suite.values()))[0])
     return sorted((prompts[row["item_id"]], row["status"], row["value"]) for row in own.iter_rows(named=True))
 
 

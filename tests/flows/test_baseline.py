@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 from basic_control.config.settings import Settings
 from basic_control.flows.cli.application import main
 from basic_control.tasks.compare.baseline import pin
-from basic_control.tasks.compare.provenance import provenance_of
+from basic_control.tasks.compare.provenance import read_provenance
 from basic_control.tasks.compare.rescore import rescore
 from basic_control.tasks.plan import resolve
 from basic_control.tasks.store.runs import find
@@ -145,7 +145,7 @@ def test_replies_to_families_and_judges_verdicts_are_scored_again_as_the_run_sco
     """Of a run whose families and judged metrics have all another version since, and whose scores were all lost."""
     run = find(str(latest(undisturbed.folder)), undisturbed.folder)
     known = pin("main", run)
-    provenance = provenance_of(run.manifest)
+    provenance = read_provenance(run.manifest)
     assert {*provenance.units} >= {"simple_logic", "response_groundedness", "factual_correctness"}
     older = {name: {**one, "version": 0} for name, one in provenance.units.items()}
     lost = replace(
@@ -225,7 +225,7 @@ def test_a_judge_that_does_not_count_does_not_score_the_baseline_again(run: Run,
         words = [word for one in sets for word in ("--set", one)]
         run("--data", str(rows_in(tmp_path / "rows.jsonl", [*replies])), *words, flow="rag")
     found = find(str(latest(tmp_path)), tmp_path / "runs")
-    pinned, provenance = pin("main", found), provenance_of(found.manifest)
+    pinned, provenance = pin("main", found), read_provenance(found.manifest)
     assert pinned.side.scores["value"].max() == 0.0, "sound alone counts"
     older = {name: {**one, "source": "0"} for name, one in provenance.units.items()}
     before = replace(pinned, side=replace(pinned.side, provenance=replace(provenance, units=older)))

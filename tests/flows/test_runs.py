@@ -22,7 +22,7 @@ from basic_control.flows.preflight import check_rerun
 from basic_control.flows.runs import layers_of, open_run, refresh_rule, restore
 from basic_control.metrics.analysis.rules import list_stated_facts
 from basic_control.metrics.judging import JudgeRequest
-from basic_control.tasks.compare.provenance import provenance_of
+from basic_control.tasks.compare.provenance import read_provenance
 from basic_control.tasks.judge import pose_question
 from basic_control.tasks.plan import resolve
 from basic_control.tasks.stage import Stage
@@ -245,7 +245,7 @@ def test_a_suite_recorded_before_suites_were_declarations_is_the_same_as_today(t
     now, document = settings_of(f"{tmp_path}/runs", folder.name)
     assert document["configuration"]["rag"]["response_groundedness"]["enabled"] is True
     then, same = (
-        list_stated_facts(provenance_of({"configuration": configuration}))
+        list_stated_facts(read_provenance({"configuration": configuration}))
         for configuration in (document["configuration"], now.model_dump(mode="json"))
     )
     differing = [key for key in same if then[key] != same[key]]

@@ -10,10 +10,9 @@ import polars as pl
 from hypothesis import strategies as st
 
 from basic_control.data.errors import InputError
-from basic_control.tasks.compare.baseline import check as check_rules
-from basic_control.tasks.compare.baseline import compare_planned, pin
+from basic_control.tasks.compare.baseline import check_baseline, compare_planned, pin
 from basic_control.tasks.store import manifest as manifests
-from basic_control.tasks.store.baselines import write
+from basic_control.tasks.store.baselines import write_baseline
 from basic_control.tasks.store.runs import find, load_items, load_replies
 from tests.oracle.draws import LETTERS, Question, Reply, Suite, headline_names, runs
 from tests.oracle.held_against import check, equal, same
@@ -97,7 +96,7 @@ def drive_sequel(sequel: Sequel, folder: Path) -> Output | None:
     store = {"root": str(folder / "store"), "runs": str(folder / "runs")}
     before = measure_run(sequel.before, {**configuration(sequel.before, folder / "before"), "store": store})
     manifests.write(folder / "runs" / NAME, manifest_of(before, NAME))
-    path = write(pin("main", find(NAME, folder / "runs")), folder / "main.json")
+    path = write_baseline(pin("main", find(NAME, folder / "runs")), folder / "main.json")
     keys = {
         "baseline": str(path), "max_drop": sequel.max_drop, "fail_on": "regression",
         "allow_different": sequel.is_allowed,
@@ -107,7 +106,7 @@ def drive_sequel(sequel: Sequel, folder: Path) -> Output | None:
     manifest = manifest_of(after, "20261105_140233")
     manifests.write(folder / "runs" / "20261105_140233", manifest)
     try:
-        check_rules(after.plan.baseline, manifest, sequel.after.models)
+        check_baseline(after.plan.baseline, manifest, sequel.after.models)
     except InputError:
         return None
     run = find("20261105_140233", folder / "runs")

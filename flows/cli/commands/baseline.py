@@ -15,10 +15,10 @@ def set_(name: Name, run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
         run: a run's id, or the path of its folder
     """
     from basic_control.tasks.compare.baseline import pin
-    from basic_control.tasks.store.baselines import find_path, write
+    from basic_control.tasks.store.baselines import find_path, write_baseline
     from basic_control.tasks.store.runs import find
 
-    show_written([write(pin(name, find(run, at.runs), at.root), find_path(name))])
+    show_written([write_baseline(pin(name, find(run, at.runs), at.root), find_path(name))])
 
 
 def list_(folder: Folder = BASELINES, /) -> None:
@@ -27,11 +27,11 @@ def list_(folder: Folder = BASELINES, /) -> None:
     Args:
         folder: where they are
     """
-    from basic_control.tasks.store.baselines import list_files, read
+    from basic_control.tasks.store.baselines import list_files, read_baseline
 
     paths = list_files(folder)
     for path in paths:
-        baseline = read(str(path))
+        baseline = read_baseline(str(path))
         models, suites = ", ".join(sorted(baseline.side.models)), ", ".join(baseline.side.provenance.suites)
         show(f"{baseline.name}: run {baseline.run}, {baseline.started[:19]}; {models}; {suites}")
     if not paths:
@@ -50,9 +50,9 @@ def show_(name: Name, /) -> None:
     from basic_control.metrics.analysis.rules import one_line
     from basic_control.metrics.analysis.values import composites, observations, question_values
     from basic_control.tasks.report.text import percent
-    from basic_control.tasks.store.baselines import read
+    from basic_control.tasks.store.baselines import read_baseline
 
-    pinned = read(name)
+    pinned = read_baseline(name)
     show(f"Baseline {pinned.name}: run {pinned.run}, {pinned.started[:19]}")
     side, facts = pinned.side, pinned.side.provenance
     once = observations(side.scores, side.items)

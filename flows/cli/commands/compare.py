@@ -207,19 +207,19 @@ def decide(
     threshold: float | None = None,
     form: "FileForm | None" = None,
 ) -> "tuple[RunVerdict, BaselineComparison | None, list[str]]":
-    """Gate a run or a file as `tasks.compare.gating.gate` does, and return the lines that say how.
+    """Gate a run or a file as `tasks.compare.gating.decide_gate` does, and return the lines that say how.
 
     Raises:
         InputError: neither a baseline nor a threshold; or as `gate`.
     """
-    from basic_control.tasks.compare.gating import gate as gated
+    from basic_control.tasks.compare.gating import decide_gate
     from basic_control.tasks.report import regressions
     from basic_control.tasks.report.language import say
     from basic_control.tasks.report.remarks import remarks
 
     if not rule.name and threshold is None:
         raise InputError("gate: expected --baseline OLD, or --threshold SHARE, or both; found neither.")
-    verdict, comparison, sides = gated(
+    verdict, comparison, sides = decide_gate(
         new, runs=runs, root=root, rule=rule, metric=metric, threshold=threshold, form=form
     )
     lines = [f"{name}: {reason}" for _, name, _, reason in _thresholds(verdict)]

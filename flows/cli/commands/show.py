@@ -39,14 +39,14 @@ def show(
         model: only replies of this model
         n: maximum number of rows
     """
-    from basic_control.tasks.compare.rows import rows_of
-    from basic_control.tasks.compare.sides import side_of
+    from basic_control.tasks.compare.rows import list_worst_first
+    from basic_control.tasks.compare.sides import load_side
     from basic_control.tasks.report.rows import lines_of
     from basic_control.tasks.report.words import suite_title
     from basic_control.tasks.store.runs import find_last
 
-    side = side_of(find_last(run, at.runs), at.root)
-    rows = rows_of(side, metric)
+    side = load_side(find_last(run, at.runs), at.root)
+    rows = list_worst_first(side, metric)
     if not rows and metric:
         names = ", ".join(sorted(set(side.scores["metric"])))
         raise InputError(

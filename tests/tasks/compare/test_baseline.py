@@ -17,11 +17,11 @@ from basic_control.metrics.analysis.policy import Policy
 from basic_control.metrics.analysis.results import Results
 from basic_control.metrics.analysis.rules import differences
 from basic_control.metrics.analysis.verdict import verdict_of
-from basic_control.tasks.compare.baseline import check, compare_planned, pin
-from basic_control.tasks.compare.provenance import provenance_of
+from basic_control.tasks.compare.baseline import check_baseline, compare_planned, pin
+from basic_control.tasks.compare.provenance import read_provenance
 from basic_control.tasks.plan import BaselineRule, Identities, resolve
 from basic_control.tasks.report.regressions import lines
-from basic_control.tasks.store.baselines import read, write
+from basic_control.tasks.store.baselines import read_baseline, write_baseline
 from basic_control.tasks.store.runs import find, load_items, load_replies, load_table
 from tests.conftest import TOP
 from tests.helpers.recorded import recorded_run, suite, written
@@ -40,7 +40,7 @@ def declared(folder: Path, rows: Sequence[Declared], name: str = "own", **change
 
 def pinned(folder: Path, *suites: Declared) -> Path:
     recorded_run(folder, "pinned", suites)
-    return write(pin("main", find("pinned", folder / "runs")), folder / "main.json")
+    return write_baseline(pin("main", find("pinned", folder / "runs")), folder / "main.json")
 
 
 def compared(folder: Path, *suites: Declared, allow: bool = False) -> tuple[BaselineComparison, list[str], Exit]:
@@ -51,7 +51,7 @@ def compared(folder: Path, *suites: Declared, allow: bool = False) -> tuple[Base
         {**run.configuration, "baseline": str(folder / "main.json"), "allow_different": allow}
     )
     plan = resolve(settings)
-    check(plan.baseline, run.manifest)
+    check_baseline(plan.baseline, run.manifest)
     found = compare_planned(plan, run.manifest, load_table(run, "scores"), load_items(run), load_replies(run))
     assert found
     results = Results({}, (), baseline=found)
@@ -192,17 +192,17 @@ def test_other_criteria_and_judges_are_refused_before_anything_is_asked(
 
     known = pinned(tmp_path, declared(tmp_path, ROWS))
     raw = json.loads(known.read_text("utf-8"))
-    before = provenance_of(manifest(judged("Polite and correct.")))
+    before = read_provenance(manifest(judged("Polite and correct.")))
     raw["facts"]["suites"] = {"own": {"score": ["rubric"], "rules": before.suites["own"].rules}}
     known.write_text(json.dumps(raw), encoding="utf-8")
-    check(BaselineRule(str(known)), manifest(judged("Polite and correct.")))
+    check_baseline(BaselineRule(str(known)), manifest(judged("Polite and correct.")))
     with pytest.raises(InputError, match="--allow-different") as refused:
-        check(BaselineRule(str(known)), manifest(now))
+        check_baseline(BaselineRule(str(known)), manifest(now))
     assert message in str(refused.value)
 
 
 def test_a_judges_prompt_that_has_changed_is_refused() -> None:
-    before = provenance_of(
+    before = read_provenance(
         provenance(resolve(Settings.model_validate(judged("Polite."))), Identities({}, {"gpt": {}}))
     )
     prompts = [path for path in before.suites["own"].rules if path.startswith("judge_prompts.rubric.rubric/rate")]
@@ -216,21 +216,21 @@ def test_a_file_of_an_earlier_version_says_how_to_set_it_again(tmp_path: Path) -
     path = tmp_path / "old.json"
     path.write_text(json.dumps({"schema": 1, "name": "old", "run": "20260101_000000"}), encoding="utf-8")
     with pytest.raises(InputError, match=r"baseline set .*old.json 20260101_000000"):
-        read(str(path))
+        read_baseline(str(path))
 
 
 def test_a_baseline_is_read_as_it_was_written_and_holds_no_text(tmp_path: Path) -> None:
     path = pinned(tmp_path, declared(tmp_path, ROWS))
     text = path.read_text("utf-8")
     assert not [word for word in ("Question 1", "Answer 1") if word in text]
-    assert read(str(path)).side.replies["reply"].n_unique() == 100, "digests of them"
-    again = write(read(str(path)), tmp_path / "again.json")
+    assert read_baseline(str(path)).side.replies["reply"].n_unique() == 100, "digests of them"
+    again = write_baseline(read_baseline(str(path)), tmp_path / "again.json")
     assert again.read_text("utf-8") == text
     damaged = json.loads(text)
     damaged["scores"][0]["value"] = "x"
     path.write_text(json.dumps(damaged), encoding="utf-8")
     with pytest.raises(InputError, match=r"is damaged \(.*Set it again"):
-        read(str(path))
+        read_baseline(str(path))
 
 
 def older(path: Path, value: float) -> None:

@@ -16,7 +16,7 @@ from basic_control.metrics.analysis.pairs import Comparison
 from basic_control.metrics.analysis.results import Results
 from basic_control.metrics.analysis.values import observations
 from basic_control.tasks.compare.baseline import pin
-from basic_control.tasks.compare.gating import gate
+from basic_control.tasks.compare.gating import decide_gate
 from basic_control.tasks.compare.runs import compare_runs
 from basic_control.tasks.plan import BaselineRule
 from basic_control.tasks.report.comparison import answers, junit, verdict
@@ -61,7 +61,7 @@ def compare_one(folder: Path, old: str = "old") -> Comparison:
 
 def gate_one(folder: Path, old: str = "old", max_drop: float = 0.02) -> HeadlineChange:
     rule = BaselineRule(old, max_drop)
-    _, comparison, _ = gate("new", runs=folder / "runs", rule=rule)
+    _, comparison, _ = decide_gate("new", runs=folder / "runs", rule=rule)
     assert comparison
     (change,) = comparison.headlines
     return change
@@ -143,7 +143,7 @@ def test_a_template_that_one_side_states_counts_in_both_commands(
     old = "old"
     # Of a pinned baseline whose run is gone only what its file says is left.
     if pinned:
-        baselines.write(pin("main", find("old", tmp_path / "runs")), baselines.find_path("main"))
+        baselines.write_baseline(pin("main", find("old", tmp_path / "runs")), baselines.find_path("main"))
         find("old", tmp_path / "runs").folder.rename(tmp_path / "gone")
         old = "main"
     change, pair = gate_one(tmp_path, old), compare_one(tmp_path, old)

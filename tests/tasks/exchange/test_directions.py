@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from basic_control.flows.cli.application import main
-from basic_control.tasks.compare.sides import select_deciding_scores, sides
+from basic_control.tasks.compare.sides import read_sides, select_deciding_scores
 from tests.tasks.exchange.forms import FORMS, Line
 
 Change = Callable[[Any], Any]
@@ -116,9 +116,9 @@ def test_less_is_better_of_the_evaluation_that_says_so_alone(tmp_path: Path) -> 
     told = [{"evaluation_name": name, "metric_config": {"lower_is_better": low}} for name, low in directions]
     whole = {"evaluation_results": told, "detailed_evaluation_results": {"file_path": path.name}}
     (tmp_path / "x.json").write_text(json.dumps(whole), encoding="utf-8")
-    (side,) = sides([str(tmp_path / "x.json")], runs=tmp_path / "runs")
+    (side,) = read_sides([str(tmp_path / "x.json")], runs=tmp_path / "runs")
     means = {}
-    for suite, metrics in side.score.items():
+    for suite, metrics in side.metrics_by_suite.items():
         means[suite] = select_deciding_scores(side, {suite: metrics[0]}.items())["value"].mean()
     assert means == {"sums": pytest.approx(0.9), "toxicity": pytest.approx(0.1)}
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from basic_control.flows.cli.application import main
-from basic_control.tasks.compare.sides import sides
+from basic_control.tasks.compare.sides import read_sides
 from basic_control.tasks.report.remarks import remarks
 from tests.helpers.recorded import recorded_run, suite, written
 from tests.tasks.exchange.forms import FORMS, Line
@@ -24,7 +24,7 @@ def said(folder: Path, *words: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("form", ["inspect_eval", "lm_eval", "promptfoo", "table_csv"])
 def test_a_run_of_ours_compares_with_a_file(form: str, tmp_path: Path) -> None:
-    """The same replies, of which the later file has twenty more wrong; nothing has one name on both sides."""
+    """The same replies, of which the later file has twenty more wrong; nothing has one name on both read_sides."""
     rows = [{"question": one.question, "answer": one.answer, "response": one.reply} for one in LINES]
     recorded_run(tmp_path, "ours", [suite(written(tmp_path / "rows.jsonl", rows))])
     worse = [Line(one.id, one.question, one.right and k >= 27, one.answer) for k, one in enumerate(LINES)]
@@ -119,7 +119,7 @@ def test_missing_and_cut_replies_bound_the_difference(tmp_path: Path) -> None:
 def test_a_reply_is_cut_whatever_its_server_calls_the_token_limit(word: str, tmp_path: Path) -> None:
     rows = [{"id": f"q{k}", "score": int(k > 9), "stop_reason": word if k < 5 else "end_turn"} for k in range(20)]
     (tmp_path / "one.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    told = [*remarks(sides([str(tmp_path / "one.jsonl")], runs=tmp_path / "runs"))]
+    told = [*remarks(read_sides([str(tmp_path / "one.jsonl")], runs=tmp_path / "runs"))]
     assert any("5 replies were truncated at the token limit" in one for one in told), told
 
 
@@ -221,14 +221,14 @@ def test_missing_scores_are_those_by_each_suites_own_score(tmp_path: Path) -> No
         for n, sample in enumerate(log["samples"]):
             sample["scores"] = {scorer: {"value": None if n < lost else "C"}}
         path.write_text(json.dumps(log), encoding="utf-8")
-    told = [*remarks(sides([str(tmp_path)], runs=tmp_path / "runs"))]
+    told = [*remarks(read_sides([str(tmp_path)], runs=tmp_path / "runs"))]
     assert any("3 replies have no score" in one for one in told), told
 
 
 def test_a_question_that_two_models_answered_twice_is_one_question(tmp_path: Path) -> None:
     rows = [{"question": f"{k}?", "score": 1, "model": model} for k in range(10) for model in "aabb"]
     (tmp_path / "two.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    told = [*remarks(sides([str(tmp_path / "two.jsonl")], runs=tmp_path / "runs"))]
+    told = [*remarks(read_sides([str(tmp_path / "two.jsonl")], runs=tmp_path / "runs"))]
     assert any("10 of 10 questions were answered several times" in one for one in told), told
 
 
