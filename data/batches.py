@@ -121,7 +121,10 @@ class Opponent:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One target's responses to a batch of items, the evidence on their cited sources, and an opponent's."""
+    """One target's responses to a batch of items, the evidence on their cited sources, and an opponent's.
+
+    `template` is the prompt by which the target was asked, None if it is the one with which the items are stored.
+    """
 
     cell: Cell
     items: Ref
@@ -129,6 +132,7 @@ class Batch:
     responses: Ref
     evidence: Ref | None = None
     opponent: Opponent | None = None
+    template: str | None = None
 
 
 @dataclass(frozen=True)

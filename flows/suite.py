@@ -73,7 +73,9 @@ def ask(
     store = plan.store
     recorded = current_ledger().earlier_replies
     if recorded:
-        yield from recorded.batches(plan.name, items, names)
+        templates = {target.name: target.template for target in plan.targets}
+        for batch, replies in recorded.batches(plan.name, items, names):
+            yield replace(batch, template=templates.get(batch.cell.model)), replies
         return
     author = plan.responses_of
     if author:
@@ -116,10 +118,10 @@ def ask(
                 digest=find_server_digest(identity),
                 run=current_ledger().attempt,
             )
-            started.append((cell, batch, finish))
-    for cell, batch, finish in started:
+            started.append((cell, batch, target.template, finish))
+    for cell, batch, template, finish in started:
         replies = finish()
-        yield Batch(cell, batch, replies.requests, replies.responses), replies
+        yield Batch(cell, batch, replies.requests, replies.responses, template=template), replies
 
 
 def score_by(

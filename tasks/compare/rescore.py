@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
+from operator import attrgetter
 
 import polars as pl
 
@@ -99,6 +101,7 @@ def _score_again(
     out = collect_left_out(
         judge_statuses(suite.suite, metric_plan.name, names, {*items["language"]}, examined.passport)
     )
+    templates = dict(map(attrgetter("name", "template"), suite.targets))
     for model in models:
         if suite.opponent_of(metric_plan.name, model):
             raise InputError("it takes another target's replies to the same items")
@@ -109,6 +112,7 @@ def _score_again(
             evidence = written["evidence"]
         cell = Cell(suite.name, model)
         batch = Batch(cell, written["items"], written["requests"], written["responses"], evidence)
+        batch = replace(batch, template=templates.get(model))
         judgements = store.write(
             TABLES["judgements"], replies["judgements"].filter(pl.col("metric") == metric_plan.name)
         )

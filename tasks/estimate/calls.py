@@ -33,7 +33,7 @@ from basic_control.tasks.judges.passports import PassportFinder, find_missing_ex
 from basic_control.tasks.models.requests import build_requests
 from basic_control.tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target, format_expected_remarks, resolve
 from basic_control.tasks.runtime.storage import open_store
-from basic_control.tasks.store.samples import SampleRow, merge_columns, select_returned
+from basic_control.tasks.store.samples import SampleRow, fill_item, merge_columns, select_returned
 from basic_control.tasks.twins.renew import TWIN, plan_twins, twins_of
 
 CHARACTERS_PER_TOKEN: Mapping[str, float] = {"en": 4.0, "ru": 2.5, "zh": 1.3}
@@ -204,7 +204,10 @@ def estimate_target(
         facts = set(needs_of(suite)).intersection(model.unit.brings(model))
         brought = {fact: [RETRIEVED] for fact in facts}
     for batch in items.iter_slices(plan.batch_size):
-        items_by_id = {item["item_id"]: item for item in batch.iter_rows(named=True)}
+        items_by_id = {
+            item["item_id"]: fill_item(item, _read_facts(item), target.template)
+            for item in batch.iter_rows(named=True)
+        }
         requests = build_requests(
             batch,
             model,

@@ -14,6 +14,7 @@ from basic_control.data.records import CALLS, CONTEXT, HIDDEN_KEYS, RENDERED, TU
 from basic_control.data.tables import REQUESTS, RESPONSES
 from basic_control.data.tools import TOOL_CALLS
 from basic_control.data.truncation import CUT, is_cut, is_thinking_alone
+from basic_control.prompts import fill
 from basic_control.tasks.store.tables import Store
 
 
@@ -79,6 +80,13 @@ def merge_columns(item: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str
     return {**item, **row, RENDERED: item["prompt"]}
 
 
+def fill_item(item: Mapping[str, Any], facts: Mapping[str, Any], template: str | None) -> Mapping[str, Any]:
+    """Return an item with the prompt by which a target was asked it; `template` is None if it is stored so."""
+    if template is None:
+        return item
+    return {**item, "prompt": fill(template, item["language"], facts)}
+
+
 def _read_opponent_replies(store: Store, opponent: Opponent | None) -> dict[tuple[str, int], dict[str, Any]]:
     """Return another target's replies to the same items: (item, repeat) -> text, error and its kind."""
     if opponent is None:
@@ -93,8 +101,9 @@ def read_samples(store: Store, batch: Batch) -> Iterator[SampleRow]:
     items: dict[str, Mapping[str, Any]] = {}
     facts: dict[str, Mapping[str, Any]] = {}
     for item in store.read(batch.items).iter_rows(named=True):
-        items[item["item_id"]] = item
-        facts[item["item_id"]] = json.loads(item["facts"])
+        row = json.loads(item["facts"])
+        items[item["item_id"]] = fill_item(item, row, batch.template)
+        facts[item["item_id"]] = row
     evidence = _read_evidence(store, batch.evidence)
     opponent_replies = _read_opponent_replies(store, batch.opponent)
     for reply in read_calls(store, [batch], payload=True).iter_rows(named=True):
