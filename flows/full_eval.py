@@ -15,7 +15,8 @@ from basic_control.data.files import cache_parsed
 from basic_control.flows.evaluation import evaluate
 from basic_control.flows.routes import route_clients
 from basic_control.flows.runs import RunResult
-from basic_control.tasks.plan import check_expected, resolve
+from basic_control.tasks.plan import resolve
+from basic_control.tasks.plan_remarks import check_expected
 
 route_clients()  # also for a deployed run, which begins here
 

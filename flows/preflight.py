@@ -19,8 +19,9 @@ from basic_control.metrics.judging import language_of, templates
 from basic_control.prompts import fill, fill_system, is_template_name, read_by, reads, template
 from basic_control.tasks.models.rate_limits import find_endpoint
 from basic_control.tasks.models.readiness import SPARE, check_files, count_connections, find_obstacle
-from basic_control.tasks.plan import Plan, SuitePlan, check_expected, resolve, targets_of
+from basic_control.tasks.plan import Plan, SuitePlan, list_targets, resolve
 from basic_control.tasks.plan_judges import check_judges
+from basic_control.tasks.plan_remarks import check_expected
 from basic_control.tasks.report.language import say, use_language
 from basic_control.tasks.report.text import duration, format_number
 
@@ -258,7 +259,7 @@ def too_many_items(settings: Settings, language: str) -> str:
     for suite in settings.suites:
         unit = loader(suite.loader)
         items = unit.count(offer_items(suite)) if unit.count else 0
-        for target in targets_of(settings.models, suite):
+        for target in list_targets(settings.models, suite):
             n_calls = items * settings.times(suite)
             calls, seconds = calls + n_calls, seconds + n_calls / target.model.concurrency
     if calls <= VAST:

@@ -157,7 +157,7 @@ def score_by(
         batch,
         metric=name,
         options=options,
-        panel=metric_plan.panel(identities.judges),
+        panel=metric_plan.build_panel(identities.judges),
         refresh=current_ledger().failed or current_ledger().refresh(judge.name, cell),
         recorded=current_ledger().recorded,
         run=current_ledger().attempt,
@@ -209,7 +209,7 @@ def evaluate(
         scores = Tables()
         for metric_plan in plan.metrics:
             name, compared = metric_plan.name, batch
-            rival = opponents.get((plan.opponent_of(name, cell.model), cell.batch))
+            rival = opponents.get((plan.find_opponent(name, cell.model), cell.batch))
             if rival:
                 opponent = Opponent(metric_plan.compared, rival.requests, rival.responses)
                 compared = replace(batch, opponent=opponent)
@@ -270,16 +270,16 @@ def run_suite(plan: SuitePlan, identities: Identities) -> Tables:
     left_out, deciders = judges.find_left_out(), judges.deciders()
     twins, counts = renew_items(plan, items)
     event("suite_started", **count_calls(plan, identities, [*items, *twins.values()]))
-    targets = plan.names
+    targets = plan.target_names
     # A suite without a stopping rule has one round; with one, targets leave as soon as their verdict is clear.
     for batches in rounds_of(plan.suite, items):
-        names = plan.with_opponents(targets)
+        names = plan.add_opponents(targets)
         tables = tables.join(evaluate(plan, batches, identities, names, left_out=left_out, deciders=deciders))
         targets = open_targets(plan, tables, identities, targets)
         if not targets:
             break
     if twins:
-        names = plan.with_opponents(plan.names)
+        names = plan.add_opponents(plan.target_names)
         renewed = evaluate(plan, twins, identities, names, left_out=left_out, deciders=deciders)
         tables = tables.join(renewed.of_twins)
     return tables.join(counts)

@@ -49,7 +49,7 @@ def list_monitored(suites: Iterable[SuitePlan], examined: PassportFinder | None 
             exams: Mapping[str, Mapping[str, ExamTable]] = {}
             if examined:
                 exams = exams_of(suite, examined)
-            monitored.append(MonitoredSuite(suite.suite, tuple(suite.names), suite.alpha, exams))
+            monitored.append(MonitoredSuite(suite.suite, tuple(suite.target_names), suite.alpha, exams))
     return monitored
 
 
@@ -66,7 +66,7 @@ def exams_of(plan: SuitePlan, examined: PassportFinder) -> dict[str, dict[str, E
 
 def _exams_of_metric(plan: SuitePlan, name: str, examined: PassportFinder) -> dict[str, ExamTable]:
     """Return the exam results of a metric's judges by language, where its value is the mean of their verdicts."""
-    suite, use, unit = plan.suite, plan.metric(name), metric(name)
+    suite, use, unit = plan.suite, plan.find_metric(name), metric(name)
     if not unit.measured:
         return {}
     options = options_of(unit, use.options)

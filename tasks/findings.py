@@ -105,7 +105,7 @@ def circumstances(
         labels = None
     # A score may be withheld by its judges, or by sources that nobody may fetch.
     withheld: dict[Key, Withheld] = {}
-    for model, score in product(suite.names, columns(declaration)):
+    for model, score in product(suite.target_names, columns(declaration)):
         reason = withheld_by_judges(score, model, judge_statuses, labels or {}, must)
         if reason is None and sources_unsettled(score):
             reason = Withheld(UNSETTLED)

@@ -296,7 +296,7 @@ class _Judging:
         self, cascade: Judge, excluded: Sequence[bool]
     ) -> tuple[list[Session], list[QueryResult]]:
         panel, samples = self.context.panel, self.context.samples
-        small, results = self._judge_alone(panel.member(cascade.members[0]), excluded)
+        small, results = self._judge_alone(panel.find_member(cascade.members[0]), excluded)
         alone, spared = list[bool](), list[bool]()
         for session, sample, is_excluded in zip(small, samples, excluded, strict=True):
             decider = self.deciders.get((cascade.name, sample.language))
@@ -305,7 +305,7 @@ class _Judging:
             alone.append(is_alone)
             # The large one answers what the small one does not, and a random share of the rest.
             spared.append(is_excluded or (is_alone and not is_checked(key, cascade.options["check"])))
-        large, further = self._judge_alone(panel.member(cascade.members[1]), spared)
+        large, further = self._judge_alone(panel.find_member(cascade.members[1]), spared)
         sessions = list[Session]()
         for first, second, is_alone, is_spared in zip(small, large, alone, spared, strict=True):
             session = None if is_spared else second

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,9 @@ from basic_control.config.budget import Budget
 from basic_control.config.prices import Prices
 from basic_control.config.settings import Explainability, Judge, Model, Report, Sandbox, Settings, StoreSettings
 from basic_control.data.deciding import columns, has_one_headline, weight_of
-from basic_control.data.documents import NEWLY_APART
 from basic_control.data.errors import InputError
 from basic_control.data.examples import QuestionForm, Surroundings, surround
-from basic_control.data.expected import ExpectedAnswers, list_remarks, read_expected
+from basic_control.data.expected import ExpectedAnswers, read_expected
 from basic_control.data.loading import (
     list_compared,
     list_judged_metrics,
@@ -29,7 +29,6 @@ from basic_control.data.tools import TOOLS
 from basic_control.metrics.analysis.pairs import find_crossed
 from basic_control.metrics.analysis.policy import Must, Policy
 from basic_control.prompts import may_hold_conversation, read_by, reads_of_system
-from basic_control.prompts.phrases import phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ class Panel:
     temperature: float | None = None
     members: tuple[Judge, ...] = ()
 
-    def member(self, name: str) -> Judge:
+    def find_member(self, name: str) -> Judge:
         """Return a cascade's judge by its name."""
         return next(judge for judge in self.members if judge.name == name)
 
@@ -88,7 +87,7 @@ class MetricPlan:
     compared: str
     members: tuple[Judge, ...] = ()
 
-    def panel(self, identities: Mapping[str, Mapping[str, str]]) -> Panel:
+    def build_panel(self, identities: Mapping[str, Mapping[str, str]]) -> Panel:
         """Return the judges with their identities."""
         identity_by_judge = {judge.name: identities[judge.name] for judge in self.panel_judges}
         return Panel(self.judges, identity_by_judge, self.temperature, self.members)
@@ -142,7 +141,7 @@ class SuitePlan:
         return self.targets
 
     @property
-    def names(self) -> list[str]:
+    def target_names(self) -> list[str]:
         """The names of the targets whose replies are scored."""
         if self.responses_of:
             return [self.responses_of]
@@ -151,26 +150,32 @@ class SuitePlan:
     @property
     def judge_metrics(self) -> tuple[MetricPlan, ...]:
         """The metrics that ask judges."""
-        return tuple(self.metric(name) for name in list_judged_metrics(self.suite))
+        return tuple(map(self.find_metric, list_judged_metrics(self.suite)))
 
     @property
     def judges(self) -> tuple[Judge, ...]:
         """The judges of all metrics that are asked, without duplicates."""
-        return tuple({judge.name: judge for use in self.judge_metrics for judge in use.panel_judges}.values())
+        by_name: dict[str, Judge] = {}
+        for metric_plan in self.judge_metrics:
+            for judge in metric_plan.panel_judges:
+                by_name[judge.name] = judge
+        return tuple(by_name.values())
 
-    def metric(self, name: str) -> MetricPlan:
+    def find_metric(self, name: str) -> MetricPlan:
         """Return a metric by its name."""
-        return next(use for use in self.metrics if use.name == name)
+        return next(metric_plan for metric_plan in self.metrics if metric_plan.name == name)
 
-    def opponent_of(self, name: str, of: str) -> str:
+    def find_opponent(self, metric_name: str, target_name: str) -> str:
         """Return the target that a metric compares another's replies with; '' if it compares with a column."""
-        return opponent(self.targets, self.metric(name).compared, of)
+        return find_opponent(self.targets, self.find_metric(metric_name).compared, target_name)
 
-    def with_opponents(self, names: Iterable[str]) -> list[str]:
+    def add_opponents(self, target_names: Iterable[str]) -> list[str]:
         """Return targets' names, and those of the targets that a metric compares them with."""
-        target_names = list(names)
-        opponents = [self.opponent_of(use.name, target) for target in target_names for use in self.metrics]
-        return list(dict.fromkeys([*target_names, *filter(None, opponents)]))
+        names = [*target_names]
+        opponents: list[str] = []
+        for name in names:
+            opponents.extend(self.find_opponent(metric_plan.name, name) for metric_plan in self.metrics)
+        return list(dict.fromkeys([*names, *filter(None, opponents)]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +256,7 @@ class Plan:
         """The suites' names."""
         return [suite.name for suite in self.suites]
 
-    def suite(self, name: str) -> SuitePlan:
+    def find_suite(self, name: str) -> SuitePlan:
         """Return a suite by its name."""
         return next(suite for suite in self.suites if suite.name == name)
 
@@ -269,17 +274,17 @@ def resolve(settings: Settings) -> Plan:
     later: set[Path] = set()
     # From the last: each suite gets the files that no later one reads, which can be dropped after it.
     for suite in reversed(settings.suites):
-        files = tuple(loader(suite.loader).files(suite.source))
+        files = [*loader(suite.loader).files(suite.source)]
         suites.insert(0, _plan_suite(settings, suite, tuple(file for file in files if file not in later)))
         later.update(files)
-    check_names(suites)
-    if any(suite.suite.stop for suite in suites):
-        suites = _share_alpha(suites)
+    check_target_names(suites)
+    suites = _share_alpha(suites)
     # Models and judges that no suite asks need be neither reached nor recorded.
     model_names: set[str] = set()
     judge_names: set[str] = set()
     for suite_plan in suites:
-        model_names.update(target.model.name for target in suite_plan.live_targets)
+        for target in suite_plan.live_targets:
+            model_names.add(target.model.name)
         judge_names.update(judge.name for judge in suite_plan.judges)
     return Plan(
         suites=tuple(suites),
@@ -318,7 +323,7 @@ def _build_policy(settings: Settings) -> Policy:
     )
 
 
-def check_names(suites: Iterable[SuitePlan]) -> None:
+def check_target_names(suites: Iterable[SuitePlan]) -> None:
     """Reject different targets of one name, which would be reported as one.
 
     Raises:
@@ -326,7 +331,7 @@ def check_names(suites: Iterable[SuitePlan]) -> None:
     """
     origins: dict[str, tuple[str, str]] = {}
     for suite in suites:
-        for name, origin in _origins(suite):
+        for name, origin in _list_origins(suite):
             suite_before, origin_before = origins.setdefault(name, (suite.name, origin))
             if origin != origin_before:
                 raise InputError(
@@ -336,7 +341,7 @@ def check_names(suites: Iterable[SuitePlan]) -> None:
                 )
 
 
-def _origins(suite: SuitePlan) -> Iterator[tuple[str, str]]:
+def _list_origins(suite: SuitePlan) -> Iterator[tuple[str, str]]:
     """Yield the names that a suite's targets get by themselves, each with what it stands for."""
     if not suite.responses_of:
         for target in suite.live_targets:
@@ -352,79 +357,57 @@ def _origins(suite: SuitePlan) -> Iterator[tuple[str, str]]:
         yield suite.responses_of, f"the responses in {data}"
 
 
-def check_expected(plan: Plan) -> None:
-    """Refuse rows whose expected answer a metric cannot read.
-
-    Raises:
-        InputError: there are some, and their suite does not set `skip_unreadable`.
-    """
-    problems: list[str] = []
-    for suite in plan.suites:
-        problems.extend(suite.expected.problems)
-    if problems:
-        raise InputError("\n".join(problems))
-
-
-def format_expected_remarks(plan: Plan) -> Iterator[str]:
-    """Yield how the suites' expected answers are read, and how many rows are left out."""
-    for suite in plan.suites:
-        for name, values in list_remarks(suite.suite, suite.expected):
-            yield phrase(name, plan.report.language, **values)
-        if suite.around.n_systems:
-            values = {"suite": suite.name, "n": suite.around.n_systems}
-            yield phrase("common.systems_replaced", plan.report.language, **values)
-        if suite.around.excluded:
-            n_rows = len(suite.around.excluded)
-            yield phrase("common.examples_not_asked", plan.report.language, suite=suite.name, n=n_rows)
-
-
-def format_newly_apart(plan: Plan, run: Mapping[str, Any]) -> Iterator[str]:
-    """Yield once which suites' metrics are decided by themselves now, where their mean was before."""
-    for name in run.get(NEWLY_APART, ()):
-        metrics = ", ".join(plan.suite(name).suite.metric_names)
-        yield phrase("common.each_decides", plan.report.language, suite=name, metrics=metrics)
-
-
-def targets_of(models: Iterable[Model], suite: Suite) -> Iterator[Target]:
+def list_targets(models: Iterable[Model], suite: Suite) -> Iterator[Target]:
     """Yield a suite's targets: each of its models with each of its prompts."""
-    changes: dict[str, Any] = {"system": suite.system, "temperature": suite.temperature}
-    changes = {name: value for name, value in changes.items() if value is not None}
-    changed = {model.name: model.model_copy(update=changes) for model in models}
-    for name, model, short in suite.targets(changed):
-        prompt = suite.prompts_by_name[short]
+    # What the suite sets goes before what the model does.
+    changes: dict[str, Any] = {}
+    if suite.system is not None:
+        changes["system"] = suite.system
+    if suite.temperature is not None:
+        changes["temperature"] = suite.temperature
+    changed_models = {model.name: model.model_copy(update=changes) for model in models}
+    for name, model_name, prompt_name in suite.targets(changed_models):
+        prompt = suite.prompts_by_name[prompt_name]
         # The items are stored with the first prompt's text, which has a conversation's turns no more.
         is_stored = prompt == suite.item_prompt and not may_hold_conversation(prompt)
-        yield Target(name, changed[model], short, None if is_stored else prompt)
+        yield Target(name, changed_models[model_name], prompt_name, None if is_stored else prompt)
 
 
 def list_crossed(plan: Plan) -> frozenset[frozenset[str]]:
     """Return the pairs of targets that share neither model nor prompt, among those with several prompts."""
-    targets = (target for suite in plan.suites for target in suite.live_targets if target.prompt)
-    return find_crossed({target.name: (target.model.name, target.prompt) for target in targets})
+    origins: dict[str, tuple[str, str]] = {}
+    for suite in plan.suites:
+        for target in suite.live_targets:
+            if target.prompt:
+                origins[target.name] = (target.model.name, target.prompt)
+    return find_crossed(origins)
 
 
-def opponent(targets: Iterable[Target], compared: str, of: str) -> str:
-    """Return the target named by `wanted` that another is compared with; '' if there is none.
+def find_opponent(targets: Iterable[Target], compared: str, target_name: str) -> str:
+    """Return the target named by `compared` with which another is compared; '' if there is none.
 
     A model's name means its target with the same prompt.
     """
     by_name = {target.name: target for target in targets}
-    if of not in by_name:
+    if target_name not in by_name:
         return ""
     if compared in by_name:
         return compared
-    same_prompt = (
-        target.name
-        for target in by_name.values()
-        if (target.model.name, target.prompt) == (compared, by_name[of].prompt)
-    )
-    return next(same_prompt, "")
+    prompt = by_name[target_name].prompt
+    for candidate in by_name.values():
+        if (candidate.model.name, candidate.prompt) == (compared, prompt):
+            return candidate.name
+    return ""
 
 
 def _plan_suite(settings: Settings, suite: Suite, files: tuple[Path, ...]) -> SuitePlan:
-    targets, responder = tuple(targets_of(settings.models, suite)), responses_of(suite)
-    required = needs_of(suite) if responder else _list_required(settings.models, suite, targets)
+    targets, responder = tuple(list_targets(settings.models, suite)), responses_of(suite)
+    required, around = needs_of(suite), Surroundings()
+    if not responder:
+        required = _list_required(settings.models, suite, targets)
     expected = read_expected(suite, required)
+    if not responder:
+        around = _surround(suite, targets)
     return SuitePlan(
         suite=suite,
         targets=targets,
@@ -433,7 +416,7 @@ def _plan_suite(settings: Settings, suite: Suite, files: tuple[Path, ...]) -> Su
         repeats=settings.times(suite),
         metrics=tuple(_plan_metric(settings.judges, suite, name, expected) for name in suite.metric_names),
         expected=expected,
-        around=Surroundings() if responder else _surround(suite, targets),
+        around=around,
         files=files,
         batch_size=settings.batch_size,
         store=settings.store,
@@ -443,7 +426,7 @@ def _plan_suite(settings: Settings, suite: Suite, files: tuple[Path, ...]) -> Su
 
 def _surround(suite: Suite, targets: Sequence[Target]) -> Surroundings:
     """Return what goes with a suite's questions, and how many rows bring a system message of their own."""
-    around = surround(suite, question_form(suite, targets))
+    around = surround(suite, read_question_form(suite, targets))
     prompts = [*filter(may_hold_conversation, suite.prompts_by_name.values())]
     if not prompts or not any(target.model.system for target in targets):
         return around
@@ -456,50 +439,61 @@ def _surround(suite: Suite, targets: Sequence[Target]) -> Surroundings:
     return replace(around, n_systems=n_systems)
 
 
-def question_form(suite: Suite, targets: Iterable[Target]) -> QuestionForm:
+def read_question_form(suite: Suite, targets: Iterable[Target]) -> QuestionForm:
     """Return what of a suite's rows is part of the question."""
     prompts = [*suite.prompts_by_name.values()]
     try:
-        read = read_by(prompts).union(*(reads_of_system(target.model.system) for target in targets))
+        question_columns = {*read_by(prompts)}
+        for target in targets:
+            question_columns |= reads_of_system(target.model.system)
     except InputError:  # a prompt that is not valid is refused with its row, before anything is asked
         return QuestionForm(())
-    column = next(filter(None, map(column_of_messages, prompts)), "")
-    tools = tools_of(suite, read)
-    return QuestionForm({*read, TOOLS} if tools else read, column, tools)
+    messages_column = next(filter(None, map(column_of_messages, prompts)), "")
+    tools = tools_of(suite, question_columns)
+    if tools:
+        question_columns.add(TOOLS)
+    return QuestionForm(question_columns, messages_column, tools)
 
 
 def _share_alpha(suites: Sequence[SuitePlan]) -> list[SuitePlan]:
     """Return the suites with the level of each of their confidence sequences: all of the run share one."""
-    from basic_control.metrics.analysis.stopping import (
-        sequences,  # few runs need it, and it imports half of the statistics
-    )
+    stopping = [suite for suite in suites if suite.suite.stop]
+    if not stopping:
+        return [*suites]
+    # Few runs need these, and they import half of the statistics.
+    from basic_control.metrics.analysis.stopping import sequences
     from basic_control.metrics.stats.sequential import share_of
 
-    n_sequences = sum(sequences(suite.suite, len(suite.names)) for suite in suites if suite.suite.stop)
-    leveled: list[SuitePlan] = []
-    for suite in suites:
+    n_sequences = sum(sequences(suite.suite, len(suite.target_names)) for suite in stopping)
+    leveled = [*suites]
+    for n, suite in enumerate(suites):
         stop = suite.suite.stop
-        leveled.append(replace(suite, alpha=share_of(stop.alpha, n_sequences)) if stop else suite)
+        if stop:
+            leveled[n] = replace(suite, alpha=share_of(stop.alpha, n_sequences))
     return leveled
 
 
-def _plan_metric(every: Iterable[Judge], suite: Suite, name: str, expected: ExpectedAnswers) -> MetricPlan:
+def _plan_metric(all_judges: Sequence[Judge], suite: Suite, name: str, expected: ExpectedAnswers) -> MetricPlan:
     use, unit = suite.use(name), metric(name)
-    names = use.judges or suite.judges
-    judge_of = {judge.name: judge for judge in every}
-    in_cascades = {member for judge in judge_of.values() for member in judge.members}
-    # A cascade's judges count by themselves only where they are named.
-    judges = tuple(judge for judge in judge_of.values() if judge.name in (names or judge_of.keys() - in_cascades))
-    if not unit.steps:  # a metric without steps asks nobody
-        judges = ()
+    temperature = unit.temperature
+    if use.temperature is not None:
+        temperature = use.temperature
+    judge_by_name = {judge.name: judge for judge in all_judges}
+    judge_names = {*(use.judges or suite.judges)}
+    if not judge_names:
+        # A cascade's judges count by themselves only where they are named.
+        judge_names = judge_by_name.keys() - chain.from_iterable(judge.members for judge in all_judges)
+    judges: tuple[Judge, ...] = ()
+    if unit.steps:  # a metric without steps asks nobody
+        judges = tuple(judge for judge in judge_by_name.values() if judge.name in judge_names)
     members: list[Judge] = []
     for judge in judges:
-        members.extend(judge_of[member] for member in judge.members)
+        members.extend(judge_by_name[member] for member in judge.members)
     return MetricPlan(
         name=name,
         options=expected.options.get(name, suite.options(name)),
         judges=judges,
-        temperature=unit.temperature if use.temperature is None else use.temperature,
+        temperature=temperature,
         aggregate=use.aggregate or suite.aggregate,
         compared="".join(list_compared(suite, name)),
         members=tuple(members),
@@ -508,15 +502,18 @@ def _plan_metric(every: Iterable[Judge], suite: Suite, name: str, expected: Expe
 
 def _list_required(models: Iterable[Model], suite: Suite, targets: tuple[Target, ...]) -> tuple[str, ...]:
     """Return the facts that items must have: those that the metrics need and no target provides."""
-    provided: list[set[str]] = []
-    for target in targets:
-        brings = target.model.unit.brings
-        provided.append(set(brings(target.model)) if brings else set())
     # Only what every target provides is there for each reply.
+    provided: list[set[str]] = []
+    asked_models: set[str] = set()
+    for target in targets:
+        asked_models.add(target.model.name)
+        provided.append(set())
+        if target.model.unit.brings:
+            provided[-1].update(target.model.unit.brings(target.model))
     met: set[str] = set()
     if provided:
         met = set.intersection(*provided)
-    idle_models = {model.name for model in models} - {target.model.name for target in targets}
+    idle_models = {model.name for model in models} - asked_models
     for name in suite.metric_names:
         for compared in list_compared(suite, name):
             if compared in idle_models:
@@ -524,7 +521,7 @@ def _list_required(models: Iterable[Model], suite: Suite, targets: tuple[Target,
                     f"suite {suite.name}: {name} compares with the model {compared!r}, which the suite does not "
                     "ask. Add it to the suite's models."
                 )
-            if any(opponent(targets, compared, target.name) for target in targets):
+            if any(find_opponent(targets, compared, target.name) for target in targets):
                 met.add(compared)
     return tuple(need for need in needs_of(suite) if need not in met)
 
@@ -535,7 +532,7 @@ def _group_suites(models: Iterable[Model], suites: Iterable[SuitePlan]) -> dict[
     responders: set[str] = set()
     for suite in suites:
         # What contradicts itself is refused here, before anything is asked.
-        if not suite.names:
+        if not suite.target_names:
             raise InputError(
                 f"suite {suite.name}: found no model, expected at least one under `models`, or a response in every "
                 "row of its data."
@@ -552,7 +549,7 @@ def _group_suites(models: Iterable[Model], suites: Iterable[SuitePlan]) -> dict[
             )
         if suite.responses_of:
             responders.add(suite.responses_of)
-        for name in suite.names:
+        for name in suite.target_names:
             suites_by_target.setdefault(name, []).append(suite)
     for name, target_suites in suites_by_target.items():
         # The only suite of given responses is their whole score, whatever its weight.
@@ -565,9 +562,8 @@ def _group_suites(models: Iterable[Model], suites: Iterable[SuitePlan]) -> dict[
             )
     # Models as configured, then the responders, which are not configured, as their suites come.
     order = {model.name: n for n, model in enumerate(models)}
-    names = sorted(suites_by_target, key=lambda name: order.get(name, len(order)))
     names_by_target: dict[str, tuple[str, ...]] = {}
-    for name in names:
+    for name in sorted(suites_by_target, key=lambda name: order.get(name, len(order))):
         names_by_target[name] = tuple(suite.name for suite in suites_by_target[name])
     return names_by_target
 

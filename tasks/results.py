@@ -119,10 +119,10 @@ def terms_of(plan: Plan) -> Terms | None:
     """Return the terms of the explainability result; None if one of its suites does not run."""
     if not set(EXPLAINED) <= {suite.name for suite in plan.suites}:
         return None
-    reasoned, cited = (plan.suite(name) for name in EXPLAINED)
+    reasoned, cited = (plan.find_suite(name) for name in EXPLAINED)
     part = plan.explainability
     return Terms(
-        judge_model=", ".join(judge.name for judge in cited.metric(cited.suite.score_metrics[0]).judges),
+        judge_model=", ".join(judge.name for judge in cited.find_metric(cited.suite.score_metrics[0]).judges),
         weight_cot=part.weight_cot,
         weight_citation=part.weight_citation,
         threshold=part.threshold,

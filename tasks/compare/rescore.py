@@ -55,7 +55,7 @@ def rescore(
             if all(unit == provenance.units.get(name, unit) for name, unit in facts.items()):
                 models = side.scores.filter(suite=suite.name, metric=name)["model"].unique(maintain_order=True)
                 with suppress(Damaged, InputError):  # part of it is no longer in the store
-                    frames = [*_score_again(suite, suite.metric(name), models, tables, examined)]
+                    frames = [*_score_again(suite, suite.find_metric(name), models, tables, examined)]
             scored += frames
             is_rescored |= {unit: bool(frames) and is_rescored.get(unit, True) for unit in units}
     if not scored:
@@ -75,7 +75,7 @@ def _join_again(scores: pl.DataFrame, plan: Plan) -> pl.DataFrame:
             frames.append(rows)
             continue
         parts = pl.concat([SCORES.frame([]), scores.filter(suite=suite)], how="diagonal_relaxed")
-        joint = joint_scores(parts.select([*SCORES.columns]), parts_of_all(plan.suite(str(suite)).suite))
+        joint = joint_scores(parts.select([*SCORES.columns]), parts_of_all(plan.find_suite(str(suite)).suite))
         frames.append(joint.with_columns(suite=pl.lit(suite)).select(scores.columns))
     return pl.concat(frames)
 
@@ -103,7 +103,7 @@ def _score_again(
     )
     templates = dict(map(attrgetter("name", "template"), suite.targets))
     for model in models:
-        if suite.opponent_of(metric_plan.name, model):
+        if suite.find_opponent(metric_plan.name, model):
             raise InputError("it takes another target's replies to the same items")
         replies = _replies(frames, items, model)
         written = {kind: store.write(TABLES[kind], frame) for kind, frame in replies.items()}

@@ -31,7 +31,8 @@ from basic_control.tasks.generate import items_of
 from basic_control.tasks.judges.labels import has_labels
 from basic_control.tasks.judges.passports import PassportFinder, find_missing_exams, statuses_in
 from basic_control.tasks.models.requests import build_requests
-from basic_control.tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target, format_expected_remarks, resolve
+from basic_control.tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target, resolve
+from basic_control.tasks.plan_remarks import format_expected_remarks
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.store.samples import SampleRow, fill_item, merge_columns, select_returned
 from basic_control.tasks.twins.renew import TWIN, plan_twins, twins_of
@@ -358,7 +359,7 @@ def add_opponents(
     joined: list[ForeseenReply] = []
     for reply in replies:
         row = reply.row
-        opponent = plan.opponent_of(metric_plan.name, row.model)
+        opponent = plan.find_opponent(metric_plan.name, row.model)
         if not opponent:
             joined.append(reply)
             continue

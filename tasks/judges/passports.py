@@ -144,7 +144,7 @@ class PassportFinder:
         # A user's own prompt is the same in all languages.
         if isinstance(step.prompt, str) and language not in languages(step.prompt):
             return None
-        plan = next(plan for plan in self.suites if plan.name == suite.name).metric(metric)
+        plan = next(plan for plan in self.suites if plan.name == suite.name).find_metric(metric)
         judges = (*plan.judges, *plan.members)
         examined = next((entry for entry in judges if entry.name == judge), None)
         if examined is None:

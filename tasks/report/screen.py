@@ -21,7 +21,8 @@ from basic_control.metrics.analysis.slices import Slice
 from basic_control.metrics.analysis.spending import Spending
 from basic_control.metrics.analysis.summary import Total
 from basic_control.metrics.analysis.verdict import RunVerdict
-from basic_control.tasks.plan import Plan, format_expected_remarks, format_newly_apart
+from basic_control.tasks.plan import Plan
+from basic_control.tasks.plan_remarks import format_expected_remarks, format_newly_apart
 from basic_control.tasks.report import twins
 from basic_control.tasks.report.cascades import cascade_lines
 from basic_control.tasks.report.conclusion import conclusion, differences

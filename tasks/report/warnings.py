@@ -25,7 +25,8 @@ from basic_control.metrics.analysis.spending import Spending
 from basic_control.metrics.analysis.summary import OF_SUITES, cells
 from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.tasks.models.protocol import UNASKED
-from basic_control.tasks.plan import Plan, format_expected_remarks, format_newly_apart
+from basic_control.tasks.plan import Plan
+from basic_control.tasks.plan_remarks import format_expected_remarks, format_newly_apart
 from basic_control.tasks.report import passports
 from basic_control.tasks.report.cascades import cascade_warnings
 from basic_control.tasks.report.language import say, say_reason

@@ -12,7 +12,8 @@ from basic_control.config.settings import Settings
 from basic_control.data.errors import InputError
 from basic_control.data.plugins import loader
 from basic_control.flows.preflight import check_rows
-from basic_control.tasks.plan import format_expected_remarks, resolve
+from basic_control.tasks.plan import resolve
+from basic_control.tasks.plan_remarks import format_expected_remarks
 from tests.conftest import Run
 from tests.helpers.recorded import written
 from tests.helpers.runs import latest

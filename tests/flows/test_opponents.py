@@ -158,6 +158,6 @@ def test_a_column_of_that_name_goes_first(run: Run, tmp_path: Path) -> None:
 def test_whom_others_are_compared_with_is_asked_on_when_it_is_decided_itself(tmp_path: Path) -> None:
     settings = read(written(tmp_path, "http://127.0.0.1:9", prompts=True))
     (suite,) = resolve(settings).suites
-    assert suite.with_opponents(["new [a]"]) == ["new [a]", "old [a]"]
-    assert suite.with_opponents(["old [b]"]) == ["old [b]"]
-    assert suite.with_opponents([]) == []
+    assert suite.add_opponents(["new [a]"]) == ["new [a]", "old [a]"]
+    assert suite.add_opponents(["old [b]"]) == ["old [b]"]
+    assert suite.add_opponents([]) == []

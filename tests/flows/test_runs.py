@@ -225,7 +225,7 @@ def test_a_judge_recorded_before_suites_were_declarations_is_asked_at_the_metric
     shutil.copytree(RECORDED, folder)
     old, _ = settings_of(f"{tmp_path}/runs", folder.name)
     assert [judge.temperature for judge in old.judges] == [None, 0.3]
-    panel = resolve(old).suite("rag").metric("response_groundedness").panel({"j": {}, "k": {}})
+    panel = resolve(old).find_suite("rag").find_metric("response_groundedness").build_panel({"j": {}, "k": {}})
     sample = SampleRow("1", "tiny", 0, "en", {}, None, None)
     ask = JudgeRequest("rate", Question("", {}), (Message("user", "?"),))
     payloads = [json.loads(pose_question(judge, panel, sample, ask)["payload"]) for judge in panel.judges]

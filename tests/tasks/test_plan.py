@@ -55,7 +55,7 @@ def test_only_who_is_asked_is_among_models_and_judges(tmp_path: Path) -> None:
 def test_a_judged_metric_without_a_judge_is_planned_and_refused_before_it_is_asked(tmp_path: Path) -> None:
     metrics = {"rubric": {"criteria": "Polite.", "scale": [1, 5]}}
     found = plan(tmp_path, {"metrics": metrics}, judges=[])
-    assert found.suites[0].metric("rubric").judges == ()
+    assert found.suites[0].find_metric("rubric").judges == ()
     with pytest.raises(InputError, match="suite s0: found no judge"):
         check_judges(found)
 

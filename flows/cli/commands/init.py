@@ -35,7 +35,7 @@ def init(
     if foreign:
         if kind:
             raise InputError("--kind and --from: found two beginnings, expected one.")
-        return move(Path(foreign), Path(folder))
+        return convert(Path(foreign), Path(folder))
     target = Path(folder)
     shipped = TOP / "config" / "init"
     if kind:
@@ -68,7 +68,7 @@ def init(
     return code
 
 
-def move(source: Path, folder: Path) -> int:
+def convert(source: Path, folder: Path) -> int:
     """Write another tool's file as an evaluation of ours, show the account, and say what it would ask.
 
     Raises:
@@ -79,7 +79,7 @@ def move(source: Path, folder: Path) -> int:
 
     conversion = convert_file(source)
     files = write_conversion(conversion, folder)
-    show(account_table(conversion))
+    show(tabulate_account(conversion))
     show_written(files)
     settings, _ = choose("", RunOptions(config=str(files[0])))
     # Keys of servers may be missing yet: the estimate says so, and the move is done all the same.
@@ -88,7 +88,7 @@ def move(source: Path, folder: Path) -> int:
     return Exit.PASSED
 
 
-def account_table(conversion: "Conversion") -> "Table":
+def tabulate_account(conversion: "Conversion") -> "Table":
     """Return a table of a conversion's parts: what was taken, what changed, what was left out, and why."""
     from rich.table import Table
     from rich.text import Text
@@ -97,8 +97,10 @@ def account_table(conversion: "Conversion") -> "Table":
 
     account = conversion.account
     totals = ", ".join(f"{account.count(outcome)} {outcome}" for outcome in OUTCOMES)
-    taken = f"; {account.n_taken} of {account.n_assertions} assertions taken over" if account.n_assertions else ""
-    table = Table(title=f"From {conversion.tool}: {totals}{taken}", title_justify="left")
+    title = f"From {conversion.tool}: {totals}"
+    if account.n_assertions:
+        title += f"; {account.n_taken} of {account.n_assertions} assertions taken over"
+    table = Table(title=title, title_justify="left")
     table.add_column("part")
     table.add_column("n", justify="right")
     table.add_column("outcome")

@@ -96,7 +96,7 @@ def test_a_reason_is_counted_once_whether_replies_were_cut_or_not(data: ReportDa
     half = wrong.filter(**own)["item_id"].head(n // 2).to_list()
     cut = pl.col("item_id").is_in(half) & (pl.col("metric") == "correct") & (pl.col("model") == model)
     scores = data.scores.with_columns(status=pl.when(cut).then(pl.lit("truncated")).otherwise("status"))
-    suite = data.plan.suite("basic_control").suite
+    suite = data.plan.find_suite("basic_control").suite
     said = markdown.analysis(markdown.FamilyScores(suite, data.summary, data.items, scores), model)
     assert (
         sum(f"{escape_markdown(family_title(family))}: {escape_markdown(reason)} (" in line for line in said) == 1
