@@ -11,29 +11,61 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from basic_control.data.draw import content_id, format_canonical
 from basic_control.data.records import Item
 
-Step = Literal["split", "entails", "support", "correctness", "groundedness", "rubric", "preference"]
+Step = Literal[
+    "split",
+    "entails",
+    "support",
+    "correctness",
+    "groundedness",
+    "rubric",
+    "preference",
+    "answers_question",
+    "useful",
+]
 STEPS: tuple[Step, ...] = get_args(Step)
 """The judged steps, by the names of their exams."""
 EXAM, QUESTIONS, TRUTH, KIND, FOLDED, TWICE = "exam", "questions", "truth", "kind", "folded", "twice"
 
-FILE = Path(__file__).parent / "samples" / "judges_exam.parquet"
-VERSION = 1
-"""Of the questions in the file: a change of the file raises it."""
+
+class ExamPart(NamedTuple):
+    """A file of questions about some steps; a change of the file raises its version, which seeds the draw."""
+
+    version: int
+    file: Path
+    steps: tuple[Step, ...]
+
+
+_SAMPLES = Path(__file__).parent / "samples"
+# A file for each version: what judges were asked of the others, and paid for, goes on counting.
+PARTS = (
+    ExamPart(1, _SAMPLES / "judges_exam.parquet", STEPS[:7]),
+    ExamPart(2, _SAMPLES / "judges_exam_2.parquet", STEPS[7:]),
+)
 MOST = 40
-"""Questions of each truth in the file, for each step, language and level."""
+"""Questions of each truth in a file, for each step, language and level."""
 
 _LETTER = "0-9A-Za-zА-яЁё"
 
 
+def part_of(step: str) -> ExamPart:
+    """Return the part of the exam that has a step's questions."""
+    return next(part for part in PARTS if step in part.steps)
+
+
+def edition(step: str) -> str:
+    """Return version and digest of a step's questions; passports are kept by it."""
+    part = part_of(step)
+    return f"{part.version} {_digest(part.file)}"
+
+
 @cache
-def edition() -> str:
-    """Return version and digest of the questions; passports are kept by it."""
-    return f"{VERSION} {hashlib.sha256(FILE.read_bytes()).hexdigest()[:16]}"
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
 
 
 def exam_item(

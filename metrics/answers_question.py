@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from basic_control.data.decorators import metric
-from basic_control.data.records import Found, Question, Sample, Score, Step
+from basic_control.data.records import Found, Measured, Question, Sample, Score, Step
 from basic_control.data.shown import Distribution, Shown
 from basic_control.data.typed import Typed
 from basic_control.metrics._replies import NO_REPLY, question, reply
@@ -32,6 +32,14 @@ def read_answered(_question: Question, text: str) -> Judgement:
 @metric(
     steps=(Step("rate", rows, "answers/rate", read_answered, asks=Typed("choice", "verdict", WORTH)),),
     temperature=0.0,
+    measured=(
+        Measured(
+            "",
+            "answers_question",
+            WORTH,
+            lambda details: [details["label"]] if "label" in details else [],
+        ),
+    ),
     title={"en": "Answers the question", "ru": "Отвечает на вопрос"},
     shown=Shown(
         distributions=(

@@ -14,7 +14,10 @@ from basic_control.data.exam import EXAM, FOLDED, KIND, QUESTIONS, STEPS, TRUTH,
 from basic_control.data.labelled_sets import SETS
 from basic_control.data.options import options_of
 from basic_control.data.records import Found, Metric, Question, Sample, Score, Step
+from basic_control.data.typed import NO, YES
+from basic_control.metrics.answers_question import answers_question
 from basic_control.metrics.citation.citation import citation_score
+from basic_control.metrics.context_precision import context_precision
 from basic_control.metrics.factual_correctness import factual_correctness
 from basic_control.metrics.judging import Judgement
 from basic_control.metrics.preference import SAID, TIE, preference
@@ -29,6 +32,8 @@ EXAMINED: Mapping[str, tuple[Metric, str]] = {
     "groundedness": (response_groundedness, "rate"),
     "rubric": (rubric, "rate"),
     "preference": (preference, "compare"),
+    "answers_question": (answers_question, "rate"),
+    "useful": (context_precision, "useful"),
 }
 """The examined step: a metric and one of its steps."""
 
@@ -46,6 +51,8 @@ LABELS: Mapping[str, tuple[str, ...]] = {
     "groundedness": ("2", "1", "0"),
     "rubric": ("5", "4", "3", "2", "1"),
     "preference": ("better", "tie", "worse"),
+    "answers_question": ("FULLY", "PARTLY", "NOT"),
+    "useful": (YES, NO),
     "split": ("alone", "joined", "missing"),
 }
 """The possible labels at each step, best first; a split's facts are alone, joined or missing."""
@@ -124,6 +131,9 @@ def _pair(exam: str, sample: Sample, replies: Mapping[str, Any]) -> Pairs:
     label = judgement.label
     if label in RATINGS.values():
         label = str(int(judgement.value))
+    if exam == "useful":
+        # As a deciding judge names it.
+        label = label.lower()
     return [(truth, folded.get(label, label))]
 
 

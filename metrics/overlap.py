@@ -17,6 +17,7 @@ from basic_control.data.number_words import find_han, find_words
 from basic_control.data.numerals import find_numbers
 from basic_control.data.reading.texts import unify
 from basic_control.data.sentences import split_sentences
+from basic_control.data.typed import NO, YES
 from basic_control.metrics.contains import holds
 from basic_control.metrics.judging import UNSURE
 
@@ -240,11 +241,22 @@ def _rate(values: Values) -> dict[str, Any]:
     return {"reason": reason, "rating": int(share >= _HALF) + int(share >= 1)}
 
 
+def _find_use(values: Values) -> dict[str, Any]:
+    """Find a context useful that supports a sentence of the expected answer."""
+    decision = ClaimDecision("NEUTRAL", "the expected answer states nothing")
+    for statement in _list_statements(values["reference"]):
+        decision = decide_claim(statement, values["context"])
+        if decision.label == "SUPPORTED":
+            return {"reason": decision.reason, "verdict": YES}
+    return {"reason": decision.reason, "verdict": NO}
+
+
 DECISIONS: Mapping[str, Callable[[Values], dict[str, Any]]] = {
     "split": lambda values: {"claims": _list_statements(values["text"])},
     "entails": _entail,
     "support": _support,
     "correctness": _correct,
     "groundedness": _rate,
+    "useful": _find_use,
 }
 """The decided steps, by their exams' names: from what fills a step's prompt to the object that a judge replies."""

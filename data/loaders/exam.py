@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
 from basic_control.data.decorators import loader
 from basic_control.data.draw import choose, source
-from basic_control.data.exam import FILE, MOST, STEPS, VERSION, Step, exam_item
+from basic_control.data.exam import MOST, STEPS, Step, exam_item, part_of
 from basic_control.data.labelled_sets import SETS, files_of, read_set
 from basic_control.data.loaders.families import Wrong
 from basic_control.data.options import Frozen, Seed
@@ -83,7 +84,7 @@ def _draw(step: str, language: str, level: str, n: int, seed: int) -> Iterator[t
     for rows in subjects.values():
         truths = tuple(sorted(row["truth"] for row in rows))
         strata.setdefault(truths, []).append(rows)
-    rng = source("exam", VERSION, step, language, level, seed)
+    rng = source("exam", part_of(step).version, step, language, level, seed)
     for questions in strata.values():
         # A whole shuffle, of which a larger exam takes more.
         order = rng.sample(questions, len(questions))
@@ -96,7 +97,8 @@ def _read_rows(step: str, language: str, level: str) -> list[Row]:
     """Return the rows of a step, language and level."""
     import polars as pl  # slow, and only a run needs it
 
-    return [*pl.read_parquet(FILE).filter(step=step, language=language, level=level).iter_rows(named=True)]
+    rows = pl.read_parquet(part_of(step).file).filter(step=step, language=language, level=level)
+    return [*rows.iter_rows(named=True)]
 
 
 def _compose(step: str, rows: Sequence[Row], *, twice: bool) -> Item:
@@ -117,6 +119,13 @@ def _compose(step: str, rows: Sequence[Row], *, twice: bool) -> Item:
     return exam_item(step, row["language"], ", ".join(kinds), truth, questions, twice=twice)
 
 
+def _list_files(options: Mapping[str, Any]) -> Iterator[Path]:
+    """Yield the files of the examined steps and of the labelled sets."""
+    yield from dict.fromkeys(part_of(step).file for step in options["steps"])
+    for name in options["data"]:
+        yield from files_of(name)
+
+
 def count(options: Mapping[str, Any]) -> int:
     """Return the number of questions."""
     total = len([*exam_questions.load({**options, "data": ()}, ())])
@@ -127,9 +136,9 @@ def count(options: Mapping[str, Any]) -> int:
 
 @loader(
     name="exam",
-    version=3,
+    version=4,
     options=Options,
-    files=lambda options: [FILE, *(path for name in options["data"] for path in files_of(name))],
+    files=lambda options: [*_list_files(options)],
     check=check,
     count=count,
 )

@@ -29,7 +29,7 @@ from basic_control.metrics.stats.reliability import Reliability, reliability
 
 SCHEMA = 2
 
-YES_NO = frozenset({"entails"})
+YES_NO = frozenset({"entails", "useful"})
 """Steps at which only the best label counts, as 1, and all others as 0."""
 
 

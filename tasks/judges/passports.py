@@ -105,7 +105,7 @@ def keep_passports(
         name, exam = passport.judge, passport.exam
         temperature = EXAMINED[exam][0].temperature
         identity = _identify(
-            judges[name], identities[name], exam, passport.language, temperature, questions=edition()
+            judges[name], identities[name], exam, passport.language, temperature, questions=edition(exam)
         )
         if passport.domain:  # separate: means are corrected by the exam's own
             identity["domain"] = passport.domain
@@ -152,7 +152,7 @@ class PassportFinder:
         if examined.members:
             return self.cascades(suite.name).passport(plan, examined, language)
         prompt = str(plan.options.get("prompt", ""))
-        for questions in (edition(), FIRST_EDITION):
+        for questions in (edition(exam), FIRST_EDITION):
             identity = _identify(
                 examined,
                 self.identities[judge],

@@ -1,13 +1,14 @@
 """The exam's questions: enough of each kind, none twice, drawn by seed, and asked as the judged metrics ask."""
 
 import hashlib
+import json
 import re
 from collections import Counter
 
 import polars as pl
 import pytest
 
-from basic_control.data.exam import FILE, MOST, STEPS, VERSION, edition, mark_split
+from basic_control.data.exam import MOST, PARTS, STEPS, edition, mark_split
 from basic_control.data.loaders.exam import ABOUT, check, exam_questions
 from basic_control.data.questions import identify
 from basic_control.data.records import Item
@@ -18,7 +19,7 @@ from tests.helpers.exam import exam_items
 LANGUAGES = ("en", "ru", "zh")
 CELL = ["step", "language", "level", "truth"]
 TRUTHS = {
-    **{step: {*LABELS[step]} for step in ("support", "correctness", "groundedness", "rubric")},
+    **{step: {*LABELS[step]} for step in ("support", "correctness", "groundedness", "rubric", *PARTS[1].steps)},
     "entails": {*VERDICTS},
     "split": {"alone"},
     "preference": {"first", "tie", "second"},
@@ -27,14 +28,15 @@ TRUTHS = {
 
 @pytest.fixture(scope="module")
 def rows() -> pl.DataFrame:
-    return pl.read_parquet(FILE)
+    return pl.concat([pl.read_parquet(part.file) for part in PARTS], how="diagonal")
 
 
 def test_there_are_as_many_questions_of_each_truth(rows: pl.DataFrame) -> None:
     counts = rows.group_by(CELL).len()
     assert {*counts["len"]} == {MOST}
     assert MOST >= 30
-    assert {*EXAMINED} == {*STEPS}
+    assert [*EXAMINED] == [*STEPS]
+    assert [step for part in PARTS for step in part.steps] == [*STEPS]
     for step, truths in TRUTHS.items():
         cells = {
             (language, level, truth)
@@ -63,17 +65,52 @@ def test_no_question_is_another_with_other_names_and_numbers(rows: pl.DataFrame)
         name = re.search(r"«.+»", row["subject"]) or re.search(
             r"(?<=the )\w+|^\w+(?=[博图剧学酒车])", row["subject"]
         )
+        if row["step"] in PARTS[1].steps:
+            # Of these the subject is the name alone.
+            name = re.fullmatch(r".+", row["subject"])
         text = str([row[value] for value in values])
         masked = re.sub(r"\d+", "#", text.replace(name[0] if name else "", "§"))
         seen[row["step"], row["language"], row["truth"], masked] += 1
     assert max(seen.values()) == 1
 
 
+EDITIONS = ["1 470dfe49fece5d37", "2 af2b6a511177a2e8"]
+
+
 def test_the_version_stands_in_the_file_and_changes_with_it() -> None:
-    assert pl.read_parquet_metadata(FILE)["version"] == str(VERSION)
-    digest = hashlib.sha256(FILE.read_bytes()).hexdigest()
-    assert (VERSION, digest[:16]) == (1, "470dfe49fece5d37"), "other questions: raise VERSION"
-    assert edition() == f"{VERSION} {digest[:16]}"
+    for part, expected in zip(PARTS, EDITIONS, strict=True):
+        assert pl.read_parquet_metadata(part.file)["version"] == str(part.version)
+        digest = hashlib.sha256(part.file.read_bytes()).hexdigest()
+        assert f"{part.version} {digest[:16]}" == expected, "other questions: raise the part's version"
+        assert {edition(step) for step in part.steps} == {expected}
+
+
+# Digests of what the first version drew before there was a second: an exam that was paid for is not asked anew.
+DRAWN = {
+    ("en", 42): "0607e20969b86d82",
+    ("en", 7): "caf1292817198d99",
+    ("ru", 42): "a867ce4b6ce33bb6",
+    ("ru", 7): "804d27b978c2db66",
+    ("zh", 42): "2ffc93d05d2cb830",
+    ("zh", 7): "85755156cd3a3d1c",
+}
+
+
+@pytest.mark.parametrize(("language", "seed"), DRAWN)
+def test_a_new_part_of_the_exam_changes_no_question_of_the_others(language: str, seed: int) -> None:
+    items = exam_items(language, 20, seed=seed, steps=[*PARTS[0].steps])
+    drawn = [(item.item_id, item.level, item.index, item.facts["twice"]) for item in items]
+    assert hashlib.sha256(json.dumps(drawn).encode()).hexdigest()[:16] == DRAWN[language, seed]
+
+
+def test_no_word_of_the_expected_answer_tells_useful_contexts_from_others_by_accident(rows: pl.DataFrame) -> None:
+    """A context that is not useful holds no number, and no bare value, of the expected answer."""
+    for row in rows.filter(step="useful", truth="no").iter_rows(named=True):
+        reference = row["reference"].replace(row["subject"], "")
+        context = row["context"].replace(row["subject"], "")
+        assert not {*re.findall(r"\d+", reference)} & {*re.findall(r"\d+", context)}, row
+        is_bare = row["subject"] not in row["reference"]
+        assert not is_bare or not re.search(rf"\b{re.escape(reference)}\b", context), row
 
 
 def truths_of(item: Item) -> list[str]:
@@ -85,7 +122,7 @@ def truths_of(item: Item) -> list[str]:
 def test_an_exam_has_n_of_each_truth_over_its_levels(language: str) -> None:
     items = exam_items(language, 8)
     counts = Counter((item.facts["exam"], label) for item in items for label in truths_of(item))
-    assert len(counts) == 21
+    assert len(counts) == 26
     assert {*counts.values()} == {8}
     assert Counter(item.level for item in items if item.facts["exam"] == "rubric") == {
         "easy": 15, "medium": 15, "hard": 10,

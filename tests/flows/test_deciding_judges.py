@@ -127,6 +127,8 @@ def test_its_passport_says_how_far_its_probabilities_can_be_believed(run: Run, t
         "groundedness",
         "rubric",
         "preference",
+        "answers_question",
+        "useful",
     }
     for document in documents:
         # Confidence is 0.7 throughout, but of two orders averaged; bins are never nearer than all.

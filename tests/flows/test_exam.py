@@ -15,7 +15,7 @@ import pytest
 from basic_control.config.exam import examine, plan_short_exams
 from basic_control.config.reading import read
 from basic_control.data.draw import format_canonical
-from basic_control.data.exam import STEPS, edition
+from basic_control.data.exam import PARTS, STEPS, edition
 from basic_control.data.labelled_sets import read_set
 from basic_control.metrics.analysis.passports import ExamResult, passports
 from basic_control.tasks.generate import items_of
@@ -66,7 +66,8 @@ def test_a_judge_earns_a_passport_once(run: Run, tmp_path: Path, monkeypatch: py
     kept = [json.loads(path.read_text(encoding="utf-8")) for path in (tmp_path / "store" / "passports").iterdir()]
     assert {one["exam"]: one["right"]["share"] for one in kept if not one["domain"]} == dict.fromkeys(STEPS, 1.0)
     assert all(one["of"]["prompts"] and one["of"]["language"] == one["language"] for one in kept)
-    assert {one["of"]["questions"] for one in kept} == {edition()}
+    assert all(one["of"]["questions"] == edition(one["exam"]) for one in kept)
+    assert len({one["of"]["questions"] for one in kept}) == len(PARTS)
     apart = {one["domain"]: one for one in kept if one["domain"]}
     assert {name: (one["exam"], one["right"]["k"], one["right"]["n"]) for name, one in apart.items()} == {
         "wice": ("entails", 1, 3),
@@ -74,7 +75,7 @@ def test_a_judge_earns_a_passport_once(run: Run, tmp_path: Path, monkeypatch: py
     }
     assert "judge on human-labelled data" in done.stdout
     shown = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["passports"]
-    assert sorted(one["domain"] for one in shown) == [*[""] * 7, "lidirus", "wice"]
+    assert sorted(one["domain"] for one in shown) == [*[""] * len(STEPS), "lidirus", "wice"]
 
 
 def test_a_judge_that_there_is_not_is_one_message(run: Run, tmp_path: Path) -> None:
@@ -170,6 +171,36 @@ def test_a_judge_without_a_passport_takes_a_short_form_in_the_run(run: Run, tmp_
     pages = [path for path in (latest(tmp_path) / "reports").iterdir() if path.suffix in {".md", ".html"}]
     assert len(pages) == 2
     assert all("not measured" in path.read_text(encoding="utf-8") for path in pages)
+
+
+def test_a_judge_that_says_yes_to_all_is_left_out_of_the_metrics_of_retrieval(run: Run, tmp_path: Path) -> None:
+    """It finds every reply to answer fully, and every context useful: a third, and a half, of its exam is right."""
+
+    def praise(body: dict[str, Any]) -> str:
+        is_answer = "FULLY" in body["messages"][-1]["content"]
+        return json.dumps({"reason": "", "verdict": "FULLY" if is_answer else "yes"})
+
+    with serve_openai(praise) as server:
+        place = {"provider": "openai", "base_url": server.base_url}
+        suite = {
+            "name": "retrieval",
+            "items": {"data": str(answers(tmp_path))},
+            "responses_of": "bot",
+            "threshold": 0.5,
+            "metrics": {"answers_question": {}, "context_precision": {}},
+        }
+        settings = tmp_path / "run.yaml"
+        judges = [{"name": "judge-70b", **place, "exam": 12}]
+        settings.write_text(json.dumps({"judges": judges, "suites": [suite], "gate": "point"}), encoding="utf-8")
+        done = run(str(settings))
+        n_calls = len(server.requests)
+    assert done.returncode == 3, done.stderr
+    assert n_calls == 12 * 3 + 12 * 2, "the questions of the exam, and none of the twelve replies"
+    screen = " ".join(done.stdout.split())
+    reason = "judge-70b: it cannot tell right replies from wrong ones"
+    shares = "100% of 12 right replies recognised, 0% of {} wrong replies recognised"
+    assert f"{reason}: answers_question (en), {shares.format(24)}" in screen
+    assert f"{reason}: useful (en), {shares.format(12)}" in screen
 
 
 def test_a_raised_exam_is_taken_though_a_passport_is_there(run: Run, tmp_path: Path) -> None:

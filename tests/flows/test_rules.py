@@ -64,17 +64,17 @@ def test_it_judges_without_a_call_and_counts_by_its_exam(run: Run, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("metric", "step"), [("rubric", "rate"), ("preference", "compare")], ids=["rubric", "preference"]
+    ("metric", "step"), [("rubric", "rate"), ("preference", "compare"), ("answers_question", "rate")]
 )
 def test_what_it_has_no_rule_for_is_refused_before_anything_is_asked(
     run: Run, tmp_path: Path, metric: str, step: str
 ) -> None:
-    options = {"rubric": {"criteria": "Polite."}, "preference": {"baseline": "reference"}}[metric]
+    options = {"rubric": {"criteria": "Polite."}, "preference": {"baseline": "reference"}}.get(metric, {})
     suite = {"name": "own", "items": {"data": str(write(tmp_path))}, "metrics": {metric: options}}
     done = run("--set", f"suites=[{json.dumps(suite)}]", "--set", RULES, "--set", "models=[]")
     assert done.returncode == 2
     assert f"suite own: the judge rules (provider rules) has no rule for {metric}'s step {step}" in done.stderr
-    assert "split, entails, support, correctness, groundedness" in done.stderr
+    assert "split, entails, support, correctness, groundedness, useful" in done.stderr
     assert not (tmp_path / "runs").exists()
 
 
@@ -91,8 +91,8 @@ def test_its_exam_asks_the_steps_that_it_has_rules_for(run: Run, tmp_path: Path)
     assert done.returncode == 0, done.stderr
     passports = [json.loads(path.read_text()) for path in (tmp_path / "store" / "passports").iterdir()]
     steps = {(passport["exam"], passport["language"]) for passport in passports}
-    # Not `rubric` and `preference`, which its configuration does not leave out.
-    decided = ("split", "entails", "support", "correctness", "groundedness")
+    # Not `rubric`, `preference` and `answers_question`, which its configuration does not leave out.
+    decided = ("split", "entails", "support", "correctness", "groundedness", "useful")
     assert steps == {(step, language) for step in decided for language in ("en", "ru")}
     assert all(passport["contrast"]["value"] >= 0.2 for passport in passports)
 

@@ -52,7 +52,7 @@ def test_a_deciding_judge_is_told_what_each_label_means(language: str) -> None:
     assert combine({"j": advance(session, [equal])}).value == 0.5, "a tie goes to the lower"
 
 
-def test_it_is_one_typed_step_for_cascades_and_has_no_exam_yet() -> None:
+def test_it_is_one_typed_step_with_an_exam_for_cascades() -> None:
     (step,) = metrics()["answers_question"].steps
     assert step.asks is not None
-    assert exams_of(answers_question, {}) == []
+    assert exams_of(answers_question, {}) == ["answers_question"]

@@ -107,10 +107,10 @@ def test_without_contexts_or_a_reference_they_do_not_apply(
     assert (score.value, score.status, score.reason) == (None, "not_applicable", reason)
 
 
-def test_recall_is_measured_by_the_exam_of_entailment_and_precision_by_none_yet() -> None:
+def test_recall_is_measured_by_the_exam_of_entailment_and_precision_by_its_own() -> None:
     assert exam_of("context_recall", "entails") == "entails"
     assert exams_of(context_recall, {}) == ["entails"]
-    assert exams_of(context_precision, {}) == []
+    assert exams_of(context_precision, {}) == ["useful"]
 
 
 def test_the_rules_judge_recall_without_a_call() -> None:

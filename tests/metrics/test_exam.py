@@ -14,6 +14,8 @@ from tests.helpers.exam import Judge, asks, exam_items, perfect, say
 from tests.metrics.judges import earned, exams
 
 LANGUAGES = ("en", "ru", "zh")
+THREE = {"support", "correctness", "groundedness", "preference", "answers_question"}
+"""Steps of three truths, with a question for each."""
 
 
 def take(items: list[Item], judge: Judge) -> dict[str, Passport]:
@@ -44,8 +46,7 @@ def lenient(item: Item, ask: JudgeRequest) -> str:
         return say("preference", "first" if ask.question.key.startswith("ab") else "second")
     if exam == "split":
         return json.dumps({"claims": ["It is a building.", "It is known."]})
-    best = {"support": "ENTAILMENT", "correctness": "CORRECT", "groundedness": "2", "rubric": "5"}
-    return say(str(exam), best[str(exam)])
+    return say(str(exam), LABELS[str(exam)][0])
 
 
 DRAWN = exam_items("en", 20)
@@ -79,7 +80,7 @@ def test_a_judge_of_nine_right_in_ten_counts_and_its_errors_are_found() -> None:
 
 
 def test_a_coin_hardly_ever_counts() -> None:
-    """Of ten exams of seven steps, a coin passes three or four in a hundred of those of two rates."""
+    """Of ten exams of nine steps, a coin passes three or four in a hundred of those of two rates."""
     counting = 0
     for seed in range(10):
         rng = Random(seed)
@@ -118,9 +119,7 @@ def test_a_judge_that_forgets_what_it_said_is_found_unsteady() -> None:
     found = take(DRAWN, waver)
     assert (found["correctness"].repeated.share, found["correctness"].right.share) == (1.0, 1.0)
     assert found["support"].repeated.share == 0.0
-    assert {
-        passport.repeated.n for exam, passport in found.items() if exam not in {"split", "entails", "rubric"}
-    } == {33}
+    assert {passport.repeated.n for passport in found.values() if passport.exam in THREE} == {33}
 
 
 def test_a_passport_of_an_incompatible_exam_is_none() -> None:

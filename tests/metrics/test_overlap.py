@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from basic_control.data.exam import FILE
+from basic_control.data.exam import part_of
 from basic_control.data.plugins import find
 from basic_control.data.records import Provider
 from basic_control.metrics.judging import UNSURE
@@ -158,6 +158,7 @@ def test_no_text_raises_or_takes_long(text: str) -> None:
     DECISIONS["groundedness"]({"question": "", "response": text, "contexts": [text]})
     DECISIONS["correctness"]({"question": text, "short_answers": [text], "long_answer": text, "answer": text})
     DECISIONS["split"]({"text": text, "question": text})
+    DECISIONS["useful"]({"question": text, "reference": text, "context": text})
 
 
 def test_the_provider_names_the_steps_that_have_a_rule() -> None:
@@ -214,9 +215,37 @@ def test_as_the_small_judge_of_a_cascade_it_would_decide_the_share_that_the_docu
 @pytest.mark.parametrize("language", ["en", "ru", "zh"])
 def test_it_tells_the_claims_of_the_exam_apart(language: str) -> None:
     """Of the easy questions on claims, nine of ten supported ones are, and three of four others are not."""
-    rows = pl.read_parquet(FILE).filter(step="entails", language=language, level="easy").rows(named=True)
+    questions = pl.read_parquet(part_of("entails").file)
+    rows = questions.filter(step="entails", language=language, level="easy").rows(named=True)
     labels = [(row["truth"], decide_claim(row["claim"], row["source"]).label) for row in rows]
     supported = [label == "SUPPORTED" for truth, label in labels if truth == "SUPPORTED"]
     unsupported = [label != "SUPPORTED" for truth, label in labels if truth != "SUPPORTED"]
     assert sum(supported) / len(supported) >= 0.9
     assert sum(unsupported) / len(unsupported) >= 0.75
+
+
+@pytest.mark.parametrize(
+    ("reference", "context", "verdict"),
+    [
+        ("The tower is 330 metres high.", TOWER, "yes"),
+        ("It was built by Anna. The Eiffel Tower stands in Paris.", TOWER, "yes"),
+        ("Paris", TOWER, "yes"),
+        ("The tower is 300 metres high.", TOWER, "no"),
+        ("Cats purr.", TOWER, "no"),
+        ("Why?", TOWER, "no"),
+    ],
+)
+def test_a_context_is_useful_that_supports_a_sentence_of_the_expected_answer(
+    reference: str, context: str, verdict: str
+) -> None:
+    values = {"question": "", "reference": reference, "context": context}
+    assert DECISIONS["useful"](values)["verdict"] == verdict
+
+
+@pytest.mark.parametrize("language", ["en", "ru", "zh"])
+def test_it_tells_useful_contexts_of_the_exam_from_others(language: str) -> None:
+    """Nine of ten at each of the easier levels; of the hard ones, which want thinking, more than half."""
+    for level, share in (("easy", 0.9), ("medium", 0.9), ("hard", 0.6)):
+        rows = pl.read_parquet(part_of("useful").file).filter(step="useful", language=language, level=level)
+        right = [DECISIONS["useful"](row)["verdict"] == row["truth"] for row in rows.iter_rows(named=True)]
+        assert sum(right) / len(right) >= share

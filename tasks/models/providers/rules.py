@@ -6,7 +6,7 @@ from typing import Any
 from basic_control.config.models import Judge
 from basic_control.data.decorators import provider
 
-STEPS = ("split", "entails", "support", "correctness", "groundedness")
+STEPS = ("split", "entails", "support", "correctness", "groundedness", "useful")
 
 
 def _decide(step: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
