@@ -42,6 +42,7 @@ LEAST_COMMON = 0.95
 """Minimum share of the earlier side's questions in common, for these to stand for all of them."""
 _PAIR = 2
 _QUESTION = ("suite", "item_id")
+_SIDES = ("", "_before")
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +294,9 @@ def draft_comparisons(
     """
     drafts = []
     for line in lines:
-        rows = pl.concat(_part_values(values, part) for part in line.parts)
+        rows = pl.concat(
+            values.filter(pl.col("metric").is_in([*part.metrics]), suite=part.suite) for part in line.parts
+        )
         suites_answered = rows.group_by("model").agg(pl.col("suite").n_unique())
         whole = suites_answered.filter(suite=len(line.parts))["model"]
         sides = {name: rows.filter(model=name) for name in whole}
@@ -301,22 +304,31 @@ def draft_comparisons(
     return drafts
 
 
-def _part_values(values: pl.DataFrame, part: SuitePart) -> pl.DataFrame:
-    rows = values.filter(pl.col("suite") == part.suite, pl.col("metric").is_in([*part.metrics]))
-    family = pl.col("family") if part.strata else pl.lit("")
-    return composites(rows, part.metrics).with_columns(family=family, weight=pl.lit(part.weight))
+def _join_metrics(pairs: pl.DataFrame, line: ComparedScore) -> pl.DataFrame:
+    """Return a row for each question of a pair of models: the values by the metrics that both sides have of it."""
+    questions = []
+    for part in line.parts:
+        rows = composites(pairs.filter(suite=part.suite), part.metrics, sides=_SIDES)
+        family = pl.col("family") if part.strata else pl.lit("")
+        questions.append(rows.with_columns(family=family, weight=pl.lit(part.weight)))
+    return pl.concat(questions)
 
 
 def _draft(a: pl.DataFrame, b: pl.DataFrame, model_a: str, model_b: str, line: ComparedScore) -> DraftedComparison:
-    """Pair two models' questions; `a` and `b` have a row for each question."""
-    questions = a.join(b, on=_QUESTION, suffix="_before", maintain_order="left")
+    """Pair two models' questions; `a` and `b` have a row for each question and metric."""
+    pairs = a.join(b, on=(*_QUESTION, "metric"), suffix=_SIDES[1], maintain_order="left")
+    questions = _join_metrics(pairs, line)
     scored = questions.drop_nulls(["value", "value_before"])
+    if scored.height < questions.height:
+        # Metrics weigh by the questions that are compared.
+        scored = _join_metrics(pairs.join(scored, on=_QUESTION, how="semi"), line)
     n_left_out = questions.height - scored.height
     if scored["suite"].n_unique() < len(line.parts):
         scored = scored.clear()  # a mean over suites needs each of them
-    n_unasked = b.join(a, on=_QUESTION, how="anti").height
+    before = b.unique(_QUESTION)
+    n_unasked = before.join(a, on=_QUESTION, how="anti").height
     n_cut, n_lost = (int((questions[name] + questions[f"{name}_before"]).sum()) for name in ("n_cut", "n_lost"))
-    missing = MissingPairs(n_cut, n_lost, questions.select(ALIKE.sum()).item(), b.height, n_unasked)
+    missing = MissingPairs(n_cut, n_lost, questions.select(ALIKE.sum()).item(), before.height, n_unasked)
     draft = draft_nothing(line, model_a, model_b)
     if scored.is_empty():
         comparison = replace(draft.comparison, n_left_out=n_left_out, missing=missing)

@@ -104,28 +104,33 @@ def weight_by(weights: Mapping[str, float]) -> pl.Expr:
     return pl.col("metric").replace_strict(weights, return_dtype=pl.Float64) if weights else pl.lit(1.0)
 
 
-def composites(values: pl.DataFrame, shares: Mapping[str, float] | None = None) -> pl.DataFrame:
+def composites(
+    values: pl.DataFrame, shares: Mapping[str, float] | None = None, *, sides: Sequence[str] = ("",)
+) -> pl.DataFrame:
     """Combine the metrics of each question of a suite into their mean, null if an applicable metric is not scored.
 
     `shares` are the metrics' weights, by default equal. Metrics weigh by how few questions they apply to, and so do
     the questions (`share`; 1 if all apply to all): the mean over the questions is the mean of the metrics' means,
-    as the suite's score is. Rows and other columns as in `question_values`, without metric.
+    as the suite's score is. Rows and other columns as in `question_values`, of one model or, with the endings of
+    their columns (`sides`), of a pair of models; without metric.
     """
-    n = pl.col("item_id").n_unique().over("metric")
-    rare, whole = pl.col("rare"), pl.col("value").null_count() == 0
-    mean = {name: (pl.col(name) * rare).sum() / rare.sum() for name in ("value", "lower", "upper")}
+    rare = pl.col("rare")
     present = values["metric"].unique().sort().to_list()
     total = math.fsum((shares or {}).get(name, 1.0) for name in present)
     weights = {name: (shares or {}).get(name, 1.0) / total for name in present}
+    n = pl.len().over("metric")
+    columns: dict[str, pl.Expr] = {}
+    for side in sides:
+        for end in ENDS:
+            columns[f"{end}{side}"] = (pl.col(f"{end}{side}") * rare).sum() / rare.sum()
+        is_whole = pl.col(f"value{side}").null_count() == 0
+        columns[f"value{side}"] = pl.when(is_whole).then(columns[f"value{side}"])
+        columns |= {f"{name}{side}": pl.col(f"{name}{side}").max() for name in ("n_cut", "n_lost")}
+        columns[f"cause{side}"] = pl.col(f"cause{side}").drop_nulls().first()
     by_question = values.with_columns(rare=n.max() / n * weight_by(weights)).group_by(
-        "suite", "family", "cluster", "item_id", "model", maintain_order=True
+        "suite", "family", "cluster", "item_id", maintain_order=True
     )
-    return by_question.agg(
-        pl.col("n_cut", "n_lost").max(),
-        **mean | {"value": pl.when(whole).then(mean["value"])},
-        cause=pl.col("cause").drop_nulls().first(),
-        share=rare.sum(),
-    )
+    return by_question.agg(**columns, share=rare.sum())
 
 
 def values_of(scores: pl.DataFrame, metrics: Collection[str] | Mapping[str, float]) -> pl.DataFrame:
@@ -185,8 +190,9 @@ def name_questions(drawn: pl.DataFrame) -> pl.DataFrame:
 def observations(scores: pl.DataFrame, items: pl.DataFrame) -> Observations:
     """Merge the rows of equal questions into one observation each, under the id of the first of their items.
 
-    Its value is the mean of the scored rows (they differ if the expected answers do); its status is that of the
-    first scored row, of a truncated or unsupported one where there is one, else of the first failed one.
+    Its value is the mean of the scored rows (they differ if the expected answers do); it has none where a judge of
+    a row is unread. Its status is that of an unread row where there is one, or a truncated or unsupported one, else
+    of the first scored one, else of the first failed one.
     """
     drawn = items.unique("item_id", maintain_order=True)
     questions = name_questions(drawn)
@@ -200,12 +206,14 @@ def observations(scores: pl.DataFrame, items: pl.DataFrame) -> Observations:
     renamed = scores.with_columns(pl.col("item_id").replace(dict(again.select("item_id", "first").iter_rows())))
     several = renamed.select(pl.struct(_ROW).is_duplicated()).to_series()
     status = pl.col("status")
-    order = pl.when(status.is_in([*LOST])).then(1).when(status == "not_applicable").then(2)
-    order = order.when(status.is_in(RAISABLE)).then(-1).otherwise(0)
+    # The reply to one row of a question is that of all, but what is unread of one says nothing of another's label.
+    is_unread = status == "judge_failed"
+    order = pl.when(is_unread).then(-2).when(status.is_in(RAISABLE)).then(-1).when(status.is_in([*LOST])).then(1)
+    order = order.when(status == "not_applicable").then(2).otherwise(0)
     ordered = renamed.filter(several).with_columns(_order=order).sort("_order", maintain_order=True)
-    joined = ordered.group_by(*_ROW, maintain_order=True).agg(
-        pl.col("value").mean(), *(pl.col(name).first() for name in scores.columns if name not in {*_ROW, "value"})
-    )
+    value = pl.when(~is_unread.any()).then(get_value().mean())
+    columns = (pl.col(name).first() for name in scores.columns if name not in {*_ROW, "value"})
+    joined = ordered.group_by(*_ROW, maintain_order=True).agg(value.alias("value"), *columns)
     return Observations(
         pl.concat([renamed.filter(~several), joined.select(scores.columns)]), first_items, doubled, renamed
     )

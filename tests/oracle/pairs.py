@@ -1,5 +1,6 @@
 """A run against a baseline, by the rules alone (sections 9, 10 and 15): differences, tests, Holm and outcomes."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -81,9 +82,34 @@ class Line:
         return len(units_of(len(values), clusters_of(self.after.suite, values)))
 
     def differences(self, end: str) -> dict[str, Fraction]:
-        """Return run − baseline of each question that both have, at an end."""
-        old, new = (side.values(at) for side, at in zip((self.before, self.after), SIDES[end], strict=True))
-        return {text: new[text] - old[text] for text in old if text in new}
+        """Return run − baseline of each question that both have, at an end, by its share."""
+        return {text: gap * share for text, (gap, share) in self.paired(end).items()}
+
+    def paired(self, end: str) -> dict[str, tuple[Fraction, Fraction]]:
+        """Return each question's difference by the metrics that both sides have of it, and its share of the mean.
+
+        The mean is the metrics' by their weights, each the mean over the questions that are paired by it.
+        """
+        gaps: dict[str, dict[str, Fraction | None]] = {}
+        for (_, old), (_, new) in zip(self.before.parts, self.after.parts, strict=True):
+            olds, news = (part.values(at) for part, at in zip((old, new), SIDES[end], strict=True))
+            for text in old.applying & new.applying:
+                is_missing = text not in olds or text not in news
+                gaps.setdefault(text, {})[old.metric] = None if is_missing else news[text] - olds[text]
+        whole = {text: by_metric for text, by_metric in gaps.items() if None not in by_metric.values()}
+        numbers = Counter(metric for by_metric in whole.values() for metric in by_metric)
+        rare = {
+            part.metric: weight / numbers[part.metric] for weight, part in self.after.parts if numbers[part.metric]
+        }
+        shares = {text: sum(map(rare.__getitem__, by_metric), Fraction(0)) for text, by_metric in whole.items()}
+        total = sum(shares.values(), Fraction(0))
+        return {
+            text: (
+                sum((rare[metric] * (gap or 0) for metric, gap in whole[text].items()), Fraction(0)) / shares[text],
+                shares[text] * len(whole) / total,
+            )
+            for text in (text for text in self.before.parts[0][1].questions if text in whole)
+        }
 
     def test(self, end: str, margin: Fraction) -> Tested:
         """Test the difference against −margin, on both sides."""
@@ -97,7 +123,8 @@ class Line:
                 return Tested(binomial_tail(won + lost, lost), binomial_tail(won + lost, won), is_exact=True)
             z = tango(len(found), won, lost, -float(margin))
             return Tested(NormalDist().cdf(z), 1 - NormalDist().cdf(z), is_exact=True)
-        shifted, units = [value + margin for value in found.values()], units_of(len(found), clusters)
+        shifted = [(gap + margin) * share for gap, share in self.paired(end).values()]
+        units = units_of(len(found), clusters)
         if 5 <= len(clusters) < 10 and len({*shifted}) > 1:
             at = student(shifted, units, len(clusters) - 1)
             return Tested(at, 1 - at, is_exact=False)

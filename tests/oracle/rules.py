@@ -13,7 +13,7 @@ from tests.oracle.draws import LETTERS, Question, Reply, Run, Suite, headline_na
 Z = 1.959963984540054
 ENDS = ("value", "lower", "upper")
 WORST = ("error", "fail", "undecided", "pass")
-STATUSES = ("truncated", "model_error", "judge_failed", "no_answer", "scored", "not_applicable")
+STATUSES = ("judge_failed", "truncated", "model_error", "no_answer", "scored", "not_applicable")
 CODES = {"error": 2, "fail": 1, "undecided": 3, "pass": 0, "none": 0}
 
 
@@ -40,12 +40,14 @@ class Observation:
 
     @property
     def status(self) -> str:
-        """The state: one that is missing or cut for a label is so."""
+        """The state: one that is unread or cut for a label is so."""
         statuses = {answer.status for answer in self.answers}
         return next(status for status in STATUSES if status in statuses)
 
     def at(self, end: str) -> Fraction | None:
-        """Return the mean over the labels."""
+        """Return the mean over the labels; what is unread for one of them is missing."""
+        if self.status == "judge_failed":
+            return {"value": None, "lower": Fraction(0), "upper": Fraction(1)}[end]
         values = [value for answer in self.answers if (value := answer.at(end)) is not None]
         return mean(values) if values else None
 
@@ -137,6 +139,13 @@ class Part:
     def observations(self) -> list[Observation]:
         """What applies of all questions and repeats: equal rows are one question (section 9)."""
         return [row for repeats in self.questions.values() for row in repeats if row.status != "not_applicable"]
+
+    @property
+    def applying(self) -> set[str]:
+        """The questions to which the metric applies."""
+        return {
+            text for text, rows in self.questions.items() if any(one.status != "not_applicable" for one in rows)
+        }
 
     @property
     def n_scored(self) -> int:

@@ -248,3 +248,31 @@ def test_of_equal_questions_one_that_is_scored_stands_for_one_that_failed() -> N
     items, scores = tables("xR")
     found = observations(scores, items.with_columns(text_digest=pl.lit("q")))
     assert found.scores.select("item_id", "status", "value").rows() == [("cot0", "scored", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "status", "value"),
+    [
+        ("Rj", "judge_failed", None),  # for one of two expected answers it is right
+        ("jW", "judge_failed", None),
+        ("cj", "judge_failed", None),
+        ("xj", "judge_failed", None),
+        ("Rc", "truncated", 0.5),
+        ("RW", "scored", 0.5),
+        ("Rn", "scored", 1.0),
+    ],
+)
+def test_a_question_of_two_labels_is_worth_what_both_rows_are(kinds: str, status: str, value: float | None) -> None:
+    items, scores = tables(kinds)
+    merged = observations(scores, items.with_columns(text_digest=pl.lit("q"))).scores
+    assert merged.select("item_id", "status", "value").rows() == [("cot0", status, value)]
+
+
+def test_what_is_unread_for_one_label_passes_no_gate() -> None:
+    """Nine questions are right; the tenth is right for one of its labels, and unread for the other."""
+    items, scores = tables("R" * 9 + "Rj")
+    names = pl.Series([f"q{min(n, 9)}" for n in range(11)])
+    once = observations(scores, items.with_columns(text_digest=names))
+    suites = declared("cot", thresholds={"cot": 0.95})
+    final = finalise(summarise(once.scores, once.items), models=["m"], suites=suites, threshold=0.95)
+    assert final.models[0].headlines[0].decided.outcome == "undecided"

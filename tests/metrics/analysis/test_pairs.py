@@ -367,3 +367,35 @@ def test_what_both_lack_for_one_cause_is_equal_there() -> None:
     (apart,) = compare(other, items(100))
     assert (apart.missing.low, apart.missing.high) == pytest.approx((-0.08, 0.08))
     assert apart.missing.hangs
+
+
+def test_a_mean_of_metrics_pairs_what_both_sides_have_of_each() -> None:
+    """Of four questions the rubric applies to two on one side, and to three on the other: two are pairs by it.
+
+    Exact match: (1 + 0 + 0 + 0) / 4; the rubric: (-1 + 0) / 2; their mean: -1/8, whatever a third model has.
+    """
+    columns: dict[str, dict[str, list[float | None]]] = {
+        "exact_match": {"a": [1, 1, 0, 0], "b": [0, 1, 0, 0], "c": [1, 1, 1, 1]},
+        "rubric": {"a": [0, 1, None, None], "b": [1, 1, 1, None], "c": [1, 1, 1, 1]},
+    }
+    tables = []
+    for metric, models in columns.items():
+        table = scores(models).with_columns(metric=pl.lit(metric))
+        is_scored = pl.col("value").is_not_null()
+        tables.append(
+            table.with_columns(status=pl.when(is_scored).then(pl.lit("scored")).otherwise(pl.lit("not_applicable")))
+        )
+    suite = Suite(
+        name="s",
+        items={},
+        metrics={"exact_match": {}, "rubric": {}},
+        score=("exact_match", "rubric"),
+        threshold=0.8,
+    )
+    for models in (["a", "b"], ["a", "b", "c"]):
+        table = pl.concat(tables).filter(pl.col("model").is_in(models))
+        compared = compare(table, items(4), [suite])
+        (pair,) = (
+            line for line in compared if line.scope == "suite" and (line.model_a, line.model_b) == ("a", "b")
+        )
+        assert (pair.n, pair.difference) == (4, pytest.approx(-1 / 8))
