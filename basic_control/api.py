@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from basic_control.rows import as_plain, write_rows
+from basic_control.plain_values import as_plain, write_rows
 from basic_control.runs_apart import RunApart, RunRequest
 from basic_control.targets import Targets, Wanted
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from basic_control.metrics.analysis.baseline import BaselineComparison
     from basic_control.metrics.analysis.results import Results
     from basic_control.metrics.analysis.verdict import RunVerdict
-    from basic_control.tasks.compare.runs import RunComparison
-    from basic_control.tasks.exchange.tables import Side
+    from basic_control.tasks.compare.comparison import RunComparison
+    from basic_control.tasks.exchange.frames import Side
 
 Path_ = str | PathLike[str]
 """A file or a folder."""
@@ -315,7 +315,7 @@ def compare(
     """
     from basic_control.flows.cli.commands.compare import show_comparison
     from basic_control.flows.cli.console import text_of
-    from basic_control.tasks.compare.runs import compare_runs
+    from basic_control.tasks.compare.comparison import compare_runs
     from basic_control.tasks.report.language import use_language
 
     metrics = (metric,) if isinstance(metric, str) else tuple(metric)

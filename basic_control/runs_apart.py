@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from basic_control.functions import FunctionServer
+from basic_control.function_server import FunctionServer
 from basic_control.targets import Targets
 
 _TOP = str(Path(__file__).resolve().parents[1])

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from basic_control.functions import ServedFunction
-from basic_control.rows import as_plain
+from basic_control.function_server import ServedFunction
+from basic_control.plain_values import as_plain
 
 Target = str | Mapping[str, Any] | Callable[..., Any]
 """A model, "provider/name"; an entry of `models`; or a function of the prompt."""

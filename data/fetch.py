@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from basic_control.data.errors import InputError
-from basic_control.data.sources import GROUPS, SOURCES, PublicFile, local_path
+from basic_control.data.public_sets import GROUPS, SOURCES, PublicFile, local_path
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse

@@ -19,8 +19,8 @@ from basic_control.data.commands import format_command
 from basic_control.data.errors import InputError
 from basic_control.data.exam import exam_item
 from basic_control.data.files import Row, read_file_rows, read_tsv
+from basic_control.data.public_sets import GROUPS, local_path
 from basic_control.data.records import Item
-from basic_control.data.sources import GROUPS, local_path
 
 Question = tuple[str, Any, Sequence[Mapping[str, Any]]]
 """A kind, the truth, and the values of each of its questions."""

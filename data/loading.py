@@ -8,8 +8,8 @@ from typing import Any
 
 from basic_control.data.errors import InputError
 from basic_control.data.plugins import loader, metric
+from basic_control.data.public_sets import name_of
 from basic_control.data.records import Family, Item, Loader, Metric
-from basic_control.data.sources import name_of
 from basic_control.data.suites import Suite
 from basic_control.data.tools import TOOLS, read_tools, write_tool
 from basic_control.data.units import UnitIdentity, digest, identity_of, verifier_of

@@ -1,9 +1,9 @@
 """Answer a command-line run's Prefect requests in its own process when no Prefect server is configured.
 
 Flows, tasks, task retries and caching run in Prefect's client. The few requests it makes to a server are answered
-from memory (`flows.api`), on loopback, with a password known only to this process and no other origin allowed.
-Nothing outlasts the run. Where a real server is needed (flow retries, cluster workers), Prefect's own temporary
-server is started.
+from memory (`flows.prefect_api`), on loopback, with a password known only to this process and no other origin
+allowed. Nothing outlasts the run. Where a real server is needed (flow retries, cluster workers), Prefect's own
+temporary server is started.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from prefect.settings import Settings, get_current_settings
 from pydantic import SecretStr
 
 from basic_control.data.errors import InputError
-from basic_control.flows.api import application
+from basic_control.flows.prefect_api import application
 from basic_control.flows.routes import route_clients
 from basic_control.tasks.models.proxies import build_prefect_environment
 

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 from basic_control.data.decorators import metric
 from basic_control.data.options import Frozen
 from basic_control.data.reading.answer import Reading, read
-from basic_control.data.reading.options import options_of
+from basic_control.data.reading.choices import options_of
 from basic_control.data.reading.texts import unify
 from basic_control.data.records import Found, Sample, Score
 from basic_control.metrics._choices import completes, expects, find_right_options, offer_of

@@ -17,7 +17,7 @@ from basic_control.data.options import options_of
 from basic_control.data.records import Found, Message, Metric, Question, Room, Sample, Score, Step, Unparsable
 from basic_control.data.typed import TypedQuestion
 from basic_control.metrics._reply_bounds import find_cut, limit_reply, widen
-from basic_control.metrics.deciding import fence_code, pose, read_probabilities
+from basic_control.metrics.deciding_judges import fence_code, pose, read_probabilities
 from basic_control.prompts import fill, languages, render
 
 ENGLISH = "en"

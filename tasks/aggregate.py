@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from basic_control.config.settings import StoreSettings
 from basic_control.data.batches import Ref
 from basic_control.data.tables import ITEMS, SCORES, SUMMARY
+from basic_control.metrics.analysis.observations import observations
 from basic_control.metrics.analysis.stopping import with_sequence_intervals
 from basic_control.metrics.analysis.summary import summarise
-from basic_control.metrics.analysis.values import observations
 from basic_control.tasks.decide import MonitoredSuite, monitor
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.stage import stage

@@ -22,12 +22,12 @@ from basic_control.metrics.analysis.judged import (
     correct_means,
     withheld_by_judges,
 )
+from basic_control.metrics.analysis.observations import observations
 from basic_control.metrics.analysis.policy import Must
 from basic_control.metrics.analysis.results import SuiteFindings
 from basic_control.metrics.analysis.scores import Circumstances, headline_parts, suite_headlines
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.analysis.summary import summarise
-from basic_control.metrics.analysis.values import observations
 from basic_control.tasks.decide import list_monitored, monitor
 from basic_control.tasks.judges.labels import LABELS, load_corrections
 from basic_control.tasks.judges.passports import PassportFinder, statuses_of

@@ -12,10 +12,10 @@ from basic_control.data.draw import content_id, format_canonical
 from basic_control.data.loading import RESPONSE, offer_items, tools_of, with_tools
 from basic_control.data.messages import column_of_messages
 from basic_control.data.plugins import loader
+from basic_control.data.public_sets import name_of
 from basic_control.data.questions import identify_asked
 from basic_control.data.reading.ends import split
 from basic_control.data.records import Item
-from basic_control.data.sources import name_of
 from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS, REQUESTS, RESPONSES
 from basic_control.data.tools import TOOL_CALLS, TOOLS, read_calls, write_calls

@@ -26,7 +26,7 @@ from basic_control.data.truncation import is_cut
 from basic_control.data.typed import TypedQuestion
 from basic_control.metrics.analysis.judged import LeftOut
 from basic_control.metrics.cascade import Decider, decides_alone, is_checked, join
-from basic_control.metrics.deciding import fence_code
+from basic_control.metrics.deciding_judges import fence_code
 from basic_control.metrics.exam import exam_of
 from basic_control.metrics.judging import (
     CutReply,

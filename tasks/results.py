@@ -14,11 +14,11 @@ from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS, SCORES
 from basic_control.metrics.analysis.cascades import CascadeFinding, CascadeUse, find_cascades
 from basic_control.metrics.analysis.explainability import EXPLAINED, Terms, explain_models
+from basic_control.metrics.analysis.observations import Observations, observations
 from basic_control.metrics.analysis.passports import passports
 from basic_control.metrics.analysis.results import Participants, Results, SuiteFindings, TwinFindings, build
 from basic_control.metrics.analysis.scores import THRESHOLD
 from basic_control.metrics.analysis.twins import add_counts, twin_results
-from basic_control.metrics.analysis.values import Observations, observations
 from basic_control.metrics.cascade import Decider
 from basic_control.tasks.compare.baseline import compare_planned
 from basic_control.tasks.findings import read_scored, replies_of, with_counts

@@ -15,8 +15,8 @@ from basic_control.data.draw import source as random_source
 from basic_control.data.errors import InputError
 from basic_control.data.files import Row, convert_text, read_file_rows
 from basic_control.data.options import Frozen
+from basic_control.data.public_sets import SAMPLES, find_data_file, locate
 from basic_control.data.records import Item
-from basic_control.data.sources import SAMPLES, find_data_file, locate
 
 SAMPLE = SAMPLES / "nq.jsonl"
 """The shipped sample: facts in the project's own words, English and Russian."""

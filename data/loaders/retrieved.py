@@ -15,8 +15,8 @@ from basic_control.data.draw import Sampling, select_items
 from basic_control.data.errors import InputError
 from basic_control.data.files import Row, convert_text, read_file_rows
 from basic_control.data.options import Frozen
+from basic_control.data.public_sets import SAMPLES, find_data_file
 from basic_control.data.records import Item
-from basic_control.data.sources import SAMPLES, find_data_file
 
 SAMPLE = SAMPLES / "rag.jsonl"
 """The shipped sample: English and Russian, without responses."""

@@ -15,8 +15,8 @@ from basic_control.data.draw import Sampling, choose
 from basic_control.data.errors import InputError
 from basic_control.data.files import read_file_rows
 from basic_control.data.options import Frozen
+from basic_control.data.public_sets import find_data_file, locate
 from basic_control.data.records import Item
-from basic_control.data.sources import find_data_file, locate
 
 RESPONSE = "response"
 """Column of recorded replies."""

@@ -14,8 +14,8 @@ from basic_control.data.errors import InputError
 from basic_control.data.files import Row, read_file_rows
 from basic_control.data.options import Frozen
 from basic_control.data.patterns import pattern
+from basic_control.data.public_sets import SAMPLES, find_data_file, locate
 from basic_control.data.records import Item
-from basic_control.data.sources import SAMPLES, find_data_file, locate
 
 SAMPLE = SAMPLES / "word_problems.jsonl"
 """The shipped sample: the project's own problems, English and Russian."""

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 
 from basic_control.data.patterns import pattern
-from basic_control.data.programs.text import SOURCE_CAP
+from basic_control.data.programs.code_blocks import SOURCE_CAP
 
 BUDGET, PIECES = 4 * SOURCE_CAP, 200
 """Maximum number of characters, and of pieces, parsed for one response."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from basic_control.config.settings import Rerun, Settings
-    from basic_control.tasks.estimate.calls import CallEstimate, CostEstimate, DetectableEffect
+    from basic_control.tasks.estimate.costs import CallEstimate, CostEstimate, DetectableEffect
 
 
 def show_estimate(settings: "Settings", again: "Rerun | None" = None) -> int:
@@ -50,7 +50,7 @@ def show_estimate(settings: "Settings", again: "Rerun | None" = None) -> int:
     for warning in (*unread_responses(plan), *list_english_judging(plan)):
         say(warning, level=logging.WARNING)
     prepare(results_of(plan.store))
-    from basic_control.tasks.estimate.calls import estimate  # imports Prefect, which is configured by now
+    from basic_control.tasks.estimate.costs import estimate  # imports Prefect, which is configured by now
 
     costs = estimate(plan)
     with use_language(language):
@@ -62,7 +62,7 @@ def show_estimate(settings: "Settings", again: "Rerun | None" = None) -> int:
 
 def list_parts(costs: "CostEstimate") -> Iterator["RenderableType"]:
     """Yield the table and the lines below it."""
-    from basic_control.tasks.estimate.calls import CHARACTERS_PER_TOKEN, FRAME
+    from basic_control.tasks.estimate.costs import CHARACTERS_PER_TOKEN, FRAME
 
     language = costs.language
     yield prose(phrase("estimate.title", language), "bold")

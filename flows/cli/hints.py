@@ -97,7 +97,7 @@ def refuse_foreign(files: Collection[str]) -> None:
     Raises:
         InputError: one of the files is one.
     """
-    from basic_control.tasks.exchange.moving.files import name_tool
+    from basic_control.tasks.exchange.moving.foreign_files import name_tool
 
     for file in files:
         tool = name_tool(Path(file))

@@ -130,7 +130,7 @@ class Pages:
         folders_by_name = {**list_folders(self.runs), **self.files}
         if not all(name in folders_by_name for name in names):
             raise InputError("expected two of the listed runs or files.")
-        from basic_control.tasks.compare.runs import compare_runs
+        from basic_control.tasks.compare.comparison import compare_runs
         from basic_control.tasks.report import comparison
 
         paths = [str(folders_by_name[name]) for name in names]

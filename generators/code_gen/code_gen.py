@@ -14,7 +14,7 @@ from pydantic import Field
 
 from basic_control.data.decorators import family
 from basic_control.data.options import Frozen
-from basic_control.data.programs.python import find_python
+from basic_control.data.programs.python_code import find_python
 from basic_control.data.records import Item, Outcome, Program, Verdict
 from basic_control.data.values import (
     ExpectedException,
@@ -38,7 +38,7 @@ from basic_control.generators.code_gen.function import (
     shapes,
     skeleton,
 )
-from basic_control.generators.code_gen.kotlin import find_kotlin
+from basic_control.generators.code_gen.kotlin_code import find_kotlin
 from basic_control.generators.code_gen.values import decode, encode, kotlin_literal
 
 FILES = {"easy": "easy.yaml", "medium": "medium.yaml", "hard": "hard.yaml"}  # each level's function templates

@@ -26,8 +26,8 @@ from basic_control.generators.data_extraction.entities import (
     read_email,
     read_phone,
 )
+from basic_control.generators.data_extraction.json_objects import find, find_entities, reverse_objects, strings
 from basic_control.generators.data_extraction.letters import LetterDraft
-from basic_control.generators.data_extraction.objects import find, find_entities, reverse_objects, strings
 
 NOUNS = {"emails": "an e-mail", "phones": "a phone", "dates": "a date"}
 RUN = 8  # consecutive source words, with no entity between them, that count as an echo

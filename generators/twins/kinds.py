@@ -6,7 +6,7 @@ from typing import Any
 
 from basic_control.data.draw import format_canonical, source
 from basic_control.data.suites import TwinKind
-from basic_control.generators.twins import names, numbers, order
+from basic_control.generators.twins import order, renaming, renumbering
 from basic_control.generators.twins.base import Refused, Renewed
 
 LABELS = {
@@ -43,10 +43,10 @@ def renew(
         fixed_facts = {name: value for name, value in facts.items() if name not in _RENAMED}
         # A name must not be glued to an escape of JSON: "\nTom".
         fixed_text = re.sub(r"\\[nrt]", " ", format_canonical(fixed_facts))
-        return names.renew(
+        return renaming.renew(
             question, str(facts.get("reference") or ""), answer, language, rng, fixed_text=fixed_text
         )
-    return numbers.renew(
+    return renumbering.renew(
         question, _read_text(facts, "reference"), language, rng, answer=answer, annotated=annotated
     )
 

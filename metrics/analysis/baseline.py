@@ -11,6 +11,7 @@ import polars as pl
 
 from basic_control.data.draw import content_id
 from basic_control.data.errors import InputError
+from basic_control.metrics.analysis.observations import KEY, observations, question_values, values_of
 from basic_control.metrics.analysis.pairs import (
     LEAST_COMMON,
     Comparison,
@@ -20,9 +21,7 @@ from basic_control.metrics.analysis.pairs import (
     draft_nothing,
     score_of_suite,
 )
-from basic_control.metrics.analysis.questions import QuestionChanges, pair_questions, with_templates
-from basic_control.metrics.analysis.rounds import may_stop
-from basic_control.metrics.analysis.rules import (
+from basic_control.metrics.analysis.provenance import (
     Provenance,
     RuleDifference,
     SuiteRules,
@@ -30,7 +29,8 @@ from basic_control.metrics.analysis.rules import (
     list_missing,
     refuse,
 )
-from basic_control.metrics.analysis.values import KEY, observations, question_values, values_of
+from basic_control.metrics.analysis.rounds import may_stop
+from basic_control.metrics.analysis.shared_questions import QuestionChanges, pair_questions, with_templates
 from basic_control.metrics.stats.regression import Change, Regression, regressions
 
 SHOWN = 10

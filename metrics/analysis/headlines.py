@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from basic_control.data.exits import OUTCOMES, GateOutcome
 from basic_control.data.suites import ALL, GateOn
 from basic_control.metrics.analysis.failures import FailureCount
+from basic_control.metrics.analysis.observations import End
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
-from basic_control.metrics.analysis.values import End
 from basic_control.metrics.stats.intervals import MeanEstimate
 
 Key = tuple[str, str, str]

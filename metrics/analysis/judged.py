@@ -25,10 +25,10 @@ from basic_control.data.options import options_of
 from basic_control.data.plugins import metric
 from basic_control.data.records import Measured, Metric
 from basic_control.data.suites import Suite
+from basic_control.metrics.analysis.observations import place_items, unit_codes
 from basic_control.metrics.analysis.passports import Passport
 from basic_control.metrics.analysis.policy import Gate, Must, outcome_at
 from basic_control.metrics.analysis.summary import percent
-from basic_control.metrics.analysis.values import place_items, unit_codes
 from basic_control.metrics.exam import exam_of
 from basic_control.metrics.panels import Aggregate, aggregate
 from basic_control.metrics.stats.calibration import (

@@ -13,6 +13,7 @@ import polars as pl
 from basic_control.data.questions import format_expected, format_question
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.baseline import NOTHING
+from basic_control.metrics.analysis.observations import KEY, question_values, values_of
 from basic_control.metrics.analysis.pairs import (
     Comparison,
     DraftedComparison,
@@ -25,7 +26,6 @@ from basic_control.metrics.analysis.pairs import (
     scores_to_compare,
 )
 from basic_control.metrics.analysis.rounds import may_stop
-from basic_control.metrics.analysis.values import KEY, question_values, values_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ import polars as pl
 
 from basic_control.data.suites import Suite
 from basic_control.data.tables import SUMMARY
+from basic_control.metrics.analysis.observations import ENDS, End, question_values, weight_by
 from basic_control.metrics.analysis.summary import summarise
-from basic_control.metrics.analysis.values import ENDS, End, question_values, weight_by
 from basic_control.metrics.stats.agreement import pass_all, pass_at
 from basic_control.metrics.stats.intervals import (
     Interval,
@@ -32,8 +32,8 @@ def suite_mean(
 ) -> MeanEstimate:
     """Compute a model's score in one suite: the mean of its metrics' means, or with strata the mean over families.
 
-    Rows are those of `metrics.analysis.values.question_values`, for one suite, one model and the metrics of its
-    score (one metric with strata). `shares` are the metrics' weights, by default equal.
+    Rows are those of `metrics.analysis.observations.question_values`, for one suite, one model and the metrics of
+    its score (one metric with strata). `shares` are the metrics' weights, by default equal.
     """
     rows = values.drop_nulls(end)
     if rows.is_empty():

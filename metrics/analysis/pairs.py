@@ -19,7 +19,7 @@ import polars as pl
 
 from basic_control.data.deciding import headlines, weight_of
 from basic_control.data.suites import Suite
-from basic_control.metrics.analysis.values import composites, question_values
+from basic_control.metrics.analysis.observations import composites, question_values
 from basic_control.metrics.stats.intervals import Floats, Interval
 from basic_control.metrics.stats.margins import (
     Differences,

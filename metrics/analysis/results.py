@@ -18,6 +18,12 @@ from basic_control.metrics.analysis.explainability import ExplainabilityResult
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from basic_control.metrics.analysis.judged import CorrectedMean, JudgeStatus
 from basic_control.metrics.analysis.matching import question_sets
+from basic_control.metrics.analysis.observations import (
+    Observations,
+    RepeatedQuestions,
+    list_few_templates,
+    place_items,
+)
 from basic_control.metrics.analysis.other_tools import StatedScore, compare_stated
 from basic_control.metrics.analysis.pairs import Comparison, Grouping, compare, groups
 from basic_control.metrics.analysis.passports import Passport
@@ -27,7 +33,6 @@ from basic_control.metrics.analysis.spending import Spending
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.analysis.summary import SummaryRow, Total, cells
 from basic_control.metrics.analysis.twins import TwinResult
-from basic_control.metrics.analysis.values import Observations, RepeatedQuestions, list_few_templates, place_items
 from basic_control.metrics.stats.agreement import JudgeAgreement, Repeats, judge_agreement, judge_ratings, repeats
 
 

@@ -16,6 +16,7 @@ from basic_control.metrics.analysis.failures import FailureCount, describe_all_f
 from basic_control.metrics.analysis.headlines import Headline, Key, Measurement, ModelResult, Shortfall
 from basic_control.metrics.analysis.judged import CorrectedMean, JudgeStatus, Labels, Withheld, panel_status
 from basic_control.metrics.analysis.means import suite_intervals, summarise_repeated
+from basic_control.metrics.analysis.observations import ENDS, End, Observations
 from basic_control.metrics.analysis.policy import TOLERANCE
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.analysis.summary import (
@@ -27,7 +28,6 @@ from basic_control.metrics.analysis.summary import (
     join_ends,
     totals,
 )
-from basic_control.metrics.analysis.values import ENDS, End, Observations
 from basic_control.metrics.stats.intervals import (
     Interval,
     MeanEstimate,

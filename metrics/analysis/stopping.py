@@ -22,6 +22,7 @@ from basic_control.data.deciding import headlines
 from basic_control.data.errors import InputError
 from basic_control.data.suites import Stop, Suite
 from basic_control.data.tables import SUMMARY
+from basic_control.metrics.analysis.observations import Observations, observations, question_values, weight_by
 from basic_control.metrics.analysis.rounds import (
     COLUMN,
     GROWTH,
@@ -34,7 +35,6 @@ from basic_control.metrics.analysis.rounds import (
     take_turns,
     unit_of,
 )
-from basic_control.metrics.analysis.values import Observations, observations, question_values, weight_by
 from basic_control.metrics.stats.calibration import ExamTable, bounds
 from basic_control.metrics.stats.intervals import Codes, Floats
 from basic_control.metrics.stats.sequential import Look, Side, find_decided, follow, side

@@ -12,8 +12,8 @@ import polars as pl
 from basic_control.data.errors import InputError
 from basic_control.data.records import STATUSES, VALUED
 from basic_control.data.tables import SUMMARY
+from basic_control.metrics.analysis.observations import End, place_items
 from basic_control.metrics.analysis.policy import reaches
-from basic_control.metrics.analysis.values import End, place_items
 from basic_control.metrics.stats.intervals import Codes, Floats, Interval, MeanEstimate, estimate, independent, pool
 from basic_control.metrics.stats.missing import LOST, RAISABLE, get_value, lower_bound, upper_bound
 

@@ -17,8 +17,8 @@ import polars as pl
 from basic_control.data.batches import TwinCount
 from basic_control.data.plugins import metric
 from basic_control.data.suites import TWIN_KINDS, Suite
+from basic_control.metrics.analysis.observations import question_values
 from basic_control.metrics.analysis.pairs import Comparison, conclude, draft_comparisons, metrics_to_compare
-from basic_control.metrics.analysis.values import question_values
 from basic_control.metrics.stats.intervals import Interval, mean_interval
 
 MARGIN = 0.05

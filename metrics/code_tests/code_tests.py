@@ -28,9 +28,9 @@ from basic_control.data.shown import Shown
 from basic_control.data.values import describe, format_value, has_same_type, read_simple_name
 from basic_control.metrics._replies import NO_REPLY, program_reply
 from basic_control.metrics.code_tests.checks import Check, as_json
+from basic_control.metrics.code_tests.harness import CALLED, RUNNER, checker, stdin_program
 from basic_control.metrics.code_tests.packages import find_package
 from basic_control.metrics.code_tests.programs import code_before, find_completion, find_script
-from basic_control.metrics.code_tests.runners import CALLED, RUNNER, checker, stdin_program
 from basic_control.metrics.code_tests.scripts import Test, entry_of, imports_of, read_tests
 
 KEY = "reply"

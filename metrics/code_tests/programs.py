@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from basic_control.data.patterns import pattern
-from basic_control.data.programs.python import TAGS, find_python
-from basic_control.data.programs.text import BLOCKS_CAP, SOURCE_CAP, cut_answer, split_fences
+from basic_control.data.programs.code_blocks import BLOCKS_CAP, SOURCE_CAP, cut_answer, split_fences
+from basic_control.data.programs.python_code import TAGS, find_python
 from basic_control.data.programs.tree import FUNCTION, Parser, get_definition_worth, join_programs
 
 CUTS = 20

@@ -12,8 +12,8 @@ from basic_control.config.declared import update_recorded
 from basic_control.config.settings import Settings
 from basic_control.data.errors import InputError
 from basic_control.metrics.analysis.baseline import ComparedSide
-from basic_control.metrics.analysis.rules import Provenance, list_changed_units
-from basic_control.tasks.exchange.tables import Side
+from basic_control.metrics.analysis.provenance import Provenance, list_changed_units
+from basic_control.tasks.exchange.frames import Side
 from basic_control.tasks.plan import Plan, resolve
 from basic_control.tasks.store.baselines import Tables
 from basic_control.tasks.store.runs import Run

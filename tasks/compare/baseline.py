@@ -16,7 +16,7 @@ from basic_control.metrics.analysis.baseline import (
     compare_with_baseline,
     match_models,
 )
-from basic_control.metrics.analysis.rules import differences, refuse
+from basic_control.metrics.analysis.provenance import differences, refuse
 from basic_control.tasks.compare.alignment import score_again
 from basic_control.tasks.compare.provenance import read_provenance
 from basic_control.tasks.compare.sides import load_side, select_deciding_scores

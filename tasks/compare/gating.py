@@ -12,19 +12,19 @@ from basic_control.data.errors import InputError
 from basic_control.data.suites import ALL, Suite
 from basic_control.metrics.analysis.baseline import BaselineComparison, compare_with_baseline
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
+from basic_control.metrics.analysis.observations import observations
 from basic_control.metrics.analysis.policy import Policy
+from basic_control.metrics.analysis.provenance import Provenance, SuiteRules
 from basic_control.metrics.analysis.results import Participants, Results, SuiteFindings, model_results
-from basic_control.metrics.analysis.rules import Provenance, SuiteRules
 from basic_control.metrics.analysis.scores import Circumstances, suite_headlines
 from basic_control.metrics.analysis.stopping import against
 from basic_control.metrics.analysis.summary import summarise
-from basic_control.metrics.analysis.values import observations
 from basic_control.metrics.analysis.verdict import RunVerdict, verdict_of
 from basic_control.metrics.stated import NAME as STATED
 from basic_control.tasks.compare.alignment import align_scores
 from basic_control.tasks.compare.sides import FileForm, list_shared_metrics, read_sides, select_deciding_scores
-from basic_control.tasks.exchange.records import UNNAMED_JUDGE
-from basic_control.tasks.exchange.tables import Side
+from basic_control.tasks.exchange.frames import Side
+from basic_control.tasks.exchange.logs import UNNAMED_JUDGE
 from basic_control.tasks.plan import BaselineRule
 from basic_control.tasks.store.runs import Run, load_results
 

@@ -10,9 +10,9 @@ import polars as pl
 from basic_control.config.settings import Settings
 from basic_control.data.loading import list_judged_metrics
 from basic_control.metrics.analysis.rejudging import JudgesCompared, VerdictChange, compare_judges, compare_verdicts
-from basic_control.tasks.compare.runs import RunComparison, compare_sides
+from basic_control.tasks.compare.comparison import RunComparison, compare_sides
 from basic_control.tasks.compare.sides import load_side
-from basic_control.tasks.exchange.tables import Side
+from basic_control.tasks.exchange.frames import Side
 from basic_control.tasks.judges.labels import LABELS, criteria_of, label_rows, load_judged
 from basic_control.tasks.judges.recorded import members_in
 from basic_control.tasks.store.runs import Run, find, read_results

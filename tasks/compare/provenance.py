@@ -15,7 +15,7 @@ from basic_control.data.options import Declared
 from basic_control.data.plugins import metric
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.explainability import EXPLAINED
-from basic_control.metrics.analysis.rules import Provenance, SuiteRules
+from basic_control.metrics.analysis.provenance import Provenance, SuiteRules
 from basic_control.metrics.analysis.scores import THRESHOLD
 from basic_control.metrics.judging import templates
 from basic_control.prompts import digest, is_template_name, languages, read_by

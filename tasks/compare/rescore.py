@@ -19,7 +19,7 @@ from basic_control.data.units import identity_of
 from basic_control.metrics.analysis.baseline import ComparedSide
 from basic_control.metrics.analysis.joint import joint_scores
 from basic_control.metrics.analysis.judged import LeftOut, collect_left_out, judge_statuses
-from basic_control.metrics.analysis.rules import Provenance, has_same_rules, list_changed_units
+from basic_control.metrics.analysis.provenance import Provenance, has_same_rules, list_changed_units
 from basic_control.tasks.judges.passports import PassportFinder
 from basic_control.tasks.plan import MetricPlan, Plan, SuitePlan
 from basic_control.tasks.runtime.storage import open_store

@@ -14,7 +14,7 @@ import polars as pl
 from basic_control.data.questions import WHOLE, build_content, format_expected
 from basic_control.data.suites import Suite
 from basic_control.tasks.compare.sides import select_deciding_scores
-from basic_control.tasks.exchange.tables import Side
+from basic_control.tasks.exchange.frames import Side
 
 KEY = ("item_id", "model", "repeat")
 ANSWERED = frozenset({"scored", "no_answer", "truncated"})

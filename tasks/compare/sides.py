@@ -13,11 +13,9 @@ from basic_control.data.batches import Ref
 from basic_control.data.errors import InputError
 from basic_control.data.tables import SCORES
 from basic_control.metrics.analysis.other_tools import compare_stated
-from basic_control.metrics.analysis.rules import list_stated_facts
+from basic_control.metrics.analysis.provenance import list_stated_facts
 from basic_control.metrics.stated import NAME as STATED
-from basic_control.tasks.exchange.reading import read
-from basic_control.tasks.exchange.records import name_of
-from basic_control.tasks.exchange.tables import (
+from basic_control.tasks.exchange.frames import (
     UNNAMED,
     LogFrames,
     Scales,
@@ -27,6 +25,8 @@ from basic_control.tasks.exchange.tables import (
     find_shared_ids,
     tabulate,
 )
+from basic_control.tasks.exchange.log_files import read
+from basic_control.tasks.exchange.logs import name_of
 from basic_control.tasks.store.baselines import KEPT, Baseline, find_path, is_baseline, read_baseline
 from basic_control.tasks.store.runs import (
     LAST,

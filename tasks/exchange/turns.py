@@ -7,7 +7,7 @@ from basic_control.data.characters import make_storable
 from basic_control.data.messages import ROLES, is_conversation
 from basic_control.data.records import Message
 from basic_control.data.tools import ToolCall, parse_json, read_call, read_calls, write_calls
-from basic_control.tasks.exchange.records import Turns, read_mapping, text_of
+from basic_control.tasks.exchange.logs import Turns, read_mapping, text_of
 
 ATTACHED = "attachment://"
 """Begins a text that stands elsewhere in a file, by its digest."""

@@ -10,7 +10,7 @@ from basic_control.data.options import options_of
 from basic_control.data.plugins import metric, metrics
 from basic_control.data.records import Found, Metric, Sample
 from basic_control.data.truncation import CUT
-from basic_control.tasks.exchange.records import Log, Recorded, Stated, name_of
+from basic_control.tasks.exchange.logs import Log, Recorded, Stated, name_of
 from basic_control.tasks.sandbox import run_programs
 
 

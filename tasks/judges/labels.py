@@ -27,8 +27,8 @@ from basic_control.data.errors import InputError
 from basic_control.data.questions import format_expected, format_question
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.judged import Labels
+from basic_control.metrics.analysis.observations import name_questions, place_items, unit_codes
 from basic_control.metrics.analysis.scores import MIN_COVERAGE
-from basic_control.metrics.analysis.values import name_questions, place_items, unit_codes
 from basic_control.metrics.cascade import mean_value_in
 from basic_control.metrics.panels import aggregate
 from basic_control.metrics.stats.agreement import Agreement, agreement

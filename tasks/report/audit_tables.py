@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from basic_control.data.sources import SOURCES
+from basic_control.data.public_sets import SOURCES
 from basic_control.metrics.analysis.headlines import Headline
 from basic_control.metrics.analysis.summary import SummaryRow
 from basic_control.tasks.report.audit_run import AuditedRun, Detail, cut_name

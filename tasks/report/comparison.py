@@ -13,9 +13,9 @@ from markupsafe import Markup, escape
 
 from basic_control.data.characters import make_visible
 from basic_control.metrics.analysis.pairs import Comparison, Grouping
-from basic_control.tasks.compare.runs import RunComparison, shorten
+from basic_control.tasks.compare.comparison import RunComparison, shorten
 from basic_control.tasks.compare.sides import list_stated_differences
-from basic_control.tasks.exchange.tables import Side
+from basic_control.tasks.exchange.frames import Side
 from basic_control.tasks.report.language import say, say_reason, use_language
 from basic_control.tasks.report.pages import still
 from basic_control.tasks.report.regressions import size

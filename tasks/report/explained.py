@@ -12,9 +12,9 @@ import polars as pl
 from basic_control.data.plugins import metric
 from basic_control.data.records import VALUED, Metric
 from basic_control.data.shown import Crossing, Distribution
+from basic_control.metrics.analysis.observations import observations
 from basic_control.metrics.analysis.policy import reaches
 from basic_control.metrics.analysis.summary import OF_SUITES, SummaryRow, cells
-from basic_control.metrics.analysis.values import observations
 from basic_control.metrics.stats.agreement import JudgeAgreement, JudgeFailures, judge_ratings
 from basic_control.metrics.stats.intervals import mean_interval
 from basic_control.tasks.report.language import say

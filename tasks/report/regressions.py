@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from basic_control.metrics.analysis.baseline import BaselineComparison, HeadlineChange
 from basic_control.metrics.analysis.pairs import Comparison
-from basic_control.metrics.analysis.questions import MovedQuestion, QuestionChanges
+from basic_control.metrics.analysis.shared_questions import MovedQuestion, QuestionChanges
 from basic_control.metrics.stats.regression import Change, Regression
 from basic_control.tasks.report.language import say
 from basic_control.tasks.report.text import clip_text, localize_digits, percent, points

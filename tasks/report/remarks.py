@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from basic_control.metrics.analysis.rules import list_changed_units
+from basic_control.metrics.analysis.provenance import list_changed_units
 from basic_control.metrics.stats.intervals import MIN_CLUSTERS
-from basic_control.tasks.compare.runs import RunComparison
+from basic_control.tasks.compare.comparison import RunComparison
 from basic_control.tasks.compare.sides import list_side_metrics, select_deciding_scores
-from basic_control.tasks.exchange.tables import Side
+from basic_control.tasks.exchange.frames import Side
 from basic_control.tasks.report.language import say
 from basic_control.tasks.report.regressions import describe_question_changes
 

@@ -14,7 +14,7 @@ from basic_control.data.commands import BASELINES
 from basic_control.data.errors import InputError
 from basic_control.data.tables import ITEMS, SCORES
 from basic_control.metrics.analysis.baseline import ComparedSide
-from basic_control.metrics.analysis.rules import Provenance, SuiteRules
+from basic_control.metrics.analysis.provenance import Provenance, SuiteRules
 from basic_control.tasks.store.tables import write_atomically
 
 SCHEMA = 2

@@ -16,8 +16,8 @@ from basic_control.data.batches import Ref, TwinCount
 from basic_control.data.draw import content_id
 from basic_control.data.loading import families_of, makers_of
 from basic_control.data.plugins import family, loader
+from basic_control.data.public_sets import find_data_file
 from basic_control.data.records import Item
-from basic_control.data.sources import find_data_file
 from basic_control.data.suites import Suite, TwinKind, Twins
 from basic_control.data.tables import ITEMS
 from basic_control.data.units import UnitIdentity

@@ -9,7 +9,7 @@ import pytest
 
 from basic_control.flows.cli.application import main
 from basic_control.tasks.compare.sides import read_sides
-from basic_control.tasks.exchange.reading import read
+from basic_control.tasks.exchange.log_files import read
 
 Row = Mapping[str, Any]
 

@@ -19,7 +19,7 @@ import pytest
 
 import basic_control as bc
 from basic_control import api
-from basic_control.functions import FunctionServer, ServedFunction
+from basic_control.function_server import FunctionServer, ServedFunction
 from tests.servers.running import serve_openai
 
 ROWS = [
@@ -177,7 +177,7 @@ def test_rows_that_are_none_are_refused_before_anything_runs(rows: Any, named: s
 
 
 def test_rows_of_every_kind_come_to_the_same_file(tmp_path: Path) -> None:
-    from basic_control.rows import write_rows
+    from basic_control.plain_values import write_rows
 
     frame = pl.DataFrame(ROWS)
     forms = [ROWS, tuple(ROWS), iter(ROWS), frame, frame.to_pandas(), frame.to_arrow()]

@@ -17,12 +17,12 @@ from urllib.parse import urlsplit
 import polars as pl
 import pytest
 
-from basic_control.data import sources
+from basic_control.data import public_sets
 from basic_control.data.errors import InputError
 from basic_control.data.fetch import fetch
 from basic_control.data.loaders.natural_questions import read_questions
 from basic_control.data.loaders.word_problems import read_problems
-from basic_control.data.sources import SOURCES, PublicFile
+from basic_control.data.public_sets import SOURCES, PublicFile
 from tests.helpers.suites import rows_of
 
 BODY = b"".join(b'{"question": "How much is %d?", "answer": "#### %d"}\n' % (n, n) for n in range(5_000))
@@ -96,7 +96,7 @@ def test_downloads_once_and_leaves_what_is_right_alone(mirror: Server) -> None:
     seen: list[int] = []
     (path,) = fetch("small", base=mirror.base, progress=lambda _name, done, _size: seen.append(done))
     assert path.read_bytes() == BODY
-    assert path.parent == sources.folder()
+    assert path.parent == public_sets.folder()
     assert mirror.asked == [("/some/where/small.jsonl", None)]
     assert seen[-1] == len(BODY)
     assert seen == sorted(seen)
@@ -116,7 +116,7 @@ def test_a_broken_download_is_resumed_from_where_it_stopped(mirror: Server) -> N
 
 
 def test_a_server_without_ranges_is_asked_for_all_of_it(mirror: Server) -> None:
-    part = sources.local_path("small").with_name("small.jsonl.part")
+    part = public_sets.local_path("small").with_name("small.jsonl.part")
     part.parent.mkdir()
     part.write_bytes(b"x" * 100)
     handler(mirror).ranges = False
@@ -125,13 +125,13 @@ def test_a_server_without_ranges_is_asked_for_all_of_it(mirror: Server) -> None:
 
 
 def test_a_wrong_beginning_is_found_by_the_hash_and_thrown_away(mirror: Server) -> None:
-    part = sources.local_path("small").with_name("small.jsonl.part")
+    part = public_sets.local_path("small").with_name("small.jsonl.part")
     part.parent.mkdir()
     part.write_bytes(b"x" * 100)
     with pytest.raises(InputError, match=f"expected {SMALL.sha256}"):
         fetch("small", base=mirror.base)
     assert not part.exists()
-    assert not sources.local_path("small").exists()
+    assert not public_sets.local_path("small").exists()
     assert fetch("small", base=mirror.base)[0].read_bytes() == BODY
 
 
@@ -139,7 +139,7 @@ def test_another_file_of_the_same_size_is_refused(mirror: Server) -> None:
     handler(mirror).body = BODY[:-2] + b"!\n"
     with pytest.raises(InputError, match=r"found a file with sha256 [0-9a-f]{64}, expected"):
         fetch("small", base=mirror.base)
-    assert not sources.local_path("small").exists()
+    assert not public_sets.local_path("small").exists()
 
 
 RETRIEVED: list[dict[str, Any]] = [

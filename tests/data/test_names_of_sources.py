@@ -2,7 +2,7 @@
 
 import pytest
 
-from basic_control.data.sources import name_of
+from basic_control.data.public_sets import name_of
 
 
 @pytest.mark.parametrize(

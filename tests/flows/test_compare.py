@@ -16,7 +16,7 @@ from scipy.stats import binomtest
 from basic_control.config.reading import read
 from basic_control.flows.cli.application import main
 from basic_control.prompts import phrases
-from basic_control.tasks.compare.runs import compare_runs
+from basic_control.tasks.compare.comparison import compare_runs
 from basic_control.tasks.compare.sides import list_stated_differences
 from basic_control.tasks.generate import items_of
 from basic_control.tasks.report import comparison

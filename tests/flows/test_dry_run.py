@@ -14,8 +14,8 @@ from basic_control.data.batches import Cell
 from basic_control.data.tables import ITEMS
 from basic_control.flows.cli.estimate import list_totals, write_effect
 from basic_control.metrics.stats.power import find_difference
-from basic_control.tasks.estimate.calls import CallEstimate, CostEstimate, find_detectable_effect
-from basic_control.tasks.estimate.judged import stand_in
+from basic_control.tasks.estimate.costs import CallEstimate, CostEstimate, find_detectable_effect
+from basic_control.tasks.estimate.rehearsal import stand_in
 from basic_control.tasks.generate import items_of
 from basic_control.tasks.models.requests import build_requests
 from basic_control.tasks.query import ask, identify

@@ -7,7 +7,7 @@ import pytest
 
 from basic_control.flows import full_eval
 from basic_control.flows.cli.application import main
-from basic_control.tasks.exchange.suites import read
+from basic_control.tasks.exchange.log_suites import read
 from tests.conftest import Run
 from tests.helpers.changed_tree import changed_tree, run_in
 from tests.helpers.pages import blocks_of

@@ -20,7 +20,7 @@ from basic_control.flows.earlier import find_interrupted, has_ended, settings_of
 from basic_control.flows.environment import results_of
 from basic_control.flows.preflight import check_rerun
 from basic_control.flows.runs import layers_of, open_run, refresh_rule, restore
-from basic_control.metrics.analysis.rules import list_stated_facts
+from basic_control.metrics.analysis.provenance import list_stated_facts
 from basic_control.metrics.judging import JudgeRequest
 from basic_control.tasks.compare.provenance import read_provenance
 from basic_control.tasks.judge import pose_question

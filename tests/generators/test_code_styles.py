@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from basic_control.data.programs.python import find_python
-from basic_control.data.programs.text import cut_answer
-from basic_control.generators.code_gen.kotlin import find_kotlin
+from basic_control.data.programs.code_blocks import cut_answer
+from basic_control.data.programs.python_code import find_python
+from basic_control.generators.code_gen.kotlin_code import find_kotlin
 from tests.helpers.bounds import bounded
 
 RIGHT = """def max_sum(xs):

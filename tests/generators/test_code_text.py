@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from basic_control.data.programs.python import find_python
-from basic_control.data.programs.text import SOURCE_CAP, cut_answer
+from basic_control.data.programs.code_blocks import SOURCE_CAP, cut_answer
+from basic_control.data.programs.python_code import find_python
 from basic_control.generators.code_gen.code_gen import LEVELS, code_gen, program, reference, verify
-from basic_control.generators.code_gen.kotlin import find_kotlin
+from basic_control.generators.code_gen.kotlin_code import find_kotlin
 from tests.helpers.bounds import bounded
 
 DEF = "def f(x):\n    return x + 1"

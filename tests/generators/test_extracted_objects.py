@@ -7,7 +7,7 @@ import pytest
 from basic_control.data.draw import draw
 from basic_control.data.records import Item
 from basic_control.generators.data_extraction.data_extraction import LEVELS, data_extraction, verify
-from basic_control.generators.data_extraction.objects import find
+from basic_control.generators.data_extraction.json_objects import find
 from tests.helpers.bounds import bounded
 
 EMAIL, PHONE, DAY = "anna.baker@kestrel.example.com", "+12125550123", "2025-03-14"

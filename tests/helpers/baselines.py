@@ -4,8 +4,8 @@ from typing import Any
 
 from basic_control.metrics.analysis.baseline import BaselineComparison, HeadlineChange
 from basic_control.metrics.analysis.pairs import Comparison, MissingPairs, PairedTest
-from basic_control.metrics.analysis.questions import QuestionChanges
-from basic_control.metrics.analysis.rules import RuleDifference
+from basic_control.metrics.analysis.provenance import RuleDifference
+from basic_control.metrics.analysis.shared_questions import QuestionChanges
 from basic_control.metrics.stats.intervals import Interval
 from basic_control.metrics.stats.regression import Change, Regression
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from basic_control.data.draw import source
 from basic_control.generators.twins.base import Refused, Renewed
-from basic_control.generators.twins.numbers import OTHER, renew
+from basic_control.generators.twins.renumbering import OTHER, renew
 from basic_control.metrics.cot.chain import annotate
 
 Renewal = tuple[str, str, Renewed | str]

@@ -52,7 +52,7 @@ def frame(
     metric: str = "m",
     plain: bool = True,
 ) -> pl.DataFrame:
-    """Return drawn values as `metrics.analysis.values.question_values` has them, of one suite and model."""
+    """Return drawn values as `metrics.analysis.observations.question_values` has them, of one suite and model."""
     n = len(worth)
     return pl.DataFrame(
         {

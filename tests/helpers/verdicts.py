@@ -13,12 +13,12 @@ from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.document import document, record_json
 from basic_control.metrics.analysis.headlines import Headline, Key, ModelResult
 from basic_control.metrics.analysis.judged import Labels, Withheld
+from basic_control.metrics.analysis.observations import Observations
 from basic_control.metrics.analysis.policy import Gate, Policy
 from basic_control.metrics.analysis.results import Participants, Results, SuiteFindings, model_results
 from basic_control.metrics.analysis.scores import AnswerDetails, Circumstances, headline, suite_headlines
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.analysis.summary import summarise
-from basic_control.metrics.analysis.values import Observations
 from basic_control.metrics.analysis.verdict import RunVerdict, verdict_of
 
 

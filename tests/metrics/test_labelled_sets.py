@@ -16,8 +16,8 @@ from basic_control.data.fetch import fetch
 from basic_control.data.labelled_sets import SETS, files_of, read_set
 from basic_control.data.loaders import exam
 from basic_control.data.plugins import loader
-from basic_control.data.sources import SOURCES
-from basic_control.data.sources import local_path as kept_at
+from basic_control.data.public_sets import SOURCES
+from basic_control.data.public_sets import local_path as kept_at
 from basic_control.metrics.analysis.passports import read_passport
 from basic_control.tasks.report.passports import tables_of
 from tests.helpers.exam import exam_items, perfect

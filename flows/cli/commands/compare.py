@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from basic_control.metrics.analysis.baseline import BaselineComparison
     from basic_control.metrics.analysis.pairs import Comparison
     from basic_control.metrics.analysis.verdict import RunVerdict
-    from basic_control.tasks.compare.runs import RunComparison
+    from basic_control.tasks.compare.comparison import RunComparison
     from basic_control.tasks.compare.sides import FileForm
     from basic_control.tasks.plan import BaselineRule
 
@@ -68,7 +68,7 @@ def compare(
         language: the language of the output, such as en or ru (default: that of the last run's report)
     """
     from basic_control.flows.environment import keep_private
-    from basic_control.tasks.compare.runs import compare_runs
+    from basic_control.tasks.compare.comparison import compare_runs
     from basic_control.tasks.report import comparison
     from basic_control.tasks.report.language import use_language
     from basic_control.tasks.store.tables import write_atomically

@@ -36,18 +36,18 @@ def read(
         task: the evaluation to read, if a file has several (default: the first)
         language: the language of the questions
     """
-    from basic_control.tasks.exchange import suites
+    from basic_control.tasks.exchange import log_suites
     from basic_control.tasks.report.text import percent
 
-    evaluation = suites.read(log, metric=stated, task=task)
-    chosen = suites.write(evaluation, to, metric=metric, language=language)
+    evaluation = log_suites.read(log, metric=stated, task=task)
+    chosen = log_suites.write(evaluation, to, metric=metric, language=language)
     mean = "no score" if evaluation.accuracy is None else f"{percent(evaluation.accuracy)} ({evaluation.metric})"
     count = f"{len(evaluation.rows)} replies of {evaluation.model} to {evaluation.task}"
     show(f"{evaluation.tool}: {count}; stated: {mean}.")
     for remark in evaluation.remarks:
         show(f"Not carried over: {remark}")
-    show_written([str(to / suites.ROWS), str(to / suites.RUN)])
-    show(f"It will be scored by {chosen}. Next: {format_command(f'run {to / suites.RUN}')}")
+    show_written([str(to / log_suites.ROWS), str(to / log_suites.RUN)])
+    show(f"It will be scored by {chosen}. Next: {format_command(f'run {to / log_suites.RUN}')}")
 
 
 def write(

@@ -15,7 +15,7 @@ from basic_control.flows.cli.options import Folder, RunOptions, as_yaml, choose
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from basic_control.tasks.exchange.moving.records import Conversion
+    from basic_control.tasks.exchange.moving.conversions import Conversion
 
 
 def init(
@@ -75,7 +75,7 @@ def convert(source: Path, folder: Path) -> int:
         InputError: the file cannot be read or taken over, or the folder cannot be written.
     """
     from basic_control.flows.cli.estimate import show_estimate
-    from basic_control.tasks.exchange.moving.writing import convert_file, write_conversion
+    from basic_control.tasks.exchange.moving.output import convert_file, write_conversion
 
     conversion = convert_file(source)
     files = write_conversion(conversion, folder)
@@ -93,7 +93,7 @@ def tabulate_account(conversion: "Conversion") -> "Table":
     from rich.table import Table
     from rich.text import Text
 
-    from basic_control.tasks.exchange.moving.records import OUTCOMES
+    from basic_control.tasks.exchange.moving.conversions import OUTCOMES
 
     account = conversion.account
     totals = ", ".join(f"{account.count(outcome)} {outcome}" for outcome in OUTCOMES)

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from basic_control.data.errors import InputError
 from basic_control.data.exits import Exit
-from basic_control.data.sources import GROUPS, SOURCES
+from basic_control.data.public_sets import GROUPS, SOURCES
 from basic_control.flows.cli.console import show
 from basic_control.flows.cli.options import Configuration, RunOptions, Sets, choose, parse_words
 

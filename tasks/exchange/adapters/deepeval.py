@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from basic_control.data.errors import plural
-from basic_control.tasks.exchange.records import (
+from basic_control.tasks.exchange.logs import (
     Found,
     Material,
     Recorded,

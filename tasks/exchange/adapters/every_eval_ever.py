@@ -14,7 +14,7 @@ from uuid import UUID
 
 from basic_control.data.errors import InputError, plural
 from basic_control.tasks.exchange.finished import Evaluation, ScoredReply
-from basic_control.tasks.exchange.records import (
+from basic_control.tasks.exchange.logs import (
     AggregatesAlone,
     Found,
     Material,

@@ -21,7 +21,7 @@ from basic_control.data.records import Message
 from basic_control.data.truncation import LIMITS
 from basic_control.metrics.stats.missing import UNSTATED
 from basic_control.tasks.exchange.finished import Evaluation, ScoredReply
-from basic_control.tasks.exchange.records import (
+from basic_control.tasks.exchange.logs import (
     UNNAMED_JUDGE,
     Found,
     Material,

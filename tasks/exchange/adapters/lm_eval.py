@@ -12,7 +12,7 @@ from typing import Any
 
 from basic_control.data.draw import content_id
 from basic_control.data.errors import InputError, plural
-from basic_control.tasks.exchange.records import (
+from basic_control.tasks.exchange.logs import (
     AggregatesAlone,
     Found,
     Material,

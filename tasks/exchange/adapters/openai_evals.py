@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from basic_control.tasks.exchange.records import (
+from basic_control.tasks.exchange.logs import (
     UNNAMED_JUDGE,
     Found,
     Recorded,

@@ -16,7 +16,7 @@ from basic_control.data.files import open_file
 from basic_control.data.messages import write_transcript
 from basic_control.data.records import Message
 from basic_control.metrics.stats.missing import UNSTATED
-from basic_control.tasks.exchange.records import (
+from basic_control.tasks.exchange.logs import (
     UNNAMED_JUDGE,
     Found,
     Material,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from basic_control.tasks.exchange.records import (
+from basic_control.tasks.exchange.logs import (
     UNNAMED_JUDGE,
     Found,
     Recorded,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from basic_control.data.errors import InputError
-from basic_control.tasks.exchange.records import (
+from basic_control.tasks.exchange.logs import (
     Found,
     Recorded,
     build_score,

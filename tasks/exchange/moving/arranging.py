@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from basic_control.data.options import settle
 from basic_control.data.plugins import metric
-from basic_control.tasks.exchange.moving.records import REPLIED, Account, Case, ConvertedCheck, Outcome
+from basic_control.tasks.exchange.moving.conversions import REPLIED, Account, Case, ConvertedCheck, Outcome
 
 ANSWER = "answer"
 MOST_SUITES = 200

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from basic_control.data.errors import InputError
-from basic_control.tasks.exchange.moving.files import SCHEME, Folder, UnreadableError, read_rows
-from basic_control.tasks.exchange.moving.records import Account, Case
-from basic_control.tasks.exchange.moving.values import UnfilledError, fill, list_of, mapping_of, wrap
+from basic_control.tasks.exchange.moving.conversions import Account, Case
+from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, UnreadableError, read_rows
+from basic_control.tasks.exchange.moving.variables import UnfilledError, fill, list_of, mapping_of, wrap
 
 MOST_CASES = 100_000
 _DEEPEST = 5

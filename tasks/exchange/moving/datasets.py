@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from basic_control.data.errors import InputError
-from basic_control.tasks.exchange.moving.files import (
+from basic_control.tasks.exchange.moving.conversions import REPLIED, STAND_IN, Account, Conversion
+from basic_control.tasks.exchange.moving.foreign_files import (
     UnreadableError,
     load_configuration,
     parse,
     read_rows,
     read_text,
 )
-from basic_control.tasks.exchange.moving.records import REPLIED, STAND_IN, Account, Conversion
-from basic_control.tasks.exchange.moving.values import wrap, write_text
+from basic_control.tasks.exchange.moving.variables import wrap, write_text
 
 DEEPEVAL, RAGAS = "DeepEval", "ragas"
 MARKS = {

@@ -15,9 +15,9 @@ from basic_control.data.files import read_file_rows as rows_of
 from basic_control.metrics._patterns import compile_pattern
 from basic_control.prompts import fill
 from basic_control.tasks.exchange.moving.arranging import ANSWER
-from basic_control.tasks.exchange.moving.files import PROGRAM_TAG, Folder, UnreadableError, read_rows
-from basic_control.tasks.exchange.moving.records import STAND_IN, Account, Conversion
-from basic_control.tasks.exchange.moving.values import list_of, mapping_of, wrap, write_text
+from basic_control.tasks.exchange.moving.conversions import STAND_IN, Account, Conversion
+from basic_control.tasks.exchange.moving.foreign_files import PROGRAM_TAG, Folder, UnreadableError, read_rows
+from basic_control.tasks.exchange.moving.variables import list_of, mapping_of, wrap, write_text
 
 TOOL = "lm-evaluation-harness"
 MOST_ROWS = 100_000

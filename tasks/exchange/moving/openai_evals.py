@@ -12,8 +12,8 @@ from typing import Any
 
 from basic_control.data.errors import InputError
 from basic_control.tasks.exchange.moving import promptfoo
-from basic_control.tasks.exchange.moving.records import Conversion
-from basic_control.tasks.exchange.moving.values import list_of, mapping_of
+from basic_control.tasks.exchange.moving.conversions import Conversion
+from basic_control.tasks.exchange.moving.variables import list_of, mapping_of
 
 TOOL = "OpenAI Evals"
 _ITEM = re.compile(r"\{\{\s*item\.(\w+)\s*\}\}")  # {{ item.city }}

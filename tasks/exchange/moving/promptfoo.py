@@ -13,13 +13,13 @@ from typing import Any
 
 from basic_control.data.errors import InputError
 from basic_control.tasks.exchange.moving.arranging import Group, arrange, is_valid
+from basic_control.tasks.exchange.moving.assertions import UntakenError, convert_assertion
 from basic_control.tasks.exchange.moving.cases import CaseReader
-from basic_control.tasks.exchange.moving.checks import UntakenError, convert_assertion
-from basic_control.tasks.exchange.moving.files import Folder
-from basic_control.tasks.exchange.moving.models import convert_provider, name_apart
+from basic_control.tasks.exchange.moving.conversions import STAND_IN, Account, Case, Conversion, ConvertedCheck
+from basic_control.tasks.exchange.moving.foreign_files import Folder
+from basic_control.tasks.exchange.moving.foreign_models import convert_provider, name_apart
 from basic_control.tasks.exchange.moving.prompts import Prompt, convert_prompts, read_names
-from basic_control.tasks.exchange.moving.records import STAND_IN, Account, Case, Conversion, ConvertedCheck
-from basic_control.tasks.exchange.moving.values import write_text
+from basic_control.tasks.exchange.moving.variables import write_text
 
 TOOL = "promptfoo"
 JUDGE = {"name": "judge", "provider": "openai", "model": "gpt-6-luna"}

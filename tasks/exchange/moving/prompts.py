@@ -6,9 +6,9 @@ from typing import Any
 
 from basic_control.data.errors import InputError
 from basic_control.prompts import reads
-from basic_control.tasks.exchange.moving.files import SCHEME, Folder, UnreadableError, parse
-from basic_control.tasks.exchange.moving.records import Account
-from basic_control.tasks.exchange.moving.values import wrap
+from basic_control.tasks.exchange.moving.conversions import Account
+from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, UnreadableError, parse
+from basic_control.tasks.exchange.moving.variables import wrap
 
 Prompt = str | list[dict[str, Any]]
 _FILE = re.compile(

@@ -4,9 +4,9 @@ import pytest
 
 from basic_control.data.reading import reply_text
 from basic_control.data.reading.answer import read
+from basic_control.data.reading.choices import options_of
 from basic_control.data.reading.ends import split as split_end
 from basic_control.data.reading.numbers import read_number
-from basic_control.data.reading.options import options_of
 from basic_control.data.reading.texts import unify
 from basic_control.data.reading.thinking import split as split_thinking
 

@@ -11,7 +11,7 @@ import basic_control.data.reading
 from basic_control.data.numerals import find_numbers, narrow_digits
 from basic_control.data.reading import ends, quantity, reply_text, thinking, words
 from basic_control.data.reading.answer import read
-from basic_control.data.reading.options import options_of
+from basic_control.data.reading.choices import options_of
 from basic_control.data.reading.texts import unify
 
 FOLDER = Path(basic_control.data.reading.__file__).parent

@@ -13,10 +13,10 @@ import pytest
 from basic_control.data.draw import source
 from basic_control.data.suites import TWIN_KINDS, TwinKind
 from basic_control.generators.simple_logic.people import cases, genders
-from basic_control.generators.twins import names, order
+from basic_control.generators.twins import order, renaming
 from basic_control.generators.twins.base import Refused, Renewed
 from basic_control.generators.twins.kinds import renew
-from basic_control.generators.twins.numbers import renew as renumbered
+from basic_control.generators.twins.renumbering import renew as renumbered
 
 NUMBER = re.compile(r"\d[\d.,]*")
 
@@ -32,7 +32,7 @@ def test_nine_in_ten_of_the_problems_with_new_numbers_have_new_names_and_no_numb
     with_numbers = renamed = 0
     for question, reference in pl.read_parquet(shared / "gsm8k_test.parquet").head(400).iter_rows():
         try:
-            found = names.renew(question, reference, "1", "en", source(question))
+            found = renaming.renew(question, reference, "1", "en", source(question))
         except Refused:
             found = None
         if found:

@@ -16,8 +16,9 @@ from basic_control.metrics.analysis.baseline import (
     ComparedSide,
     compare_with_baseline,
 )
+from basic_control.metrics.analysis.observations import values_of
 from basic_control.metrics.analysis.pairs import compare
-from basic_control.metrics.analysis.rules import (
+from basic_control.metrics.analysis.provenance import (
     Provenance,
     SuiteRules,
     differences,
@@ -26,7 +27,6 @@ from basic_control.metrics.analysis.rules import (
     one_line,
     refuse,
 )
-from basic_control.metrics.analysis.values import values_of
 
 
 def items(n: int, suite: str = "s", answer: str = "yes", first: int = 0) -> pl.DataFrame:

@@ -12,9 +12,9 @@ import pytest
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.headlines import Measurement
 from basic_control.metrics.analysis.judged import Labels, correct_means
+from basic_control.metrics.analysis.observations import observations
 from basic_control.metrics.analysis.passports import Passport
 from basic_control.metrics.analysis.scores import Circumstances
-from basic_control.metrics.analysis.values import observations
 from basic_control.metrics.stats.intervals import Share, limit_mixture
 from basic_control.metrics.stats.labelled import prediction_powered
 from basic_control.tasks.judges.labels import join_judged, load_corrections, sheet

@@ -14,8 +14,8 @@ from basic_control.data.exits import Exit
 from basic_control.flows.runs import provenance
 from basic_control.metrics.analysis.baseline import BaselineComparison
 from basic_control.metrics.analysis.policy import Policy
+from basic_control.metrics.analysis.provenance import differences
 from basic_control.metrics.analysis.results import Results
-from basic_control.metrics.analysis.rules import differences
 from basic_control.metrics.analysis.verdict import verdict_of
 from basic_control.tasks.compare.baseline import check_baseline, compare_planned, pin
 from basic_control.tasks.compare.provenance import read_provenance

@@ -12,8 +12,8 @@ from basic_control.config.declared import suites_in
 from basic_control.data.tables import ITEMS, SCORES
 from basic_control.flows.cli.application import main
 from basic_control.metrics.analysis.document import document
+from basic_control.metrics.analysis.observations import observations
 from basic_control.metrics.analysis.results import Results
-from basic_control.metrics.analysis.values import observations
 from basic_control.tasks.store.runs import find, load_items, load_table
 from basic_control.tasks.store.tables import Store
 from tests.helpers.recorded import recorded_run, suite, written

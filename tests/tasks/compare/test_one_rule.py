@@ -12,12 +12,12 @@ from basic_control.config.declared import suites_in
 from basic_control.flows.cli.application import main
 from basic_control.metrics.analysis.baseline import HeadlineChange
 from basic_control.metrics.analysis.document import document
+from basic_control.metrics.analysis.observations import observations
 from basic_control.metrics.analysis.pairs import Comparison
 from basic_control.metrics.analysis.results import Results
-from basic_control.metrics.analysis.values import observations
 from basic_control.tasks.compare.baseline import pin
+from basic_control.tasks.compare.comparison import compare_runs
 from basic_control.tasks.compare.gating import decide_gate
-from basic_control.tasks.compare.runs import compare_runs
 from basic_control.tasks.plan import BaselineRule
 from basic_control.tasks.report.comparison import answers, junit, verdict
 from basic_control.tasks.report.remarks import notes

@@ -12,8 +12,8 @@ import yaml
 from basic_control.data.batches import Ref
 from basic_control.data.tables import TABLES
 from basic_control.flows.cli.application import main
-from basic_control.tasks.compare.runs import RunComparison, compare_runs
-from basic_control.tasks.exchange import suites as exchange
+from basic_control.tasks.compare.comparison import RunComparison, compare_runs
+from basic_control.tasks.exchange import log_suites
 from basic_control.tasks.report.comparison import answers, html, junit, verdict
 from basic_control.tasks.report.remarks import notes
 from basic_control.tasks.store import manifest as manifests
@@ -135,8 +135,8 @@ def test_rows_that_ask_the_same_are_one_question(tmp_path: Path) -> None:
 
 def exchanged(folder: Path, log: Path) -> dict[str, Any]:
     """Read another tool's log as its import does; return the suite that is declared of it."""
-    exchange.write(exchange.read(log), folder)
-    (declared,) = yaml.safe_load((folder / exchange.RUN).read_text("utf-8"))["suites"]
+    log_suites.write(log_suites.read(log), folder)
+    (declared,) = yaml.safe_load((folder / log_suites.RUN).read_text("utf-8"))["suites"]
     return dict(declared)
 
 

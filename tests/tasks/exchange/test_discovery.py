@@ -7,10 +7,10 @@ import pytest
 
 from basic_control.data.errors import InputError
 from basic_control.tasks.exchange import adapters, discovery
-from basic_control.tasks.exchange.reading import read
+from basic_control.tasks.exchange.log_files import read
 
 ADAPTER = """
-from basic_control.tasks.exchange.records import Recorded, Stated
+from basic_control.tasks.exchange.logs import Recorded, Stated
 
 TOOL = "Another Tool"
 FORM = "another"

@@ -11,7 +11,7 @@ import pytest
 from basic_control.data.errors import InputError
 from basic_control.flows.cli.application import main
 from basic_control.tasks.exchange import source
-from basic_control.tasks.exchange.reading import read
+from basic_control.tasks.exchange.log_files import read
 from tests.tasks.exchange.forms import FORMS, Line
 
 EVIL = "\x1b[2J\x07<script>alert(1)</script> [x](http://evil) \u202e {{ 7 * 7 }} __import__('os')"

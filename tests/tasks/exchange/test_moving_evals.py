@@ -8,7 +8,7 @@ import pytest
 
 from basic_control.data.errors import InputError
 from basic_control.flows.cli.application import main
-from basic_control.tasks.exchange.moving.writing import convert_file
+from basic_control.tasks.exchange.moving.output import convert_file
 
 OUTPUT = "{{ sample.output_text }}"
 GRADERS: list[dict[str, Any]] = [

@@ -9,8 +9,8 @@ import yaml
 
 from basic_control.data.errors import InputError
 from basic_control.flows.cli.application import main
-from basic_control.tasks.exchange.moving.records import Conversion
-from basic_control.tasks.exchange.moving.writing import convert_file
+from basic_control.tasks.exchange.moving.conversions import Conversion
+from basic_control.tasks.exchange.moving.output import convert_file
 from tests.conftest import Run
 from tests.helpers.runs import latest
 from tests.servers.running import serve_openai

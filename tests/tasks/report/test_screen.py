@@ -11,11 +11,11 @@ import pytest
 from rich.console import Console
 
 from basic_control.metrics.analysis.headlines import ModelResult
+from basic_control.metrics.analysis.observations import RepeatedQuestions
 from basic_control.metrics.analysis.pairs import Comparison, Grouping, MissingPairs, PairedTest
 from basic_control.metrics.analysis.policy import Policy
 from basic_control.metrics.analysis.results import ModelComparisons, Results
 from basic_control.metrics.analysis.summary import Total
-from basic_control.metrics.analysis.values import RepeatedQuestions
 from basic_control.metrics.analysis.verdict import RunVerdict, verdict_of
 from basic_control.metrics.stats.intervals import Interval, MeanEstimate
 from basic_control.tasks.plan import resolve

@@ -192,7 +192,7 @@ def test_a_click_on_their_code_leaves_the_runs_of_the_same_questions_best_first(
 def test_reports_and_comparisons_are_the_pages_that_the_commands_write(
     port: int, runs: Path, page_file: Path
 ) -> None:
-    from basic_control.tasks.compare.runs import compare_runs
+    from basic_control.tasks.compare.comparison import compare_runs
 
     assert ask(port, f"/runs/r01/{page_file.name}")[2] == page_file.read_text(encoding="utf-8")
     both = [str(runs / name) for name in ("r01", "r02")]

@@ -9,7 +9,7 @@ import pytest
 from starlette.requests import Request
 
 from basic_control.flows.cli import viewing
-from basic_control.tasks.compare.runs import compare_runs
+from basic_control.tasks.compare.comparison import compare_runs
 from basic_control.tasks.report import comparison
 from basic_control.tasks.store.tables import write_atomically
 from tests.helpers.recorded import recorded_run, suite, written

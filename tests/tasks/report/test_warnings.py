@@ -11,10 +11,10 @@ from markupsafe import escape
 
 from basic_control.data.exits import GateOutcome
 from basic_control.metrics.analysis.headlines import Headline
+from basic_control.metrics.analysis.observations import list_few_templates
 from basic_control.metrics.analysis.pairs import MissingPairs
+from basic_control.metrics.analysis.provenance import RuleDifference
 from basic_control.metrics.analysis.results import Results
-from basic_control.metrics.analysis.rules import RuleDifference
-from basic_control.metrics.analysis.values import list_few_templates
 from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.metrics.stats.regression import Change
 from basic_control.tasks.plan import resolve

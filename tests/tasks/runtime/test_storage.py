@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from basic_control.data import sources
+from basic_control.data import public_sets
 from basic_control.tasks.runtime.storage import find_cache_folder
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems have folders of their own")
@@ -28,4 +28,4 @@ def test_folders_are_those_of_the_xdg_specification(
     for variable, value in named.items():
         monkeypatch.setenv(variable, str(tmp_path / value) if value else "")
     assert find_cache_folder() == tmp_path / cache / "basic-control"
-    assert sources.folder() == tmp_path / data / "basic-control"
+    assert public_sets.folder() == tmp_path / data / "basic-control"

@@ -22,9 +22,9 @@ from basic_control.metrics.analysis.matching import (
     fields,
     label_models,
 )
+from basic_control.metrics.analysis.observations import KEY, RepeatedQuestions, observations
 from basic_control.metrics.analysis.pairs import Comparison, Grouping, find_crossed
-from basic_control.metrics.analysis.questions import QuestionChanges, align
-from basic_control.metrics.analysis.values import KEY, RepeatedQuestions, observations
+from basic_control.metrics.analysis.shared_questions import QuestionChanges, align
 from basic_control.prompts.phrases import ENGLISH
 from basic_control.tasks.compare.rows import format_question, list_prompt_columns
 from basic_control.tasks.compare.sides import (
@@ -34,7 +34,7 @@ from basic_control.tasks.compare.sides import (
     list_stated_differences,
     read_sides,
 )
-from basic_control.tasks.exchange.tables import Side
+from basic_control.tasks.exchange.frames import Side
 
 _SHOWN_DIFFERENCES = 8
 MOST_MODELS = 50

@@ -10,7 +10,7 @@ from typing import Any
 from basic_control.data.characters import make_storable
 from basic_control.data.errors import InputError, plural
 from basic_control.tasks.exchange.discovery import readers
-from basic_control.tasks.exchange.records import AggregatesAlone, Log, Material, Recorded, Usage
+from basic_control.tasks.exchange.logs import AggregatesAlone, Log, Material, Recorded, Usage
 from basic_control.tasks.exchange.source import FORMS, Source, open_source
 
 NAMED = 20

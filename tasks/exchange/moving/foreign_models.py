@@ -3,9 +3,9 @@
 import re
 from typing import Any
 
-from basic_control.tasks.exchange.moving.files import SCHEME, Folder, UnreadableError
-from basic_control.tasks.exchange.moving.records import Account
-from basic_control.tasks.exchange.moving.values import mapping_of
+from basic_control.tasks.exchange.moving.conversions import Account
+from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, UnreadableError
+from basic_control.tasks.exchange.moving.variables import mapping_of
 
 _WAYS = ("chat", "messages", "responses")
 _COMPATIBLE = {

@@ -17,8 +17,8 @@ from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS, SCORES
 from basic_control.metrics.analysis.baseline import ComparedSide
 from basic_control.metrics.analysis.other_tools import StatedScore
-from basic_control.metrics.analysis.rules import Provenance, SuiteRules
-from basic_control.tasks.exchange.records import UNREAD, Log, Recorded
+from basic_control.metrics.analysis.provenance import Provenance, SuiteRules
+from basic_control.tasks.exchange.logs import UNREAD, Log, Recorded
 from basic_control.tasks.store.baselines import Tables
 from basic_control.tasks.store.runs import Run
 

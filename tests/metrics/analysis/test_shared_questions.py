@@ -6,7 +6,7 @@ import polars as pl
 
 from basic_control.data.records import Item
 from basic_control.data.tables import ITEMS
-from basic_control.metrics.analysis.questions import MovedQuestion, QuestionChanges, align, pair_questions
+from basic_control.metrics.analysis.shared_questions import MovedQuestion, QuestionChanges, align, pair_questions
 from basic_control.tasks.generate import row
 
 Rows = Sequence[tuple[str, str, str]]

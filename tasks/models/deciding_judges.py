@@ -1,7 +1,8 @@
 """Judges that decide: how typed questions are written on each wire, and their answers read.
 
-An answer becomes `{"probabilities": [[label, probability], …]}` or `{"refusal": true}`, as `metrics.deciding` reads
-it: whether probabilities are sound is judged there, by the rules for unreadable replies.
+An answer becomes `{"probabilities": [[label, probability], …]}` or `{"refusal": true}`, as
+`metrics.deciding_judges` reads it: whether probabilities are sound is judged there, by the rules for unreadable
+replies.
 """
 
 import json

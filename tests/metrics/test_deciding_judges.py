@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from basic_control.data.records import Unparsable
-from basic_control.metrics.deciding import REFUSED, pose, read_probabilities
+from basic_control.metrics.deciding_judges import REFUSED, pose, read_probabilities
 from basic_control.metrics.factual_correctness import factual_correctness
 from basic_control.metrics.judging import WRITES, UnansweredRequest, advance, begin, fence_code, outcome
 from basic_control.metrics.preference import preference

@@ -39,7 +39,7 @@ class PublicFile:
         return Path(path.stem).suffix + path.suffix
 
 
-_DECLARED = json.loads(Path(__file__).with_name("sources.json").read_text(encoding="utf-8"))
+_DECLARED = json.loads(Path(__file__).with_name("public_sets.json").read_text(encoding="utf-8"))
 SOURCES: Mapping[str, PublicFile] = {name: PublicFile(**file) for name, file in _DECLARED.items()}
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "mgsm": ("mgsm_en", "mgsm_ru", "mgsm_zh"),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import filterfalse, islice
 
 from basic_control.data.patterns import pattern
-from basic_control.data.programs.text import (
+from basic_control.data.programs.code_blocks import (
     BLOCKS_CAP,
     SOURCE_CAP,
     Block,

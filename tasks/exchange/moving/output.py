@@ -11,8 +11,8 @@ import yaml
 from basic_control.data.characters import make_storable
 from basic_control.data.errors import InputError
 from basic_control.tasks.exchange.moving import lm_eval, openai_evals, promptfoo
+from basic_control.tasks.exchange.moving.conversions import Conversion
 from basic_control.tasks.exchange.moving.datasets import convert_rows, load_any
-from basic_control.tasks.exchange.moving.records import Conversion
 
 CONFIGURATION = "eval.yaml"
 TOOLS = (promptfoo, lm_eval, openai_evals)

@@ -21,12 +21,12 @@ from basic_control.data.reading.ends import split
 from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS
 from basic_control.metrics.analysis.judged import collect_left_out, judge_statuses
+from basic_control.metrics.analysis.observations import count_units
 from basic_control.metrics.analysis.stopping import cut_into_rounds
-from basic_control.metrics.analysis.values import count_units
 from basic_control.metrics.stats.power import PAIRED_SPREAD, find_difference, find_effect
 from basic_control.prompts.phrases import ENGLISH, phrase
-from basic_control.tasks.estimate.judged import SENTENCE, JudgeCalls, rehearse
 from basic_control.tasks.estimate.memory import Memory
+from basic_control.tasks.estimate.rehearsal import SENTENCE, JudgeCalls, rehearse
 from basic_control.tasks.generate import items_of
 from basic_control.tasks.judges.labels import has_labels
 from basic_control.tasks.judges.passports import PassportFinder, find_missing_exams, statuses_in

@@ -11,8 +11,8 @@ import yaml
 from basic_control.data.errors import InputError, plural
 from basic_control.data.messages import write_message
 from basic_control.data.records import Message
-from basic_control.tasks.exchange.reading import read as read_log
-from basic_control.tasks.exchange.records import Log, Recorded, read_share
+from basic_control.tasks.exchange.log_files import read as read_log
+from basic_control.tasks.exchange.logs import Log, Recorded, read_share
 
 ROWS, RUN = "rows.jsonl", "run.yaml"
 # What a suite's name may not have: the spaces and `:` of `gsm8k: cot, 5 shots`.

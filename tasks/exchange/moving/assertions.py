@@ -5,9 +5,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from basic_control.tasks.exchange.moving.files import SCHEME, Folder, UnreadableError, parse
-from basic_control.tasks.exchange.moving.records import ConvertedCheck
-from basic_control.tasks.exchange.moving.values import UnfilledError, fill, wrap, write_text
+from basic_control.tasks.exchange.moving.conversions import ConvertedCheck
+from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, UnreadableError, parse
+from basic_control.tasks.exchange.moving.variables import UnfilledError, fill, wrap, write_text
 
 RAW = {"raw": True, "words": False, "case_sensitive": True}
 FOLDED = {"raw": False, "words": False, "case_sensitive": False}

@@ -13,7 +13,7 @@ import yaml
 
 from basic_control.data.errors import InputError
 from basic_control.data.yaml_depth import check_depth
-from basic_control.tasks.exchange.moving.values import wrap
+from basic_control.tasks.exchange.moving.variables import wrap
 
 LARGEST = 20_000_000
 """Bytes of a file."""

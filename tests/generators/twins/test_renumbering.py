@@ -14,7 +14,7 @@ import pytest
 
 from basic_control.data.draw import source
 from basic_control.generators.twins.base import Refused, Renewed
-from basic_control.generators.twins.numbers import renew
+from basic_control.generators.twins.renumbering import renew
 from basic_control.metrics.cot.chain import annotate
 from tests.helpers.gsm8k_twins import renewed, renewed_plain
 from tests.helpers.twin_replay import renaming, replay, stated, value

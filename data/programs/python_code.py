@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from basic_control.data.patterns import pattern
-from basic_control.data.programs.text import (
+from basic_control.data.programs.code_blocks import (
     BLOCKS_CAP,
     SOURCE_CAP,
     Block,

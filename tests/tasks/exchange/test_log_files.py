@@ -9,7 +9,7 @@ import yaml
 
 from basic_control.config.reading import read as read_configuration
 from basic_control.data.errors import InputError
-from basic_control.tasks.exchange.suites import Replay, choose_own_metric, read, write
+from basic_control.tasks.exchange.log_suites import Replay, choose_own_metric, read, write
 from tests.tasks.exchange.logs import LINES, instances, lines, lm_eval
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "exchange"
