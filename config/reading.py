@@ -10,6 +10,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from basic_control.config.addresses import mask
+from basic_control.config.assignments import SECRET, format_assignment
 from basic_control.config.declared import (
     DeclarationError,
     Resolved,
@@ -19,6 +20,7 @@ from basic_control.config.declared import (
     replacement_of,
     settle_options,
 )
+from basic_control.config.elsewhere import explain_level
 from basic_control.config.prices import KEYS as PRICES
 from basic_control.config.settings import Settings, StoreSettings
 from basic_control.data.errors import InputError, propose_name
@@ -35,8 +37,6 @@ SHOWN = 5
 SEED_KEYS = ("models_to_test", "tests_to_run", "runs_per_test")
 SEED_PATHS = {"tests_to_run": "families", "runs_per_test": "n_items"}
 """Keys of the seed's form, and their names in the suite's section."""
-SECRET = re.compile(r"api_?key|password|secret", re.IGNORECASE)
-"""A key whose value messages do not repeat: somebody may have written the secret itself there."""
 SAID = {
     "tuple_type": "expected a list",
     "dict_type": "expected `key: value` pairs",
@@ -187,14 +187,6 @@ def _list_suites(raw: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
     return [(index, entry) for index, entry in enumerate(entries) if isinstance(entry, Mapping)]
 
 
-def _format_assignment(assignment: str) -> str:
-    """Return an assignment for a message, without secrets and shortened."""
-    dotted, _, value = assignment.partition("=")
-    if SECRET.search(dotted):
-        return f"{dotted}=…"
-    return mask(f"{dotted}={value}")[:500]
-
-
 def _assign(raw: dict[str, Any], assignment: str) -> Steps:
     """Apply one `path.to.key=value`, with the value read as YAML, and return the path."""
     dotted, equals, text = assignment.partition("=")
@@ -202,11 +194,11 @@ def _assign(raw: dict[str, Any], assignment: str) -> Steps:
         raise InputError(
             f"--set {mask(assignment)}: expected path.to.key=value, for example --set cot.n_samples=10."
         )
-    assignment = _format_assignment(assignment)
+    written = format_assignment(assignment)
     try:
         value = _load_yaml(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:  # a ValueError: a nonexistent date
-        raise InputError(f"--set {assignment}: the value is not valid YAML; quote it.") from error
+        raise InputError(f"{written}: the value is not valid YAML; quote it.") from error
     steps = _split_path(dotted.strip(), raw)
     parent: Any = raw
     for depth, step in enumerate(steps):
@@ -217,7 +209,7 @@ def _assign(raw: dict[str, Any], assignment: str) -> Steps:
             key: Any = step
             if not isinstance(step, int) or step >= len(parent):
                 raise InputError(
-                    f"--set {assignment}: {above} is a list of {len(parent)}; "
+                    f"{written}: {above} is a list of {len(parent)}; "
                     f"expected an index from 0 to {len(parent) - 1}, found {step!r}."
                 )
         elif isinstance(parent, dict):
@@ -225,7 +217,7 @@ def _assign(raw: dict[str, Any], assignment: str) -> Steps:
             if not is_last and parent.get(key) is None:
                 parent[key] = {}
         else:
-            raise InputError(f"--set {assignment}: {above} has no keys below it.")
+            raise InputError(f"{written}: {above} has no keys below it.")
         if is_last:
             parent[key] = value
         if depth == 1 and isinstance(parent, dict):
@@ -256,7 +248,7 @@ def _locate(path: Steps, origin: str, lines: Mapping[Steps, int], set_paths: Map
     # The nearest to the path itself, and of the paths below it the one assigned last.
     for steps in (*above, *reversed(below)):
         if steps in set_paths:
-            return f"--set {_format_assignment(set_paths[steps])}"
+            return format_assignment(set_paths[steps])
     for steps in above:
         if steps in lines:
             return f"{origin}, line {lines[steps]}"
@@ -278,7 +270,7 @@ def _explain_error(error: Mapping[str, Any], where: Callable[[Steps], str]) -> s
         if replacement:
             return f"{location}: the key {dotted[:200]!r} was removed; {replacement}."
         allowed = _list_allowed(error, path)
-        hint = propose_name(str(path[-1]), allowed)
+        hint = explain_level(str(path[-1])) or propose_name(str(path[-1]), allowed)
         return f"{location}: unknown key {dotted[:200]!r}; expected one of {', '.join(allowed)}.{hint}"
     # Pydantic's sentence, the value unless it is long or secret, and how to write it.
     message = SAID.get(error["type"], message[:1].lower() + message[1:]).replace("tuple should", "list should")
@@ -452,6 +444,26 @@ def read(file: str | Path | None = None, sets: Sequence[str] = (), only: str = "
     return parse(raw, origin, lines, sets, only)
 
 
+def list_suite_names(file: str | Path | None = None) -> list[str]:
+    """Return the names of a file's suites, unchecked; of a file without any the default ones.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    raw = _read_file(file)[0]
+    entries = raw.get("suites")
+    if not isinstance(entries, list):
+        return [name for name, declaration in load_declarations().items() if declaration.default]
+    names = []
+    for entry in entries:
+        name = entry
+        if isinstance(entry, Mapping):
+            name = entry.get("name")
+        if isinstance(name, str):
+            names.append(name)
+    return names
+
+
 def read_store(file: str = "", sets: Sequence[str] = ()) -> StoreSettings:
     """Read where a configuration keeps its runs and tables, for commands about finished runs.
 
@@ -468,7 +480,7 @@ def read_store(file: str = "", sets: Sequence[str] = ()) -> StoreSettings:
         if not assignment.startswith("store."):
             keys = ", ".join(f"store.{name}" for name in StoreSettings.model_fields)
             raise InputError(
-                f"--set {_format_assignment(assignment)}: this command reads finished runs; expected one of {keys}."
+                f"{format_assignment(assignment)}: this command reads finished runs; expected one of {keys}."
             )
     configuration = {"store": raw.get("store", {})}
     set_paths = {_assign(configuration, assignment): assignment for assignment in sets}

@@ -127,11 +127,14 @@ def _app(name: str, purpose: str | None = None) -> "App":
     """Return an application with our defaults: no --no-flags, and only defaults that the help text names."""
     from cyclopts import App, Parameter
 
+    from basic_control.flows.cli.helping import NamesFormatter
+
     return App(
         name=name,
         help=purpose,
         version=_version,
         help_format="plaintext",
+        help_formatter=NamesFormatter(),
         help_epilogue=EXPLAINED,
         default_parameter=Parameter(negative=(), show_default=False, allow_repeating=True),
         suppress_keyboard_interrupt=False,
@@ -140,7 +143,7 @@ def _app(name: str, purpose: str | None = None) -> "App":
 
 def build(command: str, name: str, first: Sequence[str] = ()) -> "App":
     """Return a command's application, called `name`, from its file; `first` fixes its first arguments."""
-    module = importlib.import_module(f"basic_control.flows.cli.commands.{COMMANDS[command]}")
+    module = importlib.import_module(_locate(command))
     work = getattr(module, command, None)
     if work:
         app = _app(name)
@@ -149,8 +152,18 @@ def build(command: str, name: str, first: Sequence[str] = ()) -> "App":
     # A file's own name is a command with verbs, such as `schedule serve`.
     app = _app(name, module.__doc__)
     for verb in module.VERBS:
-        app.command(verb, name=verb.__name__.rstrip("_"))
+        app.command(verb, name=_name_verb(verb))
     return app
+
+
+def _locate(command: str) -> str:
+    """Return the module of a command."""
+    return f"basic_control.flows.cli.commands.{COMMANDS[command]}"
+
+
+def _name_verb(verb: Callable[..., object]) -> str:
+    """Return how a command's verb is typed; its function has an underscore where the name is Python's."""
+    return verb.__name__.rstrip("_")
 
 
 def _call(make: "Callable[[], App]", words: Sequence[str]) -> int | None:
@@ -162,18 +175,21 @@ def _call(make: "Callable[[], App]", words: Sequence[str]) -> int | None:
     from cyclopts import CycloptsError
 
     app = make()
+    name = DEFAULT
+    if words and words[0] in COMMANDS:
+        name = words[0]
     try:
         command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         from basic_control.flows.cli.hints import correct_suggestion
 
-        message = correct_suggestion(str(error))
+        message = correct_suggestion(str(error), name)
         end = "" if message.endswith(("?", "…")) else "."
         raise InputError(f"{message.removesuffix('.')}{end} See {app.name[0]} --help.") from error
     if getattr(command, "__name__", "") == "help_print" and HELP.isdisjoint(words):
-        raise InputError(
-            f"{' '.join(words) or app.name[0]}: expected a command after it. See {app.name[0]} --help."
-        )
+        verbs = ", ".join(map(_name_verb, importlib.import_module(_locate(name)).VERBS))
+        line = " ".join(words) or app.name[0]
+        raise InputError(f"{line}: expected a command after it, one of {verbs}. See {app.name[0]} --help.")
     from basic_control.data.files import cache_parsed
 
     interrupt_again()

@@ -43,6 +43,8 @@ _KEYS = [
     "undecided",
 ]
 """The keys of a configuration: importing it to read them would take a third of a second."""
+_CONFIGURED = frozenset({"run", "exam", "doctor", "rejudge"})
+"""The commands that take a configuration and any of its keys."""
 # As cyclopts words it: Unknown option: --treshold. Did you mean --fresh?
 _UNKNOWN = re.compile(r'(Unknown option: "?(--[\w-]+)[^"]*?"?)\.(?: Did you mean (\S+)\?)?')
 
@@ -108,16 +110,33 @@ def refuse_foreign(files: Collection[str]) -> None:
             )
 
 
-def correct_suggestion(message: str) -> str:
+def correct_suggestion(message: str, command: str = "run") -> str:
     """Return the message about an unknown option with a suggestion that is near, or the key that it sets."""
     match = _UNKNOWN.match(message)
     if match is None:
         return message
     start, option, suggested = match.groups()
     key = option.removeprefix("--").replace("-", "_")
-    if key in _KEYS:
-        return f"{start}. It is a key of the configuration: --set {key}=…"
+    takes_keys = command in _CONFIGURED
     if suggested and get_close_matches(option, [suggested], cutoff=_CLOSE):
-        return f"{start}. Did you mean {suggested}?"
-    near = get_close_matches(key, _KEYS, n=1, cutoff=_CLOSE)
-    return f"{start}. Did you mean --set {near[0]}=…?" if near else f"{start}."
+        suggestion = f" Did you mean {suggested}?"
+    elif key in _KEYS and takes_keys:
+        suggestion = f" It is a key of the configuration: --set {key}=…"
+    elif key in _KEYS:
+        suggestion = f" It is a key of a configuration, which `run` takes; {command} reads what has been run."
+    else:
+        near = get_close_matches(key, _KEYS, n=1, cutoff=_CLOSE)
+        suggestion = ""
+        if takes_keys:
+            suggestion = f" Did you mean --set {near[0]}=…?" if near else _explain_deep_key(key)
+    return f"{start}.{suggestion}"
+
+
+def _explain_deep_key(key: str) -> str:
+    """Return where a key is that is not at the top of a configuration; '' if there is none of that name."""
+    from basic_control.config.elsewhere import list_keys_named
+
+    assignments = [f"--set {name}=…" for name in list_keys_named(key)]
+    if not assignments:
+        return ""
+    return f" It is a key of the configuration: {', '.join(assignments)}"

@@ -95,9 +95,10 @@ class RunOptions:
 
     Args:
         judge: the same for the judges
-        limit: maximum number of questions per suite
+        limit: maximum number of questions per suite, drawn at random by the seed of its items (or the first, with
+            SUITE.items.sample.method=first)
         sets: set one key, such as basic_control.n_items=100 or models.0.temperature=0.3; may be repeated
-        data: the data set of a single suite; given responses are all scored unless --set says otherwise
+        data: the data set of a single suite (the one named, or the configuration's only one)
         fresh: ask everything again; earlier replies are kept
         until_decided: ask each suite in rounds, until its verdict is clear (docs/stopping.md)
         wait: wait for the replies of batches (models with batch: submit)
@@ -361,25 +362,68 @@ def as_yaml(value: Any) -> str:
 
 def _assignments(only: str, options: RunOptions) -> list[str]:
     """Return the assignments made by the options of a run: named entries first, which --set may modify."""
-    entries = {"models": options.model, "judges": options.judge}
-    sets = [f"{kind}={as_yaml(build_entries(kind, names))}" for kind, names in entries.items() if names]
-    values = {key: getattr(options, option) for option, key in KEYS.items()}
-    sets += [*options.sets, *(f"{key}={as_yaml(value)}" for key, value in values.items() if value)]
-    if options.data:
-        from basic_control.config.declared import takes_all
+    from basic_control.config.assignments import Assignment
 
-        if not only:
-            raise InputError("--data: expected the name of the suite before it, such as run cot --data FILE.")
-        # A user's own answers are scored as a whole; the problems of a public set are sampled as configured.
+    sets: list[str] = []
+    for kind, names in (("models", options.model), ("judges", options.judge)):
+        if names:
+            option = f"--{kind.removesuffix('s')}"
+            sets.append(
+                Assignment(f"{kind}={as_yaml(build_entries(kind, names))}", f"{option} {f' {option} '.join(names)}")
+            )
+    sets.extend(options.sets)
+    for option, key in KEYS.items():
+        value = getattr(options, option)
+        if value:
+            typed = f"--{option.replace('_', '-')} {value}".removesuffix(" True")
+            sets.append(Assignment(f"{key}={as_yaml(value)}", typed))
+    if options.data:
+        sets = _assign_data(only or _find_only_suite(options), options.data, sets)
+    if options.fresh:
+        sets = [*sets, Assignment(f"fresh='{time.strftime('%Y%m%d_%H%M%S')}'", "--fresh")]
+    return sets
+
+
+def _assign_data(suite: str, data: str, sets: Sequence[str]) -> list[str]:
+    """Return the assignments with a suite's data, and what follows from it."""
+    from basic_control.config.assignments import Assignment
+    from basic_control.config.declared import takes_all
+
+    typed = f"--data {data}"
+    assignments = [*sets, Assignment(f"{suite}.items.data={as_yaml(data)}", typed)]
+    # A user's own answers are scored as a whole; the problems of a public set are sampled as configured.
+    if takes_all(suite):
         keys = {assignment.partition("=")[0] for assignment in sets}
         defaults = {"items.sample.method=all": "sample_method", "items.language=''": "language"}
-        unset = [default for default, short in defaults.items() if f"{only}.{short}" not in keys]
-        if takes_all(only):
-            sets = [*(f"{only}.{default}" for default in unset), *sets]
-        sets = [*sets, f"{only}.data={options.data}"]
-    if options.fresh:
-        sets = [*sets, f"fresh='{time.strftime('%Y%m%d_%H%M%S')}'"]
-    return sets
+        unset = [default for default, short in defaults.items() if f"{suite}.{short}" not in keys]
+        assignments = [*(Assignment(f"{suite}.{default}", typed) for default in unset), *assignments]
+    return assignments
+
+
+def _find_only_suite(options: RunOptions) -> str:
+    """Return the suite that `--data` is for where none is named: the only one.
+
+    Raises:
+        InputError: there are several.
+    """
+    from basic_control.config.reading import list_suite_names, read_store
+
+    if options.run:
+        from basic_control.tasks.store.runs import find_by_name
+
+        places = [assignment for assignment in options.sets if assignment.startswith("store.")]
+        names = find_by_name(options.run, Path(read_store(options.config, places).runs)).suites
+        words = f"--run {options.run}"
+    else:
+        names = list_suite_names(options.config or None)
+        words = options.config
+    if len(names) == 1:
+        return names[0]
+    line = " ".join(filter(None, ("run", words, "SUITE", f"--data {options.data}")))
+    expected = ", ".join(names)
+    raise InputError(
+        f"--data {options.data}: expected the name of the suite whose data it is, one of {expected}: {line}."
+    )
 
 
 def _refuse_unready(settings: "Settings") -> None:

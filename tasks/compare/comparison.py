@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
@@ -91,6 +91,7 @@ def compare_runs(
     """
     if not names:
         raise InputError("found no run; expected several, or one with several models.")
+    form = replace(form or FileForm(), requested=metrics)
     sides = read_sides(names, runs=runs, root=root, form=form)
     return compare_sides(sides, root=root, metrics=metrics, every=every, language=language, rescore=rescore)
 

@@ -13,7 +13,7 @@ from basic_control.data.suites import ALL, Suite
 from basic_control.metrics.analysis.baseline import BaselineComparison, compare_with_baseline
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from basic_control.metrics.analysis.observations import observations
-from basic_control.metrics.analysis.policy import Policy
+from basic_control.metrics.analysis.policy import Gate, Policy
 from basic_control.metrics.analysis.provenance import Provenance, SuiteRules
 from basic_control.metrics.analysis.results import Participants, Results, SuiteFindings, model_results
 from basic_control.metrics.analysis.scores import Circumstances, suite_headlines
@@ -37,14 +37,15 @@ def decide_gate(
     rule: BaselineRule,
     metric: str = "",
     threshold: float | None = None,
+    gate: Gate | None = None,
     form: FileForm | None = None,
 ) -> tuple[RunVerdict, BaselineComparison | None, list[Side]]:
     """Return whether a run or file passes: by its scores' `threshold`, and by the `rule` against a baseline.
 
     Besides the verdict and the comparison: the sides as they were read. `metric` is the one that decides; by
     default a run's scores, or the first metric that both files have. A run's scores are those of its results,
-    decided as in the run: by its `gate`, errors included. Rules that differ from the baseline's are refused, or
-    named if allowed.
+    errors included. `gate` says how they are decided: by default as in the run, and of a file by the score
+    (`point`). Rules that differ from the baseline's are refused, or named if allowed.
 
     Raises:
         InputError: something cannot be read, or the two cannot be compared.
@@ -52,6 +53,7 @@ def decide_gate(
     names = [new]
     if rule.name:
         names = [rule.name, new]
+    form = replace(form or FileForm(), requested=[*filter(None, [metric])])
     sides = read_sides(names, runs=runs, root=root, form=form)
     side, rescored = sides[-1], ()
     if rule.name:  # both by one code, before anything is compared
@@ -76,8 +78,9 @@ def decide_gate(
     configuration: Mapping[str, object] = {}
     if side.run:
         configuration = side.run.configuration
+    configured: Gate = "interval" if configuration.get("gate") == "interval" else "point"
     policy = Policy(
-        "interval" if configuration.get("gate") == "interval" else "point",
+        gate or configured,
         threshold,
         dict.fromkeys(_list_deciding(results.models), threshold),
         undecided="pass" if configuration.get("undecided") == "pass" else "undecided",
@@ -115,7 +118,8 @@ def _choose_metrics(sides: Sequence[Side], metric: str) -> dict[str, str]:
     if metric:
         if not all(metric in side.scores["metric"].unique() for side in sides):
             expected = ", ".join(shared) or "none"
-            raise InputError(f"--metric {metric}: expected a metric that both have: {expected}.")
+            kind = "a metric that both have" if len(sides) > 1 else f"one of the metrics of {sides[0].name}"
+            raise InputError(f"--metric {metric}: expected {kind}: {expected}.")
         return dict.fromkeys(chain.from_iterable(side.items["suite"].unique() for side in sides), metric)
     if not any(side.is_file for side in sides):
         return {}

@@ -1,7 +1,7 @@
 """The common form of a side of a comparison: a finished run of ours, or another tool's file."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -46,12 +46,14 @@ EXPECTED = "expected answers"
 class FileForm:
     """How to read other tools' files: our names for their columns, the scales of their metrics.
 
-    `verify` is a metric of ours that scores their replies again.
+    `verify` is a metric of ours that scores their replies again. `requested` metrics are read though they equal
+    another.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     scales: Scales = field(default_factory=dict)
     verify: str = ""
+    requested: Collection[str] = ()
 
 
 def is_run(name: str, runs: Path) -> bool:
@@ -123,7 +125,7 @@ def _add_files(
     verified = ""
     if form.verify:
         verified = name_of(form.verify)
-    apart = {verified, *find_differing(logs.values())}
+    apart = {verified, *form.requested, *find_differing(logs.values())}
     sides: list[Side] = []
     for n, (name, label) in enumerate(zip(names, _label_files(names), strict=True)):
         if name in ours:

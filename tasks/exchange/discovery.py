@@ -39,8 +39,25 @@ def writer(form: str) -> ModuleType:
         InputError: it does not exist.
     """
     if form not in forms():
-        raise InputError(f"--form {form}: unknown form; expected one of {', '.join(forms())}.")
+        raise InputError(
+            f"--form {form}: unknown form; expected one of {', '.join(forms())}.{_describe_readable(form)}"
+        )
     return {getattr(adapter, "FORM", ""): adapter for adapter in load_adapters()}[form]
+
+
+def _describe_readable(form: str) -> str:
+    """Return that a tool's files are read, but not written; '' of a name that is no tool's."""
+    word = _simplify(form)
+    for adapter in readers():
+        module = adapter.__name__.rpartition(".")[2]
+        if word in {_simplify(module), _simplify(adapter.TOOL)}:
+            return f" Files of {adapter.TOOL} are read (exchange read, compare, gate), not written."
+    return ""
+
+
+def _simplify(name: str) -> str:
+    """Return a tool's name without case, signs and remarks: `LM-Eval` as `lmeval`."""
+    return re.sub(r"\(.*\)|[\W_]", "", name).casefold()
 
 
 def forms() -> Mapping[str, str]:

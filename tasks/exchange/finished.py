@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import distributions
 from pathlib import Path
@@ -138,8 +139,15 @@ def export(run: Run, folder: Path, form: str, *, root: str = "") -> Iterator[Pat
     version = next((package.version for package in distributions(name="basic-control")), "unknown")
     facts = {"run": run.name, "started": run.manifest.get("started", ""), "version": version}
     adapter = writer(form)
+    is_new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         yield from adapter.write(list_evaluations(run, root), folder, run=facts)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror}).") from error
+    except InputError:
+        # A form whose package is missing leaves no empty folder.
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()
+        raise

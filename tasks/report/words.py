@@ -158,6 +158,14 @@ def explain_outcome(headline: Headline) -> str:
     return "; ".join(filter(None, (reason, say_reason(failed))))
 
 
+def is_within_luck(headline: Headline) -> bool:
+    """Return whether a score passes or fails although its interval has both sides of the threshold."""
+    interval, threshold = headline.measured.score.interval, headline.decided.threshold
+    if threshold is None or interval.low is None or interval.high is None:
+        return False
+    return headline.decided.outcome in {"pass", "fail"} and interval.low < threshold <= interval.high
+
+
 def describe_missing(n_lost: int, n_cut: int) -> str:
     """Return what a result depends on: the numbers of replies without a score, and of truncated ones."""
     counts = {"common.lost": n_lost, "common.cut": n_cut}

@@ -90,7 +90,7 @@ BAD = [
     (["run", "--rerun", "answer"], "Choose from"),
     (["run", "--set"], "--set requires an argument"),
     (["run", "cot", "rag"], "rag"),
-    (["run", "--data", "x.csv"], "expected the name of the suite before it"),
+    (["run", "--data", "x.csv"], "expected the name of the suite whose data it is, one of "),
     (["run", "--only-failed"], "expected --run RUN as well"),
     (["run", "--run", "a", "--resume", "b"], "found two runs"),
     (["compare"], "found no run; expected several"),

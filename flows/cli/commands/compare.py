@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from basic_control.metrics.analysis.baseline import BaselineComparison
     from basic_control.metrics.analysis.pairs import Comparison
+    from basic_control.metrics.analysis.policy import Gate
     from basic_control.metrics.analysis.verdict import RunVerdict
     from basic_control.tasks.compare.comparison import RunComparison
     from basic_control.tasks.compare.sides import FileForm
@@ -160,6 +161,7 @@ def gate(
     baseline: Annotated[str, RUN] = "",
     max_drop: Share = None,
     threshold: Share = None,
+    by: Annotated[Literal["", "point", "interval"], Parameter(name="--gate", show_choices=False)] = "",
     metric: str = "",
     allow_different: bool = False,
     junit: File = "",
@@ -176,6 +178,8 @@ def gate(
         baseline: an earlier run or file, or the name of a pinned baseline
         max_drop: the tolerated drop from the baseline (default: 0.02)
         threshold: the threshold of its score, from 0 to 1
+        by: point: the score decides; interval: its interval does, and is undecided around the threshold (default:
+            the run's own `gate`; of a file, point)
         metric: the metric that decides (default: a run's score, or a file's first)
         allow_different: compare even if rules differ or parts are missing, and list them (docs/baselines.md)
         junit: write a case for each gate as JUnit XML
@@ -189,7 +193,14 @@ def gate(
     # One path decides for a run and for another tool's file, as it does at the end of a run.
     rule = BaselineRule(baseline, MAX_DROP if max_drop is None else max_drop, allow_different)
     verdict, comparison, lines = decide(
-        new, rule, runs=at.runs, root=at.root, metric=metric, threshold=threshold, form=form.form()
+        new,
+        rule,
+        runs=at.runs,
+        root=at.root,
+        metric=metric,
+        threshold=threshold,
+        by=by or None,
+        form=form.form(),
     )
     show(*lines)
     if junit:
@@ -205,6 +216,7 @@ def decide(
     root: str = "",
     metric: str = "",
     threshold: float | None = None,
+    by: "Gate | None" = None,
     form: "FileForm | None" = None,
 ) -> "tuple[RunVerdict, BaselineComparison | None, list[str]]":
     """Gate a run or a file as `tasks.compare.gating.decide_gate` does, and return the lines that say how.
@@ -216,13 +228,17 @@ def decide(
     from basic_control.tasks.report import regressions
     from basic_control.tasks.report.language import say
     from basic_control.tasks.report.remarks import remarks
+    from basic_control.tasks.report.words import headlines_of, is_within_luck
 
     if not rule.name and threshold is None:
         raise InputError("gate: expected --baseline OLD, or --threshold SHARE, or both; found neither.")
     verdict, comparison, sides = decide_gate(
-        new, runs=runs, root=root, rule=rule, metric=metric, threshold=threshold, form=form
+        new, runs=runs, root=root, rule=rule, metric=metric, threshold=threshold, gate=by, form=form
     )
     lines = [f"{name}: {reason}" for _, name, _, reason in _thresholds(verdict)]
+    # What only the score decides may be luck: the reader is told how to ask for more.
+    if any(map(is_within_luck, headlines_of(verdict.models))):
+        lines.append(say("screen.luck"))
     if comparison:
         lines += [f"{new}, compared with {rule.name}:", *regressions.details(comparison)]
     return verdict, comparison, [*lines, say(f"regression.exit_{int(verdict.exit_code)}"), *remarks(sides)]

@@ -1,0 +1,34 @@
+"""Assignments `path.to.key=value` over a configuration, which remember what the user typed to make them."""
+
+import re
+from typing import Self
+
+from basic_control.config.addresses import mask
+
+SECRET = re.compile(r"api_?key|password|secret", re.IGNORECASE)
+"""A key whose value messages do not repeat, such as `api_key`: somebody may have written the secret there."""
+LONGEST = 500
+"""Characters of an assignment in a message."""
+
+
+class Assignment(str):
+    """An assignment that an option stands for; `typed` is that option as the user wrote it, such as --data FILE."""
+
+    __slots__ = ("typed",)
+    typed: str
+
+    def __new__(cls, text: str, typed: str) -> Self:
+        """Return the assignment `text` of the option that was `typed`."""
+        assignment = super().__new__(cls, text)
+        assignment.typed = typed
+        return assignment
+
+
+def format_assignment(assignment: str) -> str:
+    """Return an assignment for a message, as the user wrote it, without secrets and shortened."""
+    if isinstance(assignment, Assignment):
+        return mask(assignment.typed)[:LONGEST]
+    dotted, _, value = assignment.partition("=")
+    if SECRET.search(dotted):
+        return f"--set {dotted}=…"
+    return f"--set {mask(f'{dotted}={value}')[:LONGEST]}"
