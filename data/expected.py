@@ -131,8 +131,9 @@ def _describe_unread(suite: Suite, name: str, rows: Sequence[tuple[Item, Expecta
         examples.append("…")
     return (
         f"suite {suite.name}: {name} cannot read the expected answer, {noun} {', '.join(columns)}, of "
-        f"{len(rows)} of {plural(n_rows, 'row')}: {'; '.join(examples)}. Correct {pronoun}, or set "
-        "`skip_unreadable: true` in the suite, and the metric leaves such rows out."
+        f"{len(rows)} of {plural(n_rows, 'row')}: {'; '.join(examples)}. Correct {pronoun} in "
+        f"{suite.source.get('data', suite.loader)}, or set `skip_unreadable: true` in the suite, and the metric "
+        "leaves such rows out."
     )
 
 

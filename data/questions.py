@@ -22,7 +22,7 @@ _CONTEXTS = ("contexts", "passages", "retrieved_contexts")
 _OPTIONS = ("options", "choices")
 _STANDARD = frozenset({"question", "messages", *_CONTEXTS, *_OPTIONS})
 _REPLY = frozenset({"response", "finish_reason", "tokens_in", "tokens_out", "stated", "tool_calls"})
-_EXPECTED = ("answer", "reference", "tests", "outputs", "calls")
+_EXPECTED = ("answer", "reference", "tests", "outputs", "calls", "checks")
 _RETRIEVED = "retrieved_contexts"
 _NOTHING = format_canonical(None)
 

@@ -1,9 +1,10 @@
 """Helpers shared by the metrics of users' suites: the effective reply, and the expected answers."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from basic_control.data.errors import InputError
 from basic_control.data.messages import ROLES, read_messages, write_transcript
 from basic_control.data.reading import ends, reply_text, thinking
 from basic_control.data.reading.texts import collapse_spaces, unify
@@ -114,6 +115,23 @@ def conversation(sample: Sample) -> str:
 def reference(sample: Sample) -> str:
     """Return the row's reference, else its answers; '' if it has neither."""
     return str(sample.get("reference") or "").strip() or "; ".join(texts(sample))
+
+
+def require_column(samples: Iterable[Sample], column: str, metric: str) -> None:
+    """Refuse rows none of which has a column that each may lack.
+
+    Raises:
+        InputError: it says so.
+    """
+    columns: dict[str, None] = {}
+    for sample in samples:
+        if column in sample:
+            return
+        columns |= dict.fromkeys(sample)
+    raise InputError(
+        f"{metric}: column {column!r} not found in any row; the rows have {', '.join(columns)}. Map it under "
+        "`columns`."
+    )
 
 
 def texts(sample: Sample) -> Iterator[str]:

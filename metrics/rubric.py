@@ -10,9 +10,10 @@ from basic_control.data.decorators import metric
 from basic_control.data.errors import InputError
 from basic_control.data.options import Frozen
 from basic_control.data.questions import WHOLE
-from basic_control.data.records import Found, Measured, Question, Sample, Score, Step
+from basic_control.data.records import Expectation, Found, Measured, Question, Sample, Score, Step
 from basic_control.data.typed import Typed, levels
-from basic_control.metrics._replies import NO_REPLY, conversation, question, reference, reply
+from basic_control.metrics._expected import is_absent, parse_json
+from basic_control.metrics._replies import NO_REPLY, conversation, question, reference, reply, require_column
 from basic_control.metrics.judging import Judgement, read_whole
 from basic_control.prompts import is_template_name, reads
 
@@ -24,6 +25,7 @@ NAMES = frozenset({"criterion", "lo", "hi", "question", "response", "reference",
 """Names available in a user's own judge prompt."""
 
 _FORM = '\n\nJSON: {"reason": "…", "rating": {{ lo }} … {{ hi }}}'
+NO_CRITERIA = Score(None, "not_applicable", "the row has no criteria")
 _WHOLE = "rating"
 """The key of the single rating if the criteria have no names."""
 
@@ -35,7 +37,12 @@ class Options(Frozen):
     """The criteria and the scale."""
 
     criteria: Text | dict[Name, Text] = Field(
-        description="what a good response is; or several by names, each rated"
+        default_factory=dict, description="what a good response is; or several by names, each rated"
+    )
+    criteria_column: str = Field(
+        "",
+        description="in place of `criteria`, the column with each row's own: a text, or a list of them; a row "
+        "without is not applicable",
     )
     scale: tuple[StrictInt, StrictInt] = Field(
         (1, 5), description="the lowest and the highest rating, whole numbers"
@@ -70,16 +77,45 @@ class Options(Frozen):
         lo, hi = self.scale
         if not 0 < hi - lo <= WIDEST:
             raise ValueError(f"scale: expected the lowest rating, then one at most {WIDEST} above it")
-        if not self.criteria:
-            raise ValueError("criteria: expected at least one")
+        if bool(self.criteria) == bool(self.criteria_column):
+            raise ValueError("expected either `criteria`, at least one, or `criteria_column`")
         return self
 
 
-def _criteria(options: Mapping[str, Any]) -> dict[str, str]:
+def _list_criteria(sample: Sample, options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the criteria of a row by their names; numbers, if its own are several."""
     criteria = options["criteria"]
-    if isinstance(criteria, str):
+    if options["criteria_column"]:
+        criteria = parse_json(sample.get(options["criteria_column"]))
+    if isinstance(criteria, str) and criteria.strip():
         return {_WHOLE: criteria}
-    return dict(criteria)
+    if isinstance(criteria, Mapping):
+        return dict(criteria)
+    if not isinstance(criteria, list):
+        return {}
+    texts = [text for text in criteria if isinstance(text, str) and text.strip()]
+    return {str(number): text for number, text in enumerate(texts, start=1)}
+
+
+def completes(samples: Iterable[Sample], options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the options as they are.
+
+    Raises:
+        InputError: no row has the column of criteria that they name.
+    """
+    if options.get("criteria_column"):
+        require_column(samples, options["criteria_column"], "rubric")
+    return options
+
+
+def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
+    """Return whether a row's own criteria are texts."""
+    column = options["criteria_column"]
+    criteria = parse_json(sample.get(column))
+    texts = criteria if isinstance(criteria, list) else [criteria]
+    if not column or is_absent(criteria) or all(isinstance(text, str) and text.strip() for text in texts):
+        return Expectation(column=column)
+    return Expectation("expected a criterion, or a list of them", column=column)
 
 
 def rows(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Iterable[Question]:
@@ -97,7 +133,7 @@ def rows(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Iterabl
     }
     if CONVERSATION in options["prompt"]:
         shared[CONVERSATION] = conversation(sample)
-    for name, criterion in _criteria(options).items():
+    for name, criterion in _list_criteria(sample, options).items():
         yield Question(name, {**shared, "criterion": criterion})
 
 
@@ -134,6 +170,8 @@ def _list_ratings(details: Mapping[str, Any]) -> list[str]:
 
 
 @metric(
+    expects=expects,
+    completes=completes,
     steps=(Step(name="rate", rows=rows, prompt=prompt, parse=read_rating, asks=rating_of),),
     options=Options,
     temperature=0.0,
@@ -154,10 +192,12 @@ def rubric(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Score:
     Source: SPEC 14.
     """
     lo, hi = options["scale"]
-    names = list(_criteria(options))
+    names = list(_list_criteria(sample, options))
+    if not names:
+        return NO_CRITERIA
     # A single criterion without a name is no part.
     parts: dict[str, float | None] = {}
-    has_names = not isinstance(options["criteria"], str)
+    has_names = isinstance(options["criteria"], Mapping) and not options["criteria_column"]
     if not reply(sample):
         if has_names:
             parts = dict.fromkeys(names, 0.0)

@@ -25,6 +25,8 @@ class Options(Frozen):
         "equal", description="with the row's answer: not at all, wholly, or that it holds all that the answer holds"
     )
 
+    alone: bool = Field(default=False, description="true: the reply is JSON and nothing else, not even a fence")
+
     @field_validator("schema_")
     @classmethod
     def _check_schema(cls, value: dict[str, Any]) -> dict[str, Any]:
@@ -84,6 +86,19 @@ def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
     return Expectation()
 
 
+def is_alone(text: str) -> bool:
+    """Return whether a text is a JSON value and nothing else."""
+    try:
+        json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _refuse_constant(text: str) -> float:
+    raise ValueError(f"{text} is not JSON")
+
+
 def _outcome(misfit: dict[str, str] | None, parts: Mapping[str, float | None]) -> Score:
     if misfit is not None:
         return Score(0.0, reason="does not fit the schema", details=misfit, parts=parts)
@@ -127,6 +142,8 @@ def json_match(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> S
     except Unparsable as error:
         parts = {"valid": 0.0, "equal": 0.0 if expected else None}
         return Score(0.0, "no_answer", "no JSON value", {"problem": str(error)[:200]}, parts)
+    if options["alone"] and not is_alone(reply_text):
+        return Score(0.0, reason="text beside the JSON", parts={"valid": 0.0, "equal": 0.0 if expected else None})
     from basic_control.metrics.json_match.schemas import problem
 
     try:

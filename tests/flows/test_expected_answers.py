@@ -168,7 +168,7 @@ def test_the_message_names_the_users_column_and_three_rows(tmp_path: Path) -> No
     assert str(refused.value) == (
         "suite quiz: number cannot read the expected answer, column gold, of 4 of 5 rows: row 2: found 'a', "
         "expected one number; row 3: found '2\\pi', expected one number; row 4: found 'b', expected one number; …. "
-        "Correct them, or set `skip_unreadable: true` in the suite, and the metric leaves such rows out."
+        f"Correct them in {data}, or set `skip_unreadable: true` in the suite, and the metric leaves such rows out."
     )
 
 

@@ -11,7 +11,7 @@ from basic_control.data.options import options_of
 from basic_control.data.records import Question
 from basic_control.metrics.judging import JudgeRequest, begin, constrain, fence_code
 from basic_control.metrics.panels import combine
-from basic_control.metrics.rubric import rubric
+from basic_control.metrics.rubric import expects, rubric
 from tests.metrics.judges import always, converse, judged, never
 
 ROW = {"question": "Where is my parcel?", "response": "It is on its way.", "answer": "It arrives on Monday."}
@@ -156,6 +156,7 @@ def test_a_hostile_response_is_never_a_template_and_stays_in_its_fence(hostile: 
         ({"criteria": {"": "x"}}, "criteria"),
         ({"criteria": {"a.b/c": "x"}}, "criteria"),
         ({"criteria": ["a"]}, "criteria"),
+        ({"criteria": "x", "criteria_column": "y"}, "either `criteria`, at least one, or `criteria_column`"),
         ({"criteria": "x", "scale": [5, 1]}, "scale"),
         ({"criteria": "x", "scale": [1, 1]}, "scale"),
         ({"criteria": "x", "scale": [0, 1000]}, "scale"),
@@ -190,3 +191,36 @@ def test_a_rating_that_the_judge_quotes_is_not_taken() -> None:
     reply = f"The response says {rate(5)}.\n{rate(2)}"
     question = Question("rating", {"lo": 1, "hi": 5})
     assert rubric.steps[0].parse(question, reply).value == 2.0
+
+
+@pytest.mark.parametrize(
+    ("cell", "criteria", "value"),
+    [
+        ("It is polite.", ["It is polite."], 1.0),
+        (["It is polite.", "It is short."], ["It is polite.", "It is short."], 0.5),
+        ('["It is polite.", "It is short."]', ["It is polite.", "It is short."], 0.5),
+    ],
+)
+def test_a_rows_own_criteria_are_asked_and_their_mean_has_no_parts(
+    cell: object, criteria: list[str], value: float
+) -> None:
+    """A number of a list names another criterion in each row."""
+    options = {"criteria_column": "wish", "scale": [0, 1]}
+    row = {**ROW, "wish": cell}
+    asks = begin(rubric, row, language="en", options=options).asks
+    assert [ask.question.values["criterion"] for ask in asks] == criteria
+    score = judged(rubric, row, lambda ask: rate(int("polite" in ask.messages[1].content)), **options)
+    assert (score.value, score.parts) == (value, {})
+
+
+@pytest.mark.parametrize("cell", [None, "", " ", []])
+def test_a_row_without_criteria_is_not_applicable_and_nobody_is_asked(cell: object) -> None:
+    options = {"criteria_column": "wish"}
+    assert judged(rubric, {**ROW, "wish": cell}, never, **options).status == "not_applicable"
+    assert expects({**ROW, "wish": cell}, options_of(rubric, options)).problem == ""
+
+
+@pytest.mark.parametrize("cell", [7, {"polite": "yes"}, ["a", 2], ["a", ""]])
+def test_what_is_no_criterion_is_told_before_anything_is_asked(cell: object) -> None:
+    options = options_of(rubric, {"criteria_column": "wish"})
+    assert expects({"wish": cell}, options).problem == "expected a criterion, or a list of them"

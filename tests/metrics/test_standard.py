@@ -137,3 +137,20 @@ def test_a_schema_refers_to_itself_alone() -> None:
             options_of(json_match.json_match, {"schema": {"items": {"$ref": reference}}})
     circle = {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}
     assert scored(json_match.json_match, "1", schema=circle, compare="none").status == "not_applicable"
+
+
+@pytest.mark.parametrize(
+    ("response", "value"),
+    [
+        ('{"a": 1}', 1),
+        (" [1, 2]\n", 1),
+        ('"a"', 1),
+        ('Here: {"a": 1}', 0),
+        ('```json\n{"a": 1}\n```', 0),
+        ('{"a": 1} {"b": 2}', 0),
+        ('{"a": NaN}', 0),
+        ("[" * 100_000, 0),
+    ],
+)
+def test_json_alone_is_a_reply_of_json_and_nothing_else(response: str, value: float) -> None:
+    assert scored(json_match.json_match, response, compare="none", alone=True).value == value

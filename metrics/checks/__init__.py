@@ -1,0 +1,1 @@
+"""What a row asks of its reply, check by check."""
