@@ -1,6 +1,5 @@
 """A model under test, or a judge: every key that its entry in the configuration may have."""
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -17,7 +16,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from basic_control.data.errors import InputError
 from basic_control.data.exam import MOST
-from basic_control.data.options import OFF, Frozen, Number, Seed, names, settle
+from basic_control.data.options import OFF, Frozen, Number, Seed, check_parameters, names, settle
 from basic_control.data.plugins import discover, find
 from basic_control.data.records import Provider
 from basic_control.data.truncation import find_sent_limit
@@ -181,14 +180,7 @@ class Model(Frozen):
     @field_validator("extra")
     @classmethod
     def _check_parameters(cls, value: dict[str, Any]) -> dict[str, Any]:
-        ours = sorted({"model", "messages", "stream"} & set(value))
-        if ours:
-            raise ValueError(f"found {ours[0]!r}, which cannot be set here; expected sampling parameters")
-        try:
-            json.dumps(value, allow_nan=False)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"expected values that JSON can represent ({error}); quote dates") from error
-        return value
+        return check_parameters(value)
 
     @property
     def server_name(self) -> str:

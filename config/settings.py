@@ -293,6 +293,11 @@ class Settings(Frozen):
             parameter = find_secret_parameter(model.extra)
             if parameter:
                 raise ValueError(f"{location}.extra: {parameter} contains a key, {stored}; {ADVICE}")
+        # A suite's own parameters are sent and stored as its models' are.
+        for suite in self.suites:
+            parameter = find_secret_parameter(suite.extra)
+            if parameter:
+                raise ValueError(f"{suite.name}.extra: {parameter} contains a key, {stored}; {ADVICE}")
         return self
 
     @model_validator(mode="after")

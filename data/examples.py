@@ -32,7 +32,8 @@ class Surroundings:
     `examples` are one more than the `n_examples` that stand before a question: a row among these gets the last in
     its own place. `form` is `turns` or `text`; `prompt` is what examples are asked with, if the target has no
     template. `excluded` are the positions of drawn rows that are examples and are not asked;
-    `n_systems` counts the rows whose own system message replaces the suite's.
+    `n_systems` counts the rows whose own system message replaces the suite's. `parameters` are of the request, over
+    the model's own.
     """
 
     has_tools: bool = False
@@ -42,6 +43,7 @@ class Surroundings:
     prompt: str = ""
     excluded: frozenset[int] = field(default_factory=frozenset)
     n_systems: int = 0
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def examples_for(self, text_digest: str) -> Iterator[Example]:
         """Yield the examples before a question, never the question itself."""
@@ -73,7 +75,7 @@ def surround(suite: Suite, form: QuestionForm) -> Surroundings:
     """
     declared = suite.examples
     if declared is None or not declared.n:
-        return Surroundings(has_tools=bool(form.tools))
+        return Surroundings(has_tools=bool(form.tools), parameters=suite.extra)
     unit = loader(suite.loader)
     if unit.generated:
         raise InputError(f"suite {suite.name}: examples need rows of a file; {unit.name} draws its items.")
@@ -99,6 +101,7 @@ def surround(suite: Suite, form: QuestionForm) -> Surroundings:
         form=declared.form,
         prompt=suite.item_prompt,
         excluded=excluded,
+        parameters=suite.extra,
     )
 
 

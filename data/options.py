@@ -4,6 +4,7 @@ A unit declares them as a frozen model with a type, a range and a meaning for ea
 plain mapping of names to defaults.
 """
 
+import json
 from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, Protocol
@@ -42,6 +43,22 @@ class Frozen(BaseModel):
         if isinstance(value, bool) and cls.model_fields[info.field_name or ""].annotation in NUMBERS:
             raise ValueError("expected a number")
         return value
+
+
+def check_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return a request's further parameters as they are.
+
+    Raises:
+        ValueError: one is set elsewhere, or JSON cannot represent its value.
+    """
+    ours = sorted({"model", "messages", "stream"} & set(parameters))
+    if ours:
+        raise ValueError(f"found {ours[0]!r}, which cannot be set here; expected sampling parameters")
+    try:
+        json.dumps(parameters, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"expected values that JSON can represent ({error}); quote dates") from error
+    return parameters
 
 
 Declared = Mapping[str, Any] | type[Frozen]

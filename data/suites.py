@@ -13,7 +13,7 @@ from typing import Any, Literal, Self, get_args
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from basic_control.data.messages import MESSAGES, write_conversation
-from basic_control.data.options import Frozen, Seed, Share
+from basic_control.data.options import Frozen, Seed, Share, check_parameters
 from basic_control.data.tools import read_tools
 
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
@@ -193,6 +193,11 @@ class Suite(Frozen):
         "the column of each row's; default: the column `tools`, if a metric is tool_calls and no prompt reads it",
     )
     temperature: float | None = Field(None, ge=0, le=2, description="default: the model's own")
+    max_tokens: int | None = Field(None, ge=1, description="limit of tokens per reply; default: the model's own")
+    extra: dict[str, Any] = Field(
+        default_factory=dict,
+        description="further request parameters over the model's own, such as {stop: [END]}, where a reply ends",
+    )
     stop: Stop | None = Field(None, description="ask in rounds until the verdict is clear; default: all at once")
     twins: Twins | None = Field(
         None, description="renewed items asked in addition to the items: numbers, names, order, format, language"
@@ -222,6 +227,11 @@ class Suite(Frozen):
         if not isinstance(value, str):
             read_tools(value)
         return value
+
+    @field_validator("extra")
+    @classmethod
+    def _are_parameters(cls, value: dict[str, Any]) -> dict[str, Any]:
+        return check_parameters(value)
 
     @field_validator("items", mode="before")
     @classmethod

@@ -26,6 +26,7 @@ from basic_control.data.messages import MESSAGES, column_of_messages, has_system
 from basic_control.data.plugins import loader, metric
 from basic_control.data.suites import Aggregate, Suite
 from basic_control.data.tools import TOOLS
+from basic_control.data.truncation import NAMES as LIMIT_NAMES
 from basic_control.metrics.analysis.pairs import find_crossed
 from basic_control.metrics.analysis.policy import Must, Policy
 from basic_control.prompts import may_hold_conversation, read_by, reads_of_system
@@ -365,12 +366,23 @@ def list_targets(models: Iterable[Model], suite: Suite) -> Iterator[Target]:
         changes["system"] = suite.system
     if suite.temperature is not None:
         changes["temperature"] = suite.temperature
-    changed_models = {model.name: model.model_copy(update=changes) for model in models}
+    if suite.max_tokens is not None:
+        changes["max_tokens"] = suite.max_tokens
+    changed_models = {model.name: _change_model(model, changes) for model in models}
     for name, model_name, prompt_name in suite.targets(changed_models):
         prompt = suite.prompts_by_name[prompt_name]
         # The items are stored with the first prompt's text, which has a conversation's turns no more.
         is_stored = prompt == suite.item_prompt and not may_hold_conversation(prompt)
         yield Target(name, changed_models[model_name], prompt_name, None if is_stored else prompt)
+
+
+def _change_model(model: Model, changes: Mapping[str, Any]) -> Model:
+    """Return a model as a suite asks it; its own limit of tokens may have another name."""
+    changed = model.model_copy(update=changes)
+    if "max_tokens" not in changes or not set(LIMIT_NAMES) & set(model.extra):
+        return changed
+    extra = {name: value for name, value in model.extra.items() if name not in LIMIT_NAMES}
+    return changed.model_copy(update={"extra": extra})
 
 
 def list_crossed(plan: Plan) -> frozenset[frozenset[str]]:

@@ -24,7 +24,7 @@ from basic_control.tasks.store.manifest import strip_freshness
 
 _SAMPLING = ("temperature", "seed", "max_tokens", "system", "extra")
 _JUDGING = (*_SAMPLING, "structured")
-_ASKING = ("system", "temperature", "repeats")
+_ASKING = ("system", "temperature", "max_tokens", "extra", "repeats")
 _OF_SUITE = ("strata", "gate_on", "k", "threshold")
 _DIGEST_LENGTH = 12
 

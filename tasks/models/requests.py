@@ -176,6 +176,7 @@ def build_requests(
                     repeat=repeat,
                     facts=facts,
                     schema=sent_schema,
+                    changes=around.parameters,
                     unit=unit,
                     tools=tools,
                 )

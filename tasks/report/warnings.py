@@ -139,7 +139,6 @@ def _of_templates(headlines: Iterable[Headline], plan: Plan) -> Iterator[Note]:
 def _of_truncation(headlines: Iterable[Headline], plan: Plan, run: str) -> Iterator[Note]:
     """Yield how many replies were truncated, and how to ask them again."""
     models = {target.name: target.model for suite in plan.suites for target in suite.targets}
-    cut = Counter[str]()
     # Several headlines of a suite count the same truncated replies.
     by_cell = Counter[tuple[str, str]]()
     for headline in headlines:
@@ -147,12 +146,18 @@ def _of_truncation(headlines: Iterable[Headline], plan: Plan, run: str) -> Itera
         if model and model.provider != "replay":  # recorded replies stay as they were cut
             cell = headline.suite, headline.model
             by_cell[cell] = max(by_cell[cell], headline.missing.n_truncated)
-    for (_, target), n in by_cell.items():
-        cut[models[target].name] += n
-    if cut.total():
-        limits = (f"--set models.{n}.max_tokens=N" for n, name in enumerate(plan.model_names) if cut[name])
+    if by_cell.total():
+        names = list(plan.model_names)
+        limits: dict[str, None] = {}
+        for (suite, target), n in by_cell.items():
+            # A suite's own limit goes before its models'.
+            owner = f"models.{names.index(models[target].name)}"
+            if plan.suite(suite).suite.max_tokens is not None:
+                owner = suite
+            if n:
+                limits[f"--set {owner}.max_tokens=N"] = None
         command = format_command(f"run --run {run} --only-truncated {' '.join(limits)}")
-        yield Note(say("screen.cut", n=cut.total(), command=command))
+        yield Note(say("screen.cut", n=by_cell.total(), command=command))
 
 
 def _of_packages(headlines: Iterable[Headline]) -> Iterator[Note]:
