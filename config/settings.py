@@ -275,8 +275,8 @@ class Settings(Frozen):
             if repeated:
                 raise ValueError(f"{kind}: the name {repeated!r} is used twice; expected unique names")
         # An address and its parameters are stored with the run, and so is a key in them.
+        stored = "which would be stored in every manifest"
         for location, model in self.entries():
-            stored = "which would be stored in every manifest"
             if holds_user(model.base_url):
                 raise ValueError(
                     f"{location}.base_url: contains a user or a password, {stored}; remove it and name the "

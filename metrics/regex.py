@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import regex
 
 SHOWN = 200
+ANY = "any"
+"""The group that is the first of a match's that is not empty."""
 
 Flag = Literal["i", "m", "s", "x"]
 
@@ -24,7 +26,11 @@ class Options(Frozen):
     """The pattern and its flags."""
 
     pattern: Pattern = Field(min_length=1, description="a regular expression (the package regex, as Python's re)")
-    group: int | str = Field(0, description="0: a match suffices; another: that group must equal the row's answer")
+    group: int | str = Field(
+        0,
+        description="0: a match suffices; another: that group must equal the row's answer; any: the first group "
+        "that is not empty",
+    )
     flags: tuple[Flag, ...] = Field(
         (), description="i: ignore case; m: ^ and $ match at lines; s: . matches line breaks; x: verbose"
     )
@@ -40,6 +46,8 @@ class Options(Frozen):
     def _check_group(self) -> Self:
         compiled = compile_pattern(self.pattern, self.flags)
         groups = [*range(compiled.groups + 1), *compiled.groupindex]
+        if compiled.groups:
+            groups.append(ANY)
         if self.group not in groups:
             names = ", ".join(map(str, groups))
             raise ValueError(f"group: the pattern has no group {self.group!r}, expected one of {names}")
@@ -51,7 +59,11 @@ def _compare_group(match: "regex.Match[str]", sample: Sample, options: Mapping[s
     group, answers = options["group"], list(texts(sample))
     if not group or not answers:
         return Score(1.0, reason="matches", details={"match": match[0][:SHOWN]})
-    value: str | None = match[group]
+    value: str | None
+    if group == ANY and ANY not in match.re.groupindex:
+        value = next(filter(None, match.groups()), None)
+    else:
+        value = match[group]
     details = {"match": (value or "")[:SHOWN]}
     expected = [_fold(answer, options) for answer in answers]
     if value is not None and _fold(value, options) in expected:

@@ -78,11 +78,12 @@ class Case:
 
 @dataclass(slots=True)
 class Conversion:
-    """A converted configuration: keys of ours without the rows, and the rows by the name of their suite."""
+    """A converted configuration: keys of ours, and the rows and the examples before them by their suite's name."""
 
     tool: str
     models: list[dict[str, Any]] = field(default_factory=list)
     judges: list[dict[str, Any]] = field(default_factory=list)
     suites: list[dict[str, Any]] = field(default_factory=list)
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    examples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     account: Account = field(default_factory=Account)

@@ -59,14 +59,19 @@ def write_conversion(conversion: Conversion, folder: Path) -> list[Path]:
         InputError: a file exists already, or cannot be written.
     """
     configuration = folder / CONFIGURATION
-    files = {name: folder / f"{name}.jsonl" for name in conversion.rows}
-    for path in (configuration, *files.values()):
+    tables = {f"{name}.jsonl": rows for name, rows in conversion.rows.items()}
+    tables |= {_name_examples(name): rows for name, rows in conversion.examples.items()}
+    paths = [configuration, *map(folder.joinpath, tables)]
+    for path in paths:
         if path.exists():
             raise InputError(f"{path}: already exists; name another folder: init FOLDER --from FILE.")
-    suites = [
-        {**suite, "items": {**suite["items"], "data": files[suite["name"]].as_posix()}}
-        for suite in conversion.suites
-    ]
+    suites = []
+    for suite in conversion.suites:
+        name = suite["name"]
+        keys = {**suite, "items": {"data": (folder / f"{name}.jsonl").as_posix(), **suite["items"]}}
+        if name in conversion.examples:
+            keys["examples"] = {"data": (folder / _name_examples(name)).as_posix(), **suite["examples"]}
+        suites.append(keys)
     document: dict[str, Any] = {"models": conversion.models, "judges": conversion.judges, "suites": suites}
     # Replies that exist already are asked of no model, which an empty list says.
     document = {key: value for key, value in document.items() if value or key == "models"} | {"gate": "point"}
@@ -74,10 +79,15 @@ def write_conversion(conversion: Conversion, folder: Path) -> list[Path]:
     head = f"# Converted from a configuration of {conversion.tool}. Every key: docs/reference.md.\n"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, path in files.items():
-            lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in conversion.rows[name]]
-            path.write_text(make_storable("".join(lines)), encoding="utf-8")
+        for file, rows in tables.items():
+            lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
+            (folder / file).write_text(make_storable("".join(lines)), encoding="utf-8")
         configuration.write_text(make_storable(head + text), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror}); name another folder.") from error
-    return [configuration, *files.values()]
+    return paths
+
+
+def _name_examples(suite: str) -> str:
+    """Return the name of the file of a suite's examples."""
+    return f"{suite}-examples.jsonl"

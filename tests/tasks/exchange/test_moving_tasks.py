@@ -9,6 +9,7 @@ import yaml
 
 from basic_control.data.errors import InputError
 from basic_control.flows.cli.application import main
+from basic_control.prompts import fill
 from basic_control.tasks.exchange.moving.conversions import Conversion
 from basic_control.tasks.exchange.moving.output import convert_file
 from tests.conftest import Run
@@ -41,6 +42,12 @@ def convert(folder: Path, raw: dict[str, Any]) -> Conversion:
     path = folder / "task.yaml"
     path.write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
     return convert_file(path)
+
+
+def fill_first(conversion: Conversion) -> str:
+    """Return the text that asks the first row of a conversion's first suite."""
+    suite = conversion.suites[0]
+    return fill(suite["prompt"], "en", conversion.rows[suite["name"]][0])
 
 
 WITH_SHOTS = {"train": "shots.jsonl", "test": "rows.jsonl"}
@@ -76,7 +83,8 @@ def test_five_tasks_convert(tmp_path: Path, name: str) -> None:
     conversion = convert(tmp_path, raw)
     assert [next(iter(suite["metrics"])) for suite in conversion.suites] == metrics
     first = next(iter(conversion.rows.values()))[0]
-    assert first["question"].startswith(question)
+    assert "snail" not in first["question"]
+    assert fill_first(conversion).startswith(question)
     assert first["answer"] in {"4", "0"}
     assert main(["init", str(tmp_path / "new"), "--from", str(tmp_path / "task.yaml")]) == 0
 
@@ -164,7 +172,7 @@ def test_a_list_of_targets_is_any_of_them_and_a_prefix_ends_the_question(tmp_pat
     (rows,) = conversion.rows.values()
     assert rows[0]["answer"] == ["4", "four"]
     assert rows[0]["question"].endswith("Question: How many legs has a cat?\nAnswer: So:")
-    assert "So:" in rows[0]["question"].partition("Question: How many")[0]
+    assert fill_first(conversion).startswith("Question: A snail?\nAnswer: So: 0\n\nQuestion: How many")
 
 
 def test_a_templates_last_line_break_is_kept(tmp_path: Path) -> None:
