@@ -152,7 +152,7 @@ def _of_truncation(headlines: Iterable[Headline], plan: Plan, run: str) -> Itera
         for (suite, target), n in by_cell.items():
             # A suite's own limit goes before its models'.
             owner = f"models.{names.index(models[target].name)}"
-            if plan.suite(suite).suite.max_tokens is not None:
+            if plan.find_suite(suite).suite.max_tokens is not None:
                 owner = suite
             if n:
                 limits[f"--set {owner}.max_tokens=N"] = None

@@ -34,7 +34,7 @@ _METRIC_HINTS = dict.fromkeys(("bleu", "chrf", "ter", "f1", "rouge"), "no equal;
 
 
 @dataclass(slots=True)
-class Comparison:
+class MatchOptions:
     """How a read text is compared with the expected one: as it stands, but for what is ignored on both sides."""
 
     case_sensitive: bool = True
@@ -92,7 +92,7 @@ def list_metrics(raw: Mapping[str, Any], account: Account) -> Iterator[tuple[str
         if entry.get("metric_list"):
             comparison = read_comparison(entry["metric_list"], account)
         if pipeline.is_folded:
-            comparison = Comparison(case_sensitive=False, ignore=comparison.ignore)
+            comparison = MatchOptions(case_sensitive=False, ignore=comparison.ignore)
         n_taken += 1
         account.add(f"filter {name}", "taken")
         metrics = comparison.compare_whole()
@@ -106,7 +106,7 @@ def list_metrics(raw: Mapping[str, Any], account: Account) -> Iterator[tuple[str
     yield "", shared.compare_whole()
 
 
-def read_comparison(metrics: Any, account: Account) -> Comparison:
+def read_comparison(metrics: Any, account: Account) -> MatchOptions:
     """Return how the metric exact_match of a list compares, the default of the harness; others are left out."""
     entries = [mapping_of(entry) for entry in list_of(metrics)]
     matches = []
@@ -121,15 +121,15 @@ def read_comparison(metrics: Any, account: Account) -> Comparison:
     if not matches:
         if entries:
             account.add("metric_list", "changed", "none could be taken over; exact_match stands in")
-        return Comparison()
+        return MatchOptions()
     if len(matches) > 1:
         account.add("exact_match", "left out", "listed more than once: the last one counts, as there")
     return _read_match(matches[-1], account)
 
 
-def _read_match(entry: Mapping[str, Any], account: Account) -> Comparison:
+def _read_match(entry: Mapping[str, Any], account: Account) -> MatchOptions:
     """Return the comparison of an entry of exact_match."""
-    comparison = Comparison(case_sensitive=not entry.get("ignore_case"))
+    comparison = MatchOptions(case_sensitive=not entry.get("ignore_case"))
     patterns = entry.get("regexes_to_ignore")
     if patterns and _are_patterns(wrap(patterns)):
         comparison.ignore += wrap(patterns)
