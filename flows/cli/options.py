@@ -400,19 +400,37 @@ def _assign_data(suite: str, data: str, sets: Sequence[str]) -> list[str]:
     return assignments
 
 
+def _find_runs_folder(options: RunOptions) -> Path:
+    from basic_control.config.reading import read_store
+
+    assignments = [assignment for assignment in options.sets if assignment.startswith("store.")]
+    return Path(read_store(options.config, assignments).runs)
+
+
+def _resolve_runs(options: RunOptions) -> RunOptions:
+    """Return the options with the newest run's name in place of `last`; it is what is recorded."""
+    from basic_control.tasks.store.runs import LAST, resolve_last
+
+    if options.run == LAST:
+        options = replace(options, run=resolve_last(LAST, _find_runs_folder(options)))
+    # Without a name --resume is of the last run that can be resumed.
+    if _name_resumed(options) == LAST:
+        options = replace(options, resume=())
+    return options
+
+
 def _find_only_suite(options: RunOptions) -> str:
     """Return the suite that `--data` is for where none is named: the only one.
 
     Raises:
         InputError: there are several.
     """
-    from basic_control.config.reading import list_suite_names, read_store
+    from basic_control.config.reading import list_suite_names
 
     if options.run:
         from basic_control.tasks.store.runs import find_by_name
 
-        places = [assignment for assignment in options.sets if assignment.startswith("store.")]
-        names = find_by_name(options.run, Path(read_store(options.config, places).runs)).suites
+        names = find_by_name(options.run, _find_runs_folder(options)).suites
         words = f"--run {options.run}"
     else:
         names = list_suite_names(options.config or None)
@@ -475,6 +493,7 @@ def choose(
     from basic_control.config.reading import find_fallback, read
     from basic_control.config.settings import Rerun
 
+    options = _resolve_runs(options)
     sets = _assignments(only, options)
     _refuse_contradictions(options)
     fallback = find_fallback(options.config) if options.config else None

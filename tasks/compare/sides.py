@@ -33,10 +33,10 @@ from basic_control.tasks.store.runs import (
     MANIFEST,
     Run,
     find_all,
-    find_last,
     load_items,
     load_replies,
     load_table,
+    resolve_last,
 )
 
 EXPECTED = "expected answers"
@@ -97,11 +97,11 @@ def _resolve_last(names: Sequence[str], runs: Path) -> list[str]:
     if Path(LAST).exists() or (runs / LAST).exists():
         return [*names]
     if [*names] == [LAST]:
-        return [find_last(LAST, runs, before=steps).name for steps in (1, 0)]
+        return [resolve_last(LAST, runs, before=steps) for steps in (1, 0)]
     resolved = [*names]
     for n, name in enumerate(names):
         if name == LAST:
-            resolved[n] = find_last(LAST, runs).name
+            resolved[n] = resolve_last(LAST, runs)
     return resolved
 
 

@@ -140,11 +140,12 @@ def _read_or_describe(folder: Path) -> Run:
 
 
 def find_by_name(name: str, runs: Path) -> Run:
-    """Return a run, finished or not, by its name in the folder `runs`.
+    """Return a run, finished or not, by its name in the folder `runs`; `last` is the newest finished one.
 
     Raises:
         InputError: it does not exist, or the name is not a run's name, but a path, for example.
     """
+    name = resolve_last(name, runs)
     if Path(name).name != name or name in {"", ".", ".."} or "\0" in name or (runs / name).is_symlink():
         raise InputError(
             f"run {name}: expected the name of a run in store.runs ({runs}), not a path. For runs elsewhere, use "
@@ -154,11 +155,12 @@ def find_by_name(name: str, runs: Path) -> Run:
 
 
 def find(name_or_path: str, runs: Path) -> Run:
-    """Return a finished run by its id in the folder `runs`, or by the path of its own folder.
+    """Return a finished run by its id in the folder `runs`, `last` for the newest, or by the path of its folder.
 
     Raises:
         InputError: it does not exist, has not finished, or its manifest is invalid.
     """
+    name_or_path = resolve_last(name_or_path, runs)
     path = Path(name_or_path)
     is_path = (path / MANIFEST).is_file() or len(path.parts) > 1
     folder = path if is_path else runs / name_or_path
@@ -174,21 +176,21 @@ def find(name_or_path: str, runs: Path) -> Run:
     return replace(run, name=str(run.manifest.get("run") or folder.name))
 
 
-def find_last(name_or_path: str, runs: Path, *, before: int = 0) -> Run:
-    """Return a finished run as `find` does; `last` is the newest one, or that so many finished ones `before` it.
+def resolve_last(name: str, runs: Path, *, before: int = 0) -> str:
+    """Return a run's name, where it is `last` that of the newest finished run, or of the one so many `before` it.
 
     Raises:
-        InputError: there is none.
+        InputError: no such run has finished.
     """
-    if name_or_path != LAST:
-        return find(name_or_path, runs)
+    if name != LAST or (runs / LAST).exists():
+        return name
     finished = [run for run in reversed(list_runs(runs)) if run.is_finished]
     if len(finished) <= before:
         raise InputError(
             f"last: found {plural(len(finished), 'finished run')} in {runs}; expected {before + 1}. Run an "
             "evaluation, or name a folder."
         )
-    return find(finished[before].name, runs)
+    return finished[before].name
 
 
 def find_all(names_or_paths: Sequence[str], runs: Path) -> list[Run]:

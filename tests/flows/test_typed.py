@@ -118,3 +118,42 @@ def test_a_form_that_is_only_read_says_so(run: Run, tmp_path: Path) -> None:
         done = run("write", latest(tmp_path).name, *options, "--form", form, command="exchange")
         assert (done.returncode, "are read (exchange read, compare, gate), not written" in done.stderr) == (2, True)
     assert not (tmp_path / "logs").exists()
+
+
+def test_the_newest_run_is_named_last_in_every_command_that_takes_one(run: Run, tmp_path: Path) -> None:
+    file, data = str(write_suites(tmp_path, "s")), str(tmp_path / "rows.jsonl")
+    for _ in range(2):
+        assert run(file, "--data", data, command="run").returncode == 0
+    newest = latest(tmp_path).name
+    options = ("--set", f"store.runs={tmp_path / 'runs'}")
+    reading = {
+        "show": ["last"],
+        "compare": ["last"],
+        "gate": ["last", "--threshold", "0.5"],
+        "audit": ["last", "--out", str(tmp_path / "audit")],
+        "runs": ["note", "last", "nightly"],
+        "baseline": ["set", str(tmp_path / "base.json"), "last"],
+        "exchange": ["write", "last", "--to", str(tmp_path / "records")],
+    }
+    for command, words in reading.items():
+        done = run(*words, *options, command=command)
+        assert done.returncode == 0, (command, done.stderr)
+    done = run("show", "last", *options, command="runs")
+    assert f"Run {newest}" in done.stdout, done.stderr
+    # What is repeated is recorded by its own name: another run is the newest then.
+    done = run("--run", "last", "--rerun", "report", *options, command="run")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((latest(tmp_path) / "manifest.json").read_text())["rerun"]["of"] == newest
+    done = run("--run", "last", "--dry-run", *options, command="exam")
+    assert "exam: found no judge" in done.stderr, "the run was found, and has none"
+
+
+def test_last_without_any_run_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for words in (
+        ["show"],
+        ["baseline", "set", "main", "last"],
+        ["runs", "note", "last", "x"],
+        ["run", "--run", "last"],
+    ):
+        assert main([*words, "--set", f"store.runs={tmp_path}"]) == 2
+        assert f"last: found 0 finished runs in {tmp_path}" in capsys.readouterr().err

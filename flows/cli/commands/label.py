@@ -55,9 +55,9 @@ def label(
     )
     from basic_control.tasks.judges.recorded import collect_judged, members_in
     from basic_control.tasks.report.exports import write_csv
-    from basic_control.tasks.store.runs import find_last
+    from basic_control.tasks.store.runs import find
 
-    run = find_last(run_name, at.runs)
+    run = find(run_name, at.runs)
     judged_replies = load_judged(run, at.root)
     # Without labels the command draws the sheet, with them it joins them.
     if not labels:

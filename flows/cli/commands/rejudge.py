@@ -44,11 +44,10 @@ def rejudge(
     from basic_control.config.reading import read_store
     from basic_control.config.settings import Rerun
     from basic_control.flows.earlier import settings_of
-    from basic_control.tasks.store.runs import LAST, find_last
+    from basic_control.tasks.store.runs import resolve_last
 
     stored = read_store("", tuple(text for text in sets if text.startswith("store.")))
-    if run == LAST:
-        run = find_last(run, Path(stored.runs)).name
+    run = resolve_last(run, Path(stored.runs))
     settings, _ = settings_of(stored.runs, Path(run).name, sets)
     settings = replace_judges(settings, find_judges(settings, judge, config), suite)
     again = Rerun(of=run, replies=run)

@@ -61,8 +61,9 @@ def note(run: Annotated[str, RUN], text: str, /, *, at: Where = USUAL) -> None:
     from basic_control.tasks.store.history import write_note
     from basic_control.tasks.store.runs import find_by_name
 
-    write_note(find_by_name(run, at.find_runs_folder()).folder, text)
-    show(f"{run}: {text or 'no note'}")
+    noted_run = find_by_name(run, at.find_runs_folder())
+    write_note(noted_run.folder, text)
+    show(f"{noted_run.name}: {text or 'no note'}")
 
 
 def show_(run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
@@ -75,8 +76,8 @@ def show_(run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
     from basic_control.tasks.store.runs import find_by_name
 
     runs = at.find_runs_folder()
-    find_by_name(run, runs)
-    entry = next(entry for entry in read_history(runs) if entry.name == run)
+    name = find_by_name(run, runs).name
+    entry = next(entry for entry in read_history(runs) if entry.name == name)
     show(f"Run {entry.name}, {entry.started[:19]}: {entry.status}")
     for line in _scores(entry):
         show(f"  {line}")

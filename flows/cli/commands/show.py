@@ -43,9 +43,9 @@ def show(
     from basic_control.tasks.compare.sides import load_side
     from basic_control.tasks.report.rows import lines_of
     from basic_control.tasks.report.words import suite_title
-    from basic_control.tasks.store.runs import find_last
+    from basic_control.tasks.store.runs import find
 
-    side = load_side(find_last(run, at.runs), at.root)
+    side = load_side(find(run, at.runs), at.root)
     rows = list_worst_first(side, metric)
     if not rows and metric:
         names = ", ".join(sorted(set(side.scores["metric"])))
