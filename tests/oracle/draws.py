@@ -2,15 +2,20 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 from hypothesis import strategies as st
 
 LETTERS = "abcdefghijkl"
 """Answers and replies are beginnings of it, so that similarity is a matter of counting."""
-
 STATES = ("judge_failed", "not_applicable")
-SEVERAL = (("exact_match", "contains"), ("exact_match", "similarity"), ("exact_match", "similarity", "contains"))
+METRICS = (
+    ("exact_match",), ("exact_match",), ("similarity",), ("exact_match", "contains"), ("exact_match", "similarity"),
+    ("exact_match", "similarity", "contains"),
+)  # fmt: skip
+OWN = ({}, {}, {"threshold": None}, {"threshold": 0.5}, {"threshold": 0.75}, {"threshold": 1.0})
+"""What a metric says of its own threshold."""
 
 
 @dataclass(frozen=True)
@@ -37,18 +42,27 @@ class Question:
     columns: Mapping[str, str] = field(default_factory=dict)
 
 
+Place = tuple[str, int, int]
+"""A model, a row and a repeat."""
+
+
 @dataclass(frozen=True)
 class Suite:
-    """A suite: the options of each metric, its `score` as it is declared, its replies by model, row and repeat."""
+    """A suite: the options of each metric, its `score` as it is declared, its replies."""
 
     name: str
     metrics: Mapping[str, Mapping[str, Any]]
     questions: tuple[Question, ...]
-    replies: Mapping[tuple[str, int, int], Reply]
+    replies: Mapping[Place, Reply]
     threshold: float | None
     weight: float | None
     options: Mapping[str, Any] = field(default_factory=dict)
     score: Any = None
+
+    @property
+    def gate_on(self) -> str:
+        """What makes a question's value of its repeats."""
+        return str(self.options.get("gate_on", "mean"))
 
 
 @dataclass(frozen=True)
@@ -63,81 +77,77 @@ class Run:
     repeats: int = 1
 
 
+def pick(draw: st.DrawFn, *values: Any) -> Any:
+    """Draw one of these values: listed twice, it is as likely again."""
+    return draw(st.sampled_from(values))
+
+
 def _reply(draw: st.DrawFn, answer: str, metrics: Collection[str], *, odds: int) -> Reply:
     """Draw a reply; `odds` of 20 are right, some of the others fail, are empty or are cut."""
-    chance = draw(st.integers(0, 19))
-    if chance < odds:
+    if draw(st.integers(0, 19)) < odds:
         return Reply(answer, cut=draw(st.integers(0, 9)) == 0)
-    kind = draw(st.sampled_from(("wrong", "wrong", "wrong", "empty", "cut", "failed")))
+    kind = pick(draw, "wrong", "wrong", "wrong", "empty", "cut", "failed", "lacking")
     if kind == "failed":
-        lacking = Reply(answer, state=draw(st.sampled_from(STATES)), of=draw(st.sampled_from(("", *metrics))))
-        return Reply(failed=True) if draw(st.booleans()) else lacking
+        return Reply(failed=True)
+    if kind == "lacking":
+        return Reply(answer, state=pick(draw, *STATES), of=pick(draw, "", *metrics))
     # A longer text holds the answer, a shorter one is like it.
     lengths = st.integers(1, len(LETTERS)).filter(lambda length: length != len(answer))
     wrong = LETTERS[: draw(lengths)] if {*metrics} - {"exact_match"} else "zz"
     return Reply("" if kind == "empty" else wrong, cut=kind == "cut")
 
 
-def _given(replies: Mapping[tuple[str, int, int], Reply]) -> dict[tuple[str, int, int], Reply]:
-    return {place: Reply("zz") if reply.failed or reply.state else reply for place, reply in replies.items()}
+def _given(suite: Suite, **options: str) -> Suite:
+    """Return a suite in which every call was answered, and every reply read."""
+    replies = {
+        place: Reply("zz") if reply.failed or reply.state else reply for place, reply in suite.replies.items()
+    }
+    return replace(suite, replies=replies, options={**suite.options, **options})
 
 
-def _thresholds(n: int, right: int) -> st.SearchStrategy[float | None]:
-    """Return thresholds, many of them about the share that is right, exactly or rounded."""
-    counts, places = st.sampled_from((right, right, n - right)), st.sampled_from((2, 3, 17))
-    shares = st.builds(lambda count, digits: round(count / n, digits), counts, places)
-    return st.one_of(st.none(), shares, shares, shares, st.sampled_from((0.5, 0.6, 0.8, 0.9)))
-
-
-def _metrics(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
-    """Draw metrics, some of them with a threshold of their own."""
-    names = draw(st.sampled_from((("exact_match",), ("exact_match",), ("similarity",), *SEVERAL)))
-    own = st.sampled_from(
-        ({}, {}, {"threshold": None}, {"threshold": 0.5}, {"threshold": 0.75}, {"threshold": 1.0})
-    )
-    options: dict[str, dict[str, Any]] = {"contains": {"words": False}}
-    return {name: {**options.get(name, {}), **draw(own)} for name in names}
+def _threshold(draw: st.DrawFn, n: int, right: int) -> float | None:
+    """Draw a threshold, many of them about the share that is right, exactly or rounded."""
+    share = round(pick(draw, right, right, n - right) / n, pick(draw, 2, 3, 17))
+    threshold: float | None = pick(draw, None, share, share, share, 0.5, 0.6, 0.8)
+    return threshold
 
 
 def _score(draw: st.DrawFn, metrics: Mapping[str, Mapping[str, Any]]) -> Any:
     """Draw what joins the metrics: nothing, weights, a list, or all, where each says when it holds."""
-    names = [*metrics]
-    kinds = ["none", "none", "weights", "list"]
-    if metrics.get("similarity", {"threshold": 1}).get("threshold") is not None:
-        kinds.append("all")
-    chosen = names[: draw(st.integers(1, len(names)))]
-    weights = {name: draw(st.sampled_from((1.0, 0.3, 2.0))) for name in chosen}
-    return {"none": None, "weights": weights, "list": chosen, "all": "all"}[draw(st.sampled_from(kinds))]
+    names = [*metrics][: draw(st.integers(1, len(metrics)))]
+    weights = {name: pick(draw, 1.0, 0.3, 2.0) for name in names}
+    is_all = metrics.get("similarity", {"threshold": 1}).get("threshold") is not None
+    return pick(draw, None, None, weights, names, *["all"] * is_all)
+
+
+def _questions(draw: st.DrawFn, name: str, most: int) -> list[Question]:
+    """Draw 3 rows to `most`, some of them twice, one perhaps with another label; some share templates."""
+    n, n_twice, n_relabelled = draw(st.integers(3, most)), pick(draw, 0, 0, 0, 1, 3), pick(draw, 0, 0, 0, 1)
+    n_templates, n_topics = pick(draw, 0, 0, 0, 3, 6, 11), pick(draw, 0, 0, 0, 2, 3)
+    rows = []
+    for row in range(n):
+        columns = {"template": f"t{row % n_templates}"} if n_templates else {}
+        columns |= {"topic": f"t{row // 2 % n_topics}"} if n_topics else {}
+        rows.append(Question(f"{name} {row}", LETTERS[: 4 + row % 5], columns))
+    return [*rows, *rows[:n_twice], *(replace(question, answer=LETTERS[:3]) for question in rows[:n_relabelled])]
 
 
 @st.composite
 def drawn_suites(draw: st.DrawFn, name: str, models: tuple[str, ...], repeats: int, most: int) -> Suite:
-    """Draw a suite: 3 rows to `most`, some of them twice."""
-    metrics = _metrics(draw)
-    n = draw(st.integers(3, most))
-    twice = draw(st.sampled_from((0, 0, 0, 1, 3)))
-    templates = draw(st.sampled_from((0, 0, 0, 3, 6, 11)))
-    topics = draw(st.sampled_from((0, 0, 0, 2, 3)))
-    periods = {name: n for name, n in (("template", templates), ("topic", topics)) if n}
-    columns = [{name: f"t{i // (1 + (name == 'topic')) % n}" for name, n in periods.items()} for i in range(n)]
-    rows = [Question(f"{name} {i}", LETTERS[: 4 + i % 5], columns[i]) for i in range(n)]
-    rows += rows[:twice]
-    rows += [
-        Question(rows[i].text, LETTERS[:3], rows[i].columns) for i in range(draw(st.sampled_from((0, 0, 0, 1))))
-    ]
-    odds = draw(st.sampled_from((0, 10, 15, 19, 20)))
-    replies: dict[tuple[str, int, int], Reply] = {}
-    for model in models:
-        for repeat in range(repeats):  # an equal request has the same reply
-            drawn = [_reply(draw, question.answer, metrics, odds=odds) for question in rows[:n]]
-            by_text = {question.text: reply for question, reply in zip(rows, drawn, strict=False)}
-            replies |= {(model, row, repeat): by_text[question.text] for row, question in enumerate(rows)}
-    right = sum(replies[models[0], row, 0].text == question.answer for row, question in enumerate(rows[:n]))
-    threshold, score = draw(_thresholds(n, right)), _score(draw, metrics)
-    options = {"slices": ["topic"]} if topics else {}
+    metrics = {metric: {"words": False} if metric == "contains" else {} for metric in pick(draw, *METRICS)}
+    metrics = {metric: {**options, **pick(draw, *OWN)} for metric, options in metrics.items()}
+    rows, odds = _questions(draw, name, most), pick(draw, 0, 10, 15, 19, 20)
+    answers = {question.text: question.answer for question in reversed(rows)}
+    replies: dict[Place, Reply] = {}
+    for model, repeat in product(models, range(repeats)):  # an equal request has the same reply
+        by_text = {text: _reply(draw, answer, metrics, odds=odds) for text, answer in answers.items()}
+        replies |= {(model, row, repeat): by_text[question.text] for row, question in enumerate(rows)}
+    right = sum(replies[models[0], row, 0].text == question.answer for row, question in enumerate(rows))
+    threshold, score = _threshold(draw, len(rows), right), _score(draw, metrics)
+    options = {"slices": ["topic"]} if "topic" in rows[0].columns else {}
     suite = Suite(name, metrics, tuple(rows), replies, threshold, None, options, score)
-    weights = (1.0, 1.0, 0.2, 0.3, 2.0, 0.0, None) if len(headline_names(suite)) == 1 else (None, 0.0)
-    return replace(suite, weight=draw(st.sampled_from(weights)))
+    weights = (1.0, 1.0, 0.2, 0.3, 2.0, 0.0, None) if is_single(suite) else (None, 0.0)
+    return replace(suite, weight=pick(draw, *weights))
 
 
 def headline_names(suite: Suite) -> list[str]:
@@ -153,6 +163,11 @@ def headline_names(suite: Suite) -> list[str]:
     return list(dict.fromkeys([name, *own]))
 
 
+def is_single(suite: Suite) -> bool:
+    """Return whether a suite has one headline, and may be part of the overall score."""
+    return len(headline_names(suite)) == 1
+
+
 def joined_name(score: Any) -> str:
     """Return what a declared score is called: all, its only metric, or nothing for a mean of several."""
     return "all" if score == "all" else next(iter(score)) if len(score) == 1 else ""
@@ -161,23 +176,22 @@ def joined_name(score: Any) -> str:
 @st.composite
 def runs(draw: st.DrawFn, *, is_recorded: bool = False, most: int = 24) -> Run:
     """Draw a run of one to three suites by one or two models; recorded replies are one model's, and none failed."""
-    models = ("m0", "m1")[: 1 if is_recorded else draw(st.sampled_from((1, 1, 2)))]
-    repeats = 1 if is_recorded else draw(st.sampled_from((1, 1, 1, 2, 3)))
-    listed = tuple(
-        draw(drawn_suites(name, models, repeats, most)) for name in ("s0", "s1", "s2")[: draw(st.integers(1, 3))]
-    )
-    if all(suite.weight == 0 and len(headline_names(suite)) == 1 for suite in listed):
-        listed = (replace(listed[0], weight=1.0), *listed[1:])
+    models = ("m0", "m1")[: 1 if is_recorded else pick(draw, 1, 1, 2)]
+    repeats = 1 if is_recorded else pick(draw, 1, 1, 1, 2, 3)
+    names = ("s0", "s1", "s2")[: draw(st.integers(1, 3))]
+    suites = [draw(drawn_suites(name, models, repeats, most)) for name in names]
+    if all(suite.weight == 0 and is_single(suite) for suite in suites):
+        suites[0] = replace(suites[0], weight=1.0)
     if is_recorded:
-        listed = tuple(replace(suite, replies=_given(suite.replies)) for suite in listed)
-    if repeats > 1 and all([*suite.metrics] == ["exact_match"] for suite in listed):
-        gate_on = {"gate_on": draw(st.sampled_from(("mean", "pass_at_k", "pass_all_k")))}
-        listed = tuple(
-            replace(suite, replies=_given(suite.replies), options={**suite.options, **gate_on}) for suite in listed
-        )
-    gate = draw(st.sampled_from(("point", "point", "interval", "interval", "off")))
-    undecided = draw(st.sampled_from(("undecided", "undecided", "pass")))
-    return Run(models, listed, draw(_thresholds(20, 15)), gate, undecided, repeats)
+        suites = [_given(suite) for suite in suites]
+    if repeats > 1 and all([*suite.metrics] == ["exact_match"] for suite in suites):
+        gate_on = pick(draw, "mean", "pass_at_k", "pass_all_k")
+        suites = [_given(suite, gate_on=gate_on) for suite in suites]
+    gate, undecided = (
+        pick(draw, "point", "point", "interval", "interval", "off"),
+        pick(draw, "undecided", "undecided", "pass"),
+    )
+    return Run(models, tuple(suites), _threshold(draw, 20, 15), gate, undecided, repeats)
 
 
 def edited(run: Run) -> Run:

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from math import comb, sqrt
 from statistics import NormalDist
@@ -12,14 +13,13 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from tests.oracle.draws import Reply, Run, headline_names
-from tests.oracle.rules import Headline, clusters_of, headlines, mean
+from tests.oracle.draws import Run, headline_names
+from tests.oracle.rules import ZERO, Headline, clusters_of, headlines, mean, mean_of, units_of, weighted
 
 Key = tuple[str, str, str]
 ALPHA = 0.05
 SIDES = {"value": ("value", "value"), "worst": ("upper", "lower"), "best": ("lower", "upper")}
 """The ends of the baseline and of the run: what is scored, and what is missing or cut for the worst or the best."""
-
 NEAR = 0.25
 """The rules do not say how exactly a sign-flip test is computed: so far from a level its p is the reported one."""
 
@@ -41,7 +41,7 @@ class Tested:
 
     p_below: float
     p_above: float
-    is_exact: bool
+    is_exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,102 +61,91 @@ class Line:
     @property
     def share(self) -> Fraction:
         """The share of the baseline's questions that the run has in common with it."""
-        texts = [{question.text for question in side.suite.questions} for side in (self.before, self.after)]
-        return Fraction(len(texts[0] & texts[1]), len(texts[0]))
+        before, after = ({question.text for question in side.suite.questions} for side in (self.before, self.after))
+        return Fraction(len(before & after), len(before))
 
     @property
     def is_identical(self) -> bool:
-        """Whether all replies to the questions that are paired are the same."""
-        replies = [replies_of(self.before, self.earlier), replies_of(self.after, self.model)]
-        paired = self.differences("worst")
-        shared = [key for key in replies[0].keys() & replies[1].keys() if key[0] in paired]
-        return all(replies[0][key] == replies[1][key] for key in shared)
+        """Whether all replies to the questions that are paired are the same, but for how they ended."""
+        listed = []
+        for side, name in ((self.before, self.earlier), (self.after, self.model)):
+            questions = side.suite.questions
+            listed.append({
+                (questions[row].text, questions[row].answer, repeat): (reply.text, reply.failed)
+                for (model, row, repeat), reply in side.suite.replies.items()
+                if model == name and questions[row].text in self.paired["worst"]
+            })  # fmt: skip
+        return all(listed[0][key] == listed[1][key] for key in listed[0].keys() & listed[1].keys())
 
-    def is_equal(self, end: str) -> bool:
-        """Whether no question differs."""
-        return not any(self.differences(end).values())
-
-    def n_units(self, end: str) -> int:
-        """Return the number of independent differences."""
-        values = self.differences(end)
-        return len(units_of(len(values), clusters_of(self.after.suite, values)))
-
-    def differences(self, end: str) -> dict[str, Fraction]:
-        """Return run − baseline of each question that both have, at an end, by its share."""
-        return {text: gap * share for text, (gap, share) in self.paired(end).items()}
-
-    def paired(self, end: str) -> dict[str, tuple[Fraction, Fraction]]:
-        """Return each question's difference by the metrics that both sides have of it, and its share of the mean.
+    @cached_property
+    def paired(self) -> dict[str, dict[str, tuple[Fraction, Fraction]]]:
+        """Each question's difference by the metrics that both sides have of it, and its share, at each end.
 
         The mean is the metrics' by their weights, each the mean over the questions that are paired by it.
         """
+        return {end: self._pair(*ends) for end, ends in SIDES.items()}
+
+    def _pair(self, end_before: str, end_after: str) -> dict[str, tuple[Fraction, Fraction]]:
+        weights = {part.metric: weight for weight, part in self.after.parts}
         gaps: dict[str, dict[str, Fraction | None]] = {}
-        for (_, old), (_, new) in zip(self.before.parts, self.after.parts, strict=True):
-            olds, news = (part.values(at) for part, at in zip((old, new), SIDES[end], strict=True))
-            for text in old.applying & new.applying:
-                is_missing = text not in olds or text not in news
-                gaps.setdefault(text, {})[old.metric] = None if is_missing else news[text] - olds[text]
+        for (_, before), (_, after) in zip(self.before.parts, self.after.parts, strict=True):
+            olds, news = before.values(end_before), after.values(end_after)
+            for text in before.questions:
+                if before.applies(text) and after.applies(text):
+                    gap = news[text] - olds[text] if text in olds and text in news else None
+                    gaps.setdefault(text, {})[before.metric] = gap
         whole = {text: by_metric for text, by_metric in gaps.items() if None not in by_metric.values()}
         numbers = Counter(metric for by_metric in whole.values() for metric in by_metric)
-        rare = {
-            part.metric: weight / numbers[part.metric] for weight, part in self.after.parts if numbers[part.metric]
-        }
-        shares = {text: sum(map(rare.__getitem__, by_metric), Fraction(0)) for text, by_metric in whole.items()}
-        total = sum(shares.values(), Fraction(0))
+        rare = {metric: weights[metric] / n for metric, n in numbers.items()}
+        shares = {text: sum((rare[metric] for metric in by_metric), ZERO) for text, by_metric in whole.items()}
+        scale = len(whole) / sum(shares.values(), ZERO) if whole else ZERO
         return {
             text: (
-                sum((rare[metric] * (gap or 0) for metric, gap in whole[text].items()), Fraction(0)) / shares[text],
-                shares[text] * len(whole) / total,
+                weighted((rare[metric], gap) for metric, gap in whole[text].items()) or ZERO,
+                shares[text] * scale,
             )
-            for text in (text for text in self.before.parts[0][1].questions if text in whole)
+            for text in self.before.parts[0][1].questions
+            if text in whole
         }
+
+    def mean(self, end: str) -> Fraction | None:
+        return mean_of(gap * share for gap, share in self.paired[end].values())
+
+    def is_equal(self, end: str) -> bool:
+        return not any(gap for gap, _ in self.paired[end].values())
 
     def test(self, end: str, margin: Fraction) -> Tested:
         """Test the difference against −margin, on both sides."""
-        found = self.differences(end)
-        clusters = clusters_of(self.after.suite, found)
-        values = [side.values(at) for side, at in zip((self.before, self.after), SIDES[end], strict=True)]
-        whole = {value for side in values for text, value in side.items() if text in found} <= {0, 1}
-        lost, won = (sum(one == sign for one in found.values()) for sign in (-1, 1))
-        if self.is_binary and whole and not clusters:
+        paired, units = self.paired[end], self.units(end)
+        clusters = clusters_of(self.after.suite, paired)
+        lost, won = (sum(gap == sign for gap, _ in paired.values()) for sign in (-1, 1))
+        if self.is_binary(end) and not clusters:
             if not margin:
                 return Tested(binomial_tail(won + lost, lost), binomial_tail(won + lost, won), is_exact=True)
-            z = tango(len(found), won, lost, -float(margin))
-            return Tested(NormalDist().cdf(z), 1 - NormalDist().cdf(z), is_exact=True)
-        shifted = [(gap + margin) * share for gap, share in self.paired(end).values()]
-        units = units_of(len(found), clusters)
+            chance = NormalDist().cdf(tango(len(paired), won, lost, -float(margin)))
+            return Tested(chance, 1 - chance, is_exact=True)
+        shifted = [(gap + margin) * share for gap, share in paired.values()]
         if 5 <= len(clusters) < 10 and len({*shifted}) > 1:
-            at = student(shifted, units, len(clusters) - 1)
-            return Tested(at, 1 - at, is_exact=False)
-        sums = [sum((shifted[place] for place in places), Fraction(0)) for places in units]
-        return Tested(*flipped(sums), is_exact=False)
+            chance = student(shifted, units, len(clusters) - 1)
+            return Tested(chance, 1 - chance)
+        return Tested(*flipped([sum((shifted[place] for place in places), ZERO) for places in units]))
 
-    @property
-    def is_binary(self) -> bool:
-        """Whether each question is right or wrong."""
+    def units(self, end: str) -> list[Sequence[int]]:
+        return units_of(len(self.paired[end]), clusters_of(self.after.suite, self.paired[end]))
+
+    def is_binary(self, end: str) -> bool:
+        """Return whether each question is right or wrong on both sides, once it is paired."""
         parts = [part for side in (self.before, self.after) for _, part in side.parts]
-        return len(parts) == 2 and all(part.is_binary for part in parts)
-
-
-def replies_of(side: Headline, model: str) -> dict[tuple[str, str, int], Reply]:
-    """Return a model's replies, but for how they ended, by question, label and repeat."""
-    questions = side.suite.questions
-    return {
-        (questions[row].text, questions[row].answer, repeat): replace(reply, cut=False, cause="", state="", of="")
-        for (name, row, repeat), reply in side.suite.replies.items()
-        if name == model
-    }
-
-
-def units_of(n: int, clusters: Sequence[Sequence[int]]) -> list[Sequence[int]]:
-    """Return the places of each unit's questions: from five clusters on, these are units."""
-    grouped = clusters if len(clusters) >= 5 else ()
-    alone = sorted(set(range(n)) - {place for places in grouped for place in places})
-    return [*grouped, *((place,) for place in alone)]
+        values = {
+            value
+            for part, at in zip(parts, SIDES[end], strict=False)
+            for text, value in part.values(at).items()
+            if text in self.paired[end]
+        }
+        return len(parts) == 2 and all(part.is_binary for part in parts) and values <= {0, 1}
 
 
 def binomial_tail(n: int, k: int) -> float:
-    """Return the chance of k or more heads of n."""
     return float(Fraction(sum(comb(n, count) for count in range(k, n + 1)), 2**n))
 
 
@@ -190,7 +179,6 @@ def flipped(sums: Sequence[Fraction]) -> tuple[float, float]:
 
 
 def signed(sizes: Sequence[float]) -> "np.ndarray[Any, np.dtype[np.float64]]":
-    """Return the totals of all choices of signs."""
     totals = np.zeros(1)
     for size in sizes:
         totals = np.concatenate([totals + size, totals - size])
@@ -210,16 +198,14 @@ def holm(chances: Sequence[float]) -> list[bool]:
 
 def outcomes_at(lines: Sequence[Line], end: str, margin: Fraction, factor: float) -> list[str]:
     """Return the lines' outcomes at an end; `factor` is by how much a sampled chance may be off."""
-    tests = [line.test(end, margin) for line in lines]
-    factors = [1.0 if test.is_exact else factor for test in tests]
-    below = [min(test.p_below * off, 1.0) for test, off in zip(tests, factors, strict=True)]
-    above = [min(test.p_above * off, 1.0) for test, off in zip(tests, factors, strict=True)]
-    is_held = [line.is_equal(end) and (line.is_identical or not margin) for line in lines]
-    for place, line in enumerate(lines):
-        if line.is_equal(end):
-            above[place] = float((1 - margin) ** line.n_units(end))
-    fallen, held = holm(below), holm(above)
-    listed = zip(fallen, held, is_held, strict=True)
+    below, above, held = [], [], []
+    for line in lines:
+        test, is_equal = line.test(end, margin), line.is_equal(end)
+        off = 1.0 if test.is_exact else factor
+        below.append(min(test.p_below * off, 1.0))
+        above.append(float((1 - margin) ** len(line.units(end))) if is_equal else min(test.p_above * off, 1.0))
+        held.append(is_equal and (line.is_identical or not margin))
+    listed = zip(holm(below), holm(above), held, strict=True)
     return ["regressed" if low else "held" if high or equal else "undecided" for low, high, equal in listed]
 
 
@@ -236,8 +222,8 @@ def outcomes(lines: Sequence[Line], max_drop: float, *, is_allowed: bool) -> dic
     ]
     for family, factor in product(families, (1 - NEAR, 1.0, 1 + NEAR)):
         by_end = [outcomes_at(family, end, margin, factor) for end in SIDES]
-        for line, found in zip(family, zip(*by_end, strict=True), strict=True):
-            outcome = found[0] if len({*found}) == 1 else "undecided"
+        for line, at_ends in zip(family, zip(*by_end, strict=True), strict=True):
+            outcome = at_ends[0] if len({*at_ends}) == 1 else "undecided"
             is_short = line.share < Fraction(95, 100) and not is_allowed
             allowed[line.key].add("undecided" if outcome == "held" and is_short else outcome)
     return allowed
@@ -249,20 +235,16 @@ def lines_of(sequel: Sequel) -> tuple[list[Line], list[str]]:
     names = {name: name for name in before.models if name in after.models}
     if len(before.models) == len(after.models) == 1:
         names = {before.models[0]: after.models[0]}
-    missing = [name for name in before.models if name not in names]
     by_name = {suite.name: suite for suite in after.suites}
+    missing = [name for name in before.models if name not in names]
     missing += [suite.name for suite in before.suites if suite.name not in by_name]
     lines = []
-    for old in before.suites:
-        new = by_name.get(old.name)
-        if new is None:
-            continue
-        missing += [metric for metric in old.metrics if metric not in new.metrics]
-        for model, later in names.items():
-            earlier_lines, later_lines = headlines(old, model, before.repeats), headlines(new, later, after.repeats)
-            lines += [
-                Line(earlier_lines[name], later_lines[name], later, model)
-                for name in headline_names(new)
-                if name in earlier_lines
-            ]
+    for old, (model, later) in product(before.suites, names.items()):
+        if new := by_name.get(old.name):
+            earlier_scores, later_scores = (
+                headlines(old, model, before.repeats),
+                headlines(new, later, after.repeats),
+            )
+            shared = [name for name in headline_names(new) if name in earlier_scores]
+            lines += [Line(earlier_scores[name], later_scores[name], later, model) for name in shared]
     return lines, missing

@@ -3,61 +3,65 @@
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 
-from tests.oracle.baselines import check_sequel, drive_sequel, sequels
-from tests.oracle.draws import Question, Reply, Run, Suite, edited, runs
+from tests.oracle.draws import Question, Reply, Run, Suite
 from tests.oracle.held_against import check
-from tests.oracle.judges import Panel, check_panel, drive_panel, panels
-from tests.oracle.pairs import Sequel
-from tests.oracle.product import command, drive
-from tests.oracle.stopping import check_stopped, drive_stopped, stopped_runs
+from tests.oracle.kinds import KINDS
+from tests.oracle.product import drive
 
-DRAWS = int(os.environ.get("ORACLE_DRAWS", "30"))
-"""How many draws: the same each time, so that no change fails for an older fault; with the variable, new ones."""
-IS_REPEATED = "ORACLE_DRAWS" not in os.environ
+DRAWS = int(os.environ.get("ORACLE_DRAWS", "0"))
+"""The draws are the same each time, so that no change fails for an older fault; with the variable, new ones."""
 
-QUESTIONS = (Question("q", "a"), Question("q", "b"), Question("r", "a"))
-REPLIES = {("m0", row, 0): Reply("a", cut=row < 2) for row in range(3)}
-TWO_LABELS = Suite("s0", {"exact_match": {}}, QUESTIONS, REPLIES, 0.8, 1.0)
-"""A cut reply that is right for one of its question's labels: 75 %, and 100 % if the reply had gone on."""
-
-
-@settings(max_examples=DRAWS, derandomize=IS_REPEATED)
-@example(Run(("m0",), (TWO_LABELS,), None, "point"))
-@given(runs())
-def test_a_run_is_what_the_rules_say(run: Run) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        check(drive(run, Path(folder)), run)
+NAMES = [pytest.param(name, marks=[pytest.mark.slow] * (name == "commands")) for name in KINDS]
+JOINED = {
+    "none": None,
+    "weights": {"exact_match": 0.7, "contains": 0.3},
+    "list": ["exact_match", "contains"],
+    "all": "all",
+}
 
 
-@settings(max_examples=max(DRAWS // 4, 1), derandomize=IS_REPEATED)
-@given(sequels())
-def test_a_comparison_with_a_baseline_is_what_the_rules_say(sequel: Sequel) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        check_sequel(drive_sequel(sequel, Path(folder)), sequel)
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_product_says_is_what_the_rules_say(name: str) -> None:
+    kind = KINDS[name]
+
+    @settings(max_examples=DRAWS or kind.n, derandomize=not DRAWS)
+    @given(kind.draws)
+    def hold(example: Any) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            kind.check(kind.drive(example, Path(folder)), example)
+
+    hold()
 
 
-@settings(max_examples=DRAWS, derandomize=IS_REPEATED)
-@given(panels())
-def test_a_judged_metric_beside_another_is_what_the_rules_say(panel: Panel) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        check_panel(drive_panel(panel, Path(folder)), panel)
+def test_a_cut_reply_is_bounded_by_label(tmp_path: Path) -> None:
+    """A cut reply that is right for one of its question's labels: 75 %, and 100 % if the reply had gone on."""
+    questions = (Question("q", "a"), Question("q", "b"), Question("r", "a"))
+    replies = {("m0", row, 0): Reply("a", cut=row < 2) for row in range(3)}
+    run = Run(("m0",), (Suite("s0", {"exact_match": {}}, questions, replies, 0.8, 1.0),), None, "point")
+    check(drive(run, tmp_path), run)
 
 
-@settings(max_examples=max(DRAWS // 3, 1), derandomize=IS_REPEATED)
-@given(stopped_runs())
-def test_a_run_that_stops_early_asks_and_decides_as_the_rules_say(run: Run) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        check_stopped(drive_stopped(run, Path(folder)), run)
-
-
-@pytest.mark.slow
-@settings(max_examples=max(DRAWS, 100), derandomize=IS_REPEATED)
-@given(runs(is_recorded=True))
-def test_a_command_on_recorded_replies_says_and_ends_as_the_rules_say(run: Run) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        for again in (run, edited(run)):  # in one store: no score of before stands
-            check(command(again, Path(folder)), again)
+@pytest.mark.parametrize("own", ["own", "suite", "none"])
+@pytest.mark.parametrize("score", JOINED)
+def test_every_threshold_decides_every_score_as_the_rules_say(own: str, score: str, tmp_path: Path) -> None:
+    """Twenty replies: 12 right, 3 that hold the answer, one cut, one unread by the second metric, 3 wrong."""
+    replies = [
+        *[Reply("a")] * 12,
+        *[Reply("ab")] * 3,
+        Reply("b", cut=True),
+        Reply("a", state="judge_failed", of="contains"),
+    ]
+    replies += [Reply("b")] * 3
+    questions = tuple(Question(f"q{row}", "a") for row in range(20))
+    by_place = {("m0", row, 0): reply for row, reply in enumerate(replies)}
+    limits = {"exact_match": 0.65, "contains": 0.8} if own == "own" else {}
+    metrics = {name: {"threshold": limits[name]} if name in limits else {} for name in ("exact_match", "contains")}
+    metrics["contains"]["words"] = False
+    suite = Suite("s0", metrics, questions, by_place, 0.7 if own == "suite" else None, None, score=JOINED[score])
+    run = Run(("m0",), (suite,), None, "point")
+    check(drive(run, tmp_path), run)
