@@ -11,9 +11,9 @@ from basic_control.metrics.stats.intervals import Share
 from basic_control.tasks.report.audit_deviations import find_deviations, format_time
 from basic_control.tasks.report.audit_run import AuditedRun, Detail, Lines, Part, cut_name
 from basic_control.tasks.report.audit_tables import find_sample, is_generated, tabulate_data, tabulate_scores
-from basic_control.tasks.report.conclusion import differences
 from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.passports import panel
+from basic_control.tasks.report.ranking import differences
 from basic_control.tasks.report.regressions import details, headline
 from basic_control.tasks.report.text import (
     around,

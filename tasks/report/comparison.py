@@ -21,7 +21,15 @@ from basic_control.tasks.report.pages import still
 from basic_control.tasks.report.regressions import size
 from basic_control.tasks.report.remarks import notes
 from basic_control.tasks.report.tables import Column, Table, column_maker
-from basic_control.tasks.report.text import escape_markdown, fence_code, format_number, p_value, percent, points
+from basic_control.tasks.report.text import (
+    escape_markdown,
+    fence_code,
+    format_number,
+    join_names,
+    p_value,
+    percent,
+    points,
+)
 from basic_control.tasks.report.words import describe_count, suite_title
 from basic_control.tasks.report.words import remarks as conditions
 
@@ -36,6 +44,8 @@ LISTED = 50
 
 # A word with what ends it, as a comparison word by word takes it: "cat ", "cat.\n", "cat".
 _WORD = re.compile(r"[^ \n]* |[^ \n]*\n|[^ \n]+")
+_OUTCOMES = ("worse", "better", "undecided", "few", "same", "equal", "untested", "none")
+"""What a comparison can come to, in the order in which it is said."""
 _WORDS = 2_000
 """Maximum words of texts compared word by word: the cost grows with the product of both lengths."""
 
@@ -66,15 +76,17 @@ def remarks(pair: Comparison) -> list[str]:
 
 def conclusion(pair: Comparison) -> str:
     """Return the outcome of a comparison with its qualifications."""
-    outcome = find_outcome(pair)
-    # Where so few questions could show nothing, that alone is said.
-    first = [] if _is_too_small(pair, outcome) else [say(f"compare.{outcome}")]
-    return "; ".join([*first, *remarks(pair)])
+    outcome = say("compare.too_few")
+    if not _is_too_small(pair):
+        outcome = say(f"compare.{find_outcome(pair)}")
+    return "; ".join(dict.fromkeys([outcome, *remarks(pair)]))
 
 
-def _is_too_small(pair: Comparison, outcome: str) -> bool:
-    """Return whether nothing that so few questions show could tell the two apart."""
-    return outcome == "same" and not pair.test.reachable and not pair.missing.hangs
+def _is_too_small(pair: Comparison) -> bool:
+    """Return whether a difference is seen that so few questions do not confirm, or could not confirm at all."""
+    if pair.missing.hangs or find_outcome(pair) != "same":
+        return False
+    return bool(pair.difference) or not pair.test.reachable
 
 
 def answers(comparison: RunComparison, n_answers: int | None = None) -> Iterator[str]:
@@ -85,18 +97,43 @@ def answers(comparison: RunComparison, n_answers: int | None = None) -> Iterator
     whole = [pair for pair in comparison.pairs if pair.scope == "overall" or comparison.is_listed(pair)]
     whole.sort(key=lambda pair: pair.scope != "overall")
     answered = whole[:n_answers]
+    # Of several scores the first line says what they come to.
+    if len(answered) > 1 and len({(pair.model_a, pair.model_b) for pair in whole}) == 1:
+        yield _summarize(whole)
     yield from map(_answer, answered)
     n_omitted = len(comparison.pairs) - len(answered)
     if n_omitted:
         yield say("compare.more_answers", n=n_omitted)
 
 
+def _summarize(pairs: Sequence[Comparison]) -> str:
+    """Return on which scores the later of two models is worse or better, and on which it is not known."""
+    names: dict[str, list[str]] = {outcome: [] for outcome in _OUTCOMES}
+    suites = {pair.suite for pair in pairs}
+    for pair in pairs:
+        name = headline(pair)
+        if len(suites) == 1:
+            name = _name_score(pair)
+        names[_classify(pair)].append(name)
+    parts = [say(f"compare.on_{outcome}", names=join_names(scores)) for outcome, scores in names.items() if scores]
+    return say("compare.summary", after=pairs[0].model_a, before=pairs[0].model_b, parts="; ".join(parts))
+
+
+def _classify(pair: Comparison) -> str:
+    """Return the outcome of a comparison as its sentence says it: also that it has none, or too few questions."""
+    if pair.difference is None:
+        return "none"
+    if _is_too_small(pair):
+        return "few"
+    return find_outcome(pair)
+
+
 def _answer(pair: Comparison) -> str:
-    outcome = "none" if pair.difference is None else find_outcome(pair)
+    outcome = _classify(pair)
     qualifications = remarks(pair)
-    if _is_too_small(pair, outcome):
+    if outcome == "few":
         # The sentence itself says then that the questions are too few.
-        outcome, too_few = "few", say("compare.too_few")
+        too_few = say("compare.too_few")
         qualifications = [remark for remark in qualifications if remark != too_few]
     sentence = say(
         f"compare.answer_{outcome}",
@@ -108,7 +145,8 @@ def _answer(pair: Comparison) -> str:
         n=pair.n,
         questions=describe_count(pair),
     )
-    if outcome in {"same", "equal"} and pair.test.detectable is not None:
+    is_open = outcome in {"same", "equal"} or (outcome == "few" and pair.test.reachable)
+    if is_open and pair.test.detectable is not None:
         qualifications.append(say("compare.found_from", detectable=points(pair.test.detectable).lstrip("+")))
     return "; ".join([sentence, *qualifications])
 

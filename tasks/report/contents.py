@@ -7,9 +7,9 @@ from typing import Any, TypedDict
 
 from basic_control.data.suites import find_targets
 from basic_control.tasks.report import explained, labelling, overview, samples, sections
-from basic_control.tasks.report.conclusion import differences
 from basic_control.tasks.report.language import say, use_language
 from basic_control.tasks.report.passports import ReliabilityCurve, reliability_curves
+from basic_control.tasks.report.ranking import differences
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.tables import Table
 from basic_control.tasks.report.text import date_in_words, join_names, shorten_name

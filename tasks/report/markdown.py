@@ -226,7 +226,10 @@ def _list_heading(data: ReportData) -> Iterator[str]:
     yield from (f"# {say('common.title')}", "")
     yield f"**{say('common.date')}:** {data.start_time:%Y-%m-%d %H:%M:%S}  "
     yield f"**{say('common.models')}:** {', '.join(map(code, models))}  "
-    yield f"**{say('common.run')}:** {code(data.run)}. {describe_calls(data.manifest.get('requests', {}))}"
+    run = code(data.run)
+    if data.plan.report.name:
+        run = f"{escape_markdown(data.plan.report.name)}, {run}"
+    yield f"**{say('common.run')}:** {run}. {describe_calls(data.manifest.get('requests', {}))}"
     yield ""
 
 

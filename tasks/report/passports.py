@@ -1,6 +1,6 @@
 """Judges for people: their passports, what they did to a run's scores, and what is to be said of them."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from operator import attrgetter
@@ -219,20 +219,34 @@ def panel(headlines: Sequence[Headline], judged: JudgeFindings, run: str = "") -
         parts += _describe_readability(failures, judges)
         yield say("screen.judges", n=len(judges), told="; ".join(parts))
         judges = {}
-    # A few judges get a line each.
+    # What stands against a judge comes before how much it has rated.
+    remarks: dict[str, list[str]] = {}
     for judge in judges:
-        parts = []
+        parts = remarks[judge] = []
         if judge in left_out:
             parts.append(_describe_exclusion(left_out[judge]))
         if judge in unmeasured:
             parts.append(say("screen.no_passport", command=_exam_command(run)))
         parts += _describe_own_models(judge, judged)
-        parts += _describe_readability(failures, [judge])
-        yield say("screen.judge", judge=shorten_name(judge), told="; ".join(parts))
+    yield from _describe_judges(remarks, failures)
     # Human labels correct what judges say.
     for headline in headlines:
         if headline.measured.as_judged is not None:
             yield f"{score_name(headline)}, {shorten_name(headline.model)}: {format_labelled_score(headline)}"
+
+
+def _describe_judges(remarks: Mapping[str, Sequence[str]], failures: Sequence[JudgeFailures]) -> Iterator[str]:
+    """Yield a line for each judge of whom there is a remark, and one for all others: how much they have rated."""
+    rated = []
+    for judge, judge_remarks in remarks.items():
+        name, counts = shorten_name(judge), [*_describe_readability(failures, [judge])]
+        if judge_remarks:
+            yield say("screen.judge", judge=name, told="; ".join([*judge_remarks, *counts]))
+        elif counts:
+            rated.append(say("screen.rated_by", judge=name, told=", ".join(counts)))
+    if rated:
+        phrase = "screen.rated" if len(rated) == 1 else "screen.rated_several"
+        yield say(phrase, told=join_names(rated))
 
 
 def _describe_own_models(judge: str, judged: JudgeFindings) -> Iterator[str]:

@@ -4,15 +4,15 @@ The same text is printed at the end of a run and begins the Markdown summary.
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from basic_control.data.characters import make_visible
-from basic_control.data.deciding import columns as columns_of
+from basic_control.data.deciding import columns
 from basic_control.data.exits import GateOutcome
 from basic_control.data.suites import Suite, find_targets
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
@@ -25,9 +25,10 @@ from basic_control.tasks.plan import Plan
 from basic_control.tasks.plan_remarks import format_expected_remarks, format_newly_apart
 from basic_control.tasks.report import twins
 from basic_control.tasks.report.cascades import cascade_lines
-from basic_control.tasks.report.conclusion import conclusion, differences
+from basic_control.tasks.report.conclusion import conclusion, reasons
 from basic_control.tasks.report.language import say
 from basic_control.tasks.report.passports import panel
+from basic_control.tasks.report.ranking import differences
 from basic_control.tasks.report.regressions import headline as against
 from basic_control.tasks.report.tables import Column, Table
 from basic_control.tasks.report.text import (
@@ -48,10 +49,7 @@ from basic_control.tasks.report.words import (
     cost_lines,
     describe_calls,
     headlines_of,
-    is_named,
-    measure,
-    metric_name,
-    score_name,
+    score_title,
     sort_by_score,
     suite_title,
 )
@@ -63,6 +61,8 @@ MARKS: Mapping[GateOutcome, str] = {"pass": "✓", "fail": "✗", "undecided": "
 MODELS = 6
 """Maximum rows of the table; with more models, the best and the worst are shown."""
 WORST = 2
+INTERVALS = 2
+"""Maximum columns whose cells have intervals: beside more of them nobody sees the marks."""
 WARNINGS = 3
 HEIGHT = 24
 """Lines of a terminal."""
@@ -70,30 +70,66 @@ _LINES = ((3, 2), (2, 2), (2, 1), (1, 1))
 """Maximum lines of a sentence and of a warning: the first with which the whole screen fits."""
 GAP = 2
 """Characters between two columns."""
-_FITS = ((NAME, NAME, True), (NAME, 13, True), (18, 10, True), (NAME, 13, False), (18, 10, False), (14, 8, False))
-"""Widths of models' and columns' names, and whether to show intervals: the first that fits the terminal."""
+_FITS = ((NAME, sys.maxsize), (NAME, 16), (NAME, 8), (18, 8), (14, 8))
+"""Widths of models' names and of a line of a column's title, which breaks between words: the first that fits."""
+_LONGEST_WORD = 30
+"""Characters to which a word of a title is cut if it fits no terminal."""
 
 
 @dataclass(frozen=True, slots=True)
-class ShareCell:
-    """A cell: a score, its interval if it has one, and the mark of its outcome."""
+class ScoreCell:
+    """A cell: a score, the mark of its outcome, and its interval if it has one."""
 
     score: str = "–"
-    around: str = ""
     mark: str = ""
+    around: str = ""
 
     def text(self, *, around: bool = True) -> str:
         """Return the cell's text."""
-        return " ".join(filter(None, (self.score, self.around if around else "", self.mark)))
+        parts = [self.score, self.mark]
+        if around:
+            parts.append(self.around)
+        return " ".join(filter(None, parts))
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreColumn:
+    """A column: what was measured, and the threshold in percent, '' without one."""
+
+    title: str
+    threshold: str = ""
+
+    @property
+    def name(self) -> str:
+        """The title with the threshold."""
+        return f"{self.title} {self._limit}".rstrip()
+
+    @property
+    def _limit(self) -> str:
+        if not self.threshold:
+            return ""
+        return f"≥ {self.threshold}"
+
+    def break_name(self, width: int, *, has_threshold: bool) -> str:
+        """Return the name in lines, of `width` characters where no word is longer.
+
+        With `has_threshold` the last line is for the threshold, also if this column has none.
+        """
+        limit = max(_LONGEST_WORD, width)
+        title = " ".join(shorten_name(word, limit) for word in self.title.split())
+        lines = wrap(title, width, break_long_words=False, break_on_hyphens=False)
+        if has_threshold:
+            lines.append(self._limit)
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """A run's final screen. `rows` are models with their cells; after `fold` of them only the last ones follow."""
+    """A run's final screen. `rows` are models with their cells; after `folded` of them the last ones follow."""
 
     verdict: str
-    columns: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[ShareCell]]]
+    columns: Sequence[ScoreColumn]
+    rows: Sequence[tuple[str, Sequence[ScoreCell]]]
     folded: int
     differences: Sequence[str]
     notes: Sequence[str]
@@ -101,33 +137,42 @@ class Screen:
     calls: str
     links: Sequence[str]
     examples: Sequence[str] = ()
+    reasons: Sequence[str] = ()
 
     def table(self, width: int | None = None) -> Table:
-        """Return the table, limited to `width` characters: names and intervals shrink first, then columns."""
+        """Return the table, limited to `width` characters: titles break and names shrink first, then columns go."""
+        n_columns = len(self.columns)
         if width is None:
-            return self._table(sys.maxsize, sys.maxsize, len(self.columns), around=True)
-        ways = [(len(self.columns), fit) for fit in _FITS]
-        ways += [(shown, _FITS[-1]) for shown in range(len(self.columns) - 1, 0, -1)]
-        tables = (self._table(names, heads, shown, around=around) for shown, (names, heads, around) in ways)
-        for made in tables:
-            texts = zip([one.name for one in made.columns], *made.rows, strict=True)
-            if sum(max(len(make_visible(one)) for one in column) + GAP for column in texts) - GAP <= width:
+            heads = [say("common.model"), *(column.name for column in self.columns)]
+            return self._build_table(heads, sys.maxsize)
+        first_head = say("common.model")
+        has_threshold = any(column.threshold for column in self.columns)
+        if has_threshold:
+            first_head += f"\n{say('page.threshold')}"
+        attempts = [(n_columns, *fit) for fit in _FITS]
+        attempts += [(n, *_FITS[-1]) for n in range(n_columns - 1, 0, -1)]
+        for n, name_width, head_width in attempts:
+            heads = [column.break_name(head_width, has_threshold=has_threshold) for column in self.columns[:n]]
+            table = self._build_table([first_head, *heads], name_width)
+            if _measure_width(table) <= width:
                 break
-        return made
+        return table
 
-    def _table(self, names: int, heads: int, shown: int, *, around: bool) -> Table:
-        there = [*self.columns[:shown], *(["…"] if shown < len(self.columns) else [])]
-        head = [Column(say("common.model"), unbroken=True)]
-        head += [Column(shorten_name(name, heads), numeric=True, unbroken=True) for name in there]
-        more, models = [""] * (len(there) - shown), [name for name, _ in self.rows]
-        rows = [
-            [shorten_name(name, names, models), *(cell.text(around=around) for cell in cells[:shown]), *more]
-            for name, cells in self.rows
-        ]
+    def _build_table(self, heads: Sequence[str], name_width: int) -> Table:
+        """Return the table of the columns that have a head, the models' names first."""
+        n, has_intervals = len(heads) - 1, len(self.columns) <= INTERVALS
+        # Columns that find no room are hinted at.
+        hint = ["…"] if n < len(self.columns) else []
+        columns = [Column(heads[0], unbroken=True)]
+        columns += [Column(head, numeric=True, unbroken=True) for head in (*heads[1:], *hint)]
+        models, rows = [name for name, _ in self.rows], []
+        for name, cells in self.rows:
+            texts = [cell.text(around=has_intervals) for cell in cells[:n]]
+            rows.append([shorten_name(name, name_width, models), *texts, *([""] * len(hint))])
         if self.folded:
-            between = say("screen.folded", n=self.folded)
-            rows.insert(len(rows) - WORST, [between, *([""] * len(there))])
-        return Table(head, rows)
+            ellipsis = say("screen.folded", n=self.folded)
+            rows.insert(len(rows) - WORST, [ellipsis, *([""] * (len(columns) - 1))])
+        return Table(columns, rows)
 
     def terminal(self, width: int, *, whole: bool = False) -> "Iterator[RenderableType]":
         """Yield the parts for a terminal of that width; `whole`: untruncated, for a file.
@@ -135,60 +180,62 @@ class Screen:
         Sentences are truncated if they take too many lines; the reports have them whole.
         """
         table = self.table(width)
-        shown = table.terminal(len(table.rows))
-        above, below = [self.verdict], [*self.differences, *self.notes]
+        rich_table = table.terminal(len(table.rows))
+        below = [*self.reasons, *self.differences, *self.notes]
         if whole:
             yield self.verdict
-            yield shown
-            yield from (*self.examples, *below, *self._warned(), self.calls, *self.links)
+            yield rich_table
+            yield from (*self.examples, *below, *self._list_warnings(), self.calls, *self.links)
             return
-        height = len(table.rows) + 2 + sum(-(-len(link) // width) for link in self.links)
-        for most, warned in _LINES:
-            first, then, rest = (_wrapped(lines, width, most) for lines in (above, below, [self.calls]))
-            then += _wrapped([*self._warned()], width, warned)
-            room = HEIGHT - 1 - height - sum(map(len, (first, then, rest)))
+        n_lines = len(table.rows) + 1 + max(name.count("\n") + 1 for name in table.names)
+        n_lines += sum(-(-len(link) // width) for link in self.links)
+        # The less room there is, the fewer lines a sentence may take.
+        for sentence_lines, warning_lines in _LINES:
+            first, calls = _wrap([self.verdict], width, sentence_lines), _wrap([self.calls], width, sentence_lines)
+            then = _wrap(below, width, sentence_lines) + _wrap(self._list_warnings(), width, warning_lines)
+            room = HEIGHT - 1 - n_lines - len(first) - len(then) - len(calls)
             if room >= 0:
                 break
         # What is seen of replies may take no line of what is said of the scores.
         examples = self.examples[: max(0, room - 1)]
         room -= len(examples)
-        gaps = [""] if room >= bool(then) + 2 else []
-        yield from (*first, *gaps)
-        yield shown
-        yield from (
-            *gaps,
-            *examples,
-            *(gaps if examples else []),
-            *then,
-            *(gaps if then else []),
-            *rest,
-            *self.links,
-        )
+        blocks = [first, [rich_table], examples, then, [*calls, *self.links]]
+        blocks = [block for block in blocks if block]
+        # The blocks are set apart from the top while there is room.
+        for number, block in enumerate(blocks):
+            if 0 < number <= room:
+                yield ""
+            yield from block
 
-    def _warned(self) -> Iterator[str]:
+    def _list_warnings(self) -> Iterator[str]:
         for line in self.warnings[:WARNINGS]:
             yield f"{say('common.warning')}: {line}"
-        if (more := len(self.warnings) - WARNINGS) > 0:
-            yield say("screen.more_warnings", n=more)
+        n_further = len(self.warnings) - WARNINGS
+        if n_further > 0:
+            yield say("screen.more_warnings", n=n_further)
 
     def markdown(self) -> list[str]:
         """Return the lines in Markdown, without links: a merge request is read elsewhere."""
-        lines = (*self.differences, *self.notes, *self._warned(), self.calls)
-        return [
-            f"**{escape_markdown(self.verdict)}**",
-            "",
-            *self.table().markdown(),
-            "",
-            *(f"- {escape_markdown(one)}" for one in lines),
-        ]
+        lines = (*self.reasons, *self.differences, *self.notes, *self._list_warnings(), self.calls)
+        points = [f"- {line}" for line in map(escape_markdown, lines)]
+        return [f"**{escape_markdown(self.verdict)}**", "", *self.table().markdown(), "", *points]
 
 
-def _wrapped(lines: Iterable[str], width: int, most: int) -> list[str]:
-    return [
-        part
-        for line in lines
-        for part in wrap(make_visible(line), width, max_lines=most, placeholder=" …", break_on_hyphens=False)
-    ]
+def _measure_width(table: Table) -> int:
+    """Return the characters of a table's longest lines and of the gaps between its columns."""
+    width = -GAP
+    for texts in zip(table.names, *table.rows, strict=True):
+        lines = chain.from_iterable(text.split("\n") for text in map(make_visible, texts))
+        width += GAP + max(map(len, lines))
+    return width
+
+
+def _wrap(lines: Iterable[str], width: int, limit: int) -> list[str]:
+    """Return lines broken between words, each into `limit` lines at most."""
+    broken_lines: list[str] = []
+    for line in map(make_visible, lines):
+        broken_lines += wrap(line, width, max_lines=limit, placeholder=" …", break_on_hyphens=False)
+    return broken_lines
 
 
 def screen(
@@ -209,111 +256,134 @@ def screen(
     It is in the current language, in which it is also to be rendered.
     """
     models = sort_by_score(verdict.models)
-    headlines = headlines_of(models)
-    only = plan.suites[0].suite
-    is_total = only.strata and not only.of_k and len(columns_of(only)) == 1  # a TOTAL is of means
-    if len(plan.suites) == 1 and is_total:
-        columns, cells = _families(results, verdict.models, only)
-    else:
-        columns, cells = _scores(models)
-    for row in model_rows(verdict.models, results.spending):
-        for title, text in model_values(row).items():
-            columns += [title] if title not in columns else []
-            cells[row.model.model, title] = ShareCell(text)
-    names = shown = [model.model for model in models]
-    if fold := max(0, len(names) - MODELS):
-        shown = [*names[: MODELS - WORST - 1], *names[-WORST:]]
+    headlines, names = headlines_of(models), [model.model for model in models]
+    grid = _build_grid(results, models, plan)
+    # Of many models the best and the worst have a row.
+    shown_names, folded = names, 0
+    if len(names) > MODELS:
+        shown_names = [*names[: MODELS - WORST - 1], *names[-WORST:]]
+        folded = len(names) - len(shown_names)
+    sentence = str(conclusion(verdict, results.baseline))
+    if plan.report.name:
+        sentence = f"{plan.report.name}: {sentence}"
     links = zip(("screen.report", "screen.results"), files, strict=False)
     return Screen(
-        verdict=str(conclusion(verdict, results.baseline)),
-        columns=columns,
-        rows=[(name, [cells.get((name, column), ShareCell("")) for column in columns]) for name in shown],
-        folded=fold + 1 if fold else 0,
+        verdict=sentence,
+        columns=[*grid.columns.values()],
+        rows=[(name, grid.list_cells(name)) for name in shown_names],
+        folded=folded,
         differences=[
             *differences(verdict.models, results.compared, find_targets(plan.declarations, plan.model_names)),
             *against(results.baseline),
         ],
+        # Most important first: a terminal without room cuts the last ones.
         notes=[
             *changed,
-            *_stopped(headlines, names),
-            *_beside(headlines, names),
+            *_describe_stops(headlines, names),
+            *_describe_means(headlines, names),
             *twins.lines(results.twins.results),
             *panel(headlines_of(verdict.models), results.judged, str(results.run.get("run", ""))),
             *cascade_lines(results.judged.cascades),
-            *_slices(results.compared.slices, names),
+            *_describe_slices(results.compared.slices, names),
             *format_expected_remarks(plan),
             *format_newly_apart(plan, results.run),
         ],
         warnings=[note.text for note in notes(results, verdict, plan) if note.kind == "warn" and not note.judge],
-        calls=calls(results.spending, requests, wall_s),
+        calls=_describe_calls(results.spending, requests, wall_s),
         examples=examples,
+        reasons=[*reasons(models)],
         links=[say(name, link=Path(path).resolve().as_uri()) for name, path in links],
     )
 
 
-_Cells = dict[tuple[str, str], ShareCell]
-"""Cells by model and column."""
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """The table's columns by their keys, and its cells by model and key."""
+
+    columns: dict[Hashable, ScoreColumn] = field(default_factory=dict)
+    cells: dict[tuple[str, Hashable], ScoreCell] = field(default_factory=dict)
+
+    def add(self, model: str, key: Hashable, column: ScoreColumn, cell: ScoreCell) -> None:
+        """Add a model's cell, and its column if it is the first."""
+        self.columns.setdefault(key, column)
+        self.cells[model, key] = cell
+
+    def list_cells(self, model: str) -> list[ScoreCell]:
+        """Return a model's cells, one a column."""
+        return [self.cells.get((model, key), ScoreCell("")) for key in self.columns]
 
 
-def _families(results: Results, models: Iterable[ModelResult], suite: Suite) -> tuple[list[str], _Cells]:
-    """Return the seed's table: a share for each family, and TOTAL."""
-    found = {
-        (cell.model, family_title(cell.family)): ShareCell(format_whole_percent(cell.value.mean))
-        for cell in results.cells
-        if (cell.suite, cell.metric, cell.level, cell.language) == (suite.name, suite.score_metrics[0], "", "")
-        and cell.family
-    }
-    columns, total = dict.fromkeys(title for _, title in found), say("common.total")
+def _build_grid(results: Results, models: Sequence[ModelResult], plan: Plan) -> _Grid:
+    """Return a column for each score, or for each family of the seed's suite; then a model's own columns."""
+    first_suite = plan.suites[0].suite
+    is_total = first_suite.strata and not first_suite.of_k and len(columns(first_suite)) == 1  # a TOTAL is of means
+    grid = _Grid()
+    if len(plan.suites) == 1 and is_total:
+        _add_families(grid, results, models, first_suite)
+    else:
+        _add_scores(grid, models)
+    for row in model_rows(models, results.spending):
+        for title, text in model_values(row).items():
+            grid.add(row.model.model, title, ScoreColumn(title), ScoreCell(text))
+    return grid
+
+
+def _add_families(grid: _Grid, results: Results, models: Iterable[ModelResult], suite: Suite) -> None:
+    """Add the seed's table: a share for each family, and TOTAL."""
+    expected = (suite.name, suite.score_metrics[0], "", "")
+    for cell in results.cells:
+        if cell.family and (cell.suite, cell.metric, cell.level, cell.language) == expected:
+            share = format_whole_percent(cell.value.mean)
+            grid.add(cell.model, cell.family, ScoreColumn(family_title(cell.family)), ScoreCell(share))
     for model in models:
         (headline,) = model.headlines
-        share = results.totals.get(model.model, Total(None)).percent
-        score = total_percent(share).removesuffix("%")
-        found[model.model, total] = ShareCell(score, mark=MARKS[headline.decided.outcome])
-    return [*columns, total], found
+        share = total_percent(results.totals.get(model.model, Total(None)).percent).removesuffix("%")
+        column = ScoreColumn(say("common.total"), _format_threshold(headline))
+        grid.add(model.model, "", column, ScoreCell(share, MARKS[headline.decided.outcome]))
 
 
-def _scores(models: Sequence[ModelResult]) -> tuple[list[str], _Cells]:
-    """Return a column for the overall score, if any model has one, and for each suite's."""
-    overall = say("common.overall")
-    found = {(model.model, overall): _cell(model.overall) for model in models if model.has_overall}
-    columns = {overall: None} if found else {}
+def _add_scores(grid: _Grid, models: Sequence[ModelResult]) -> None:
+    """Add a column for the overall score, if any model has one, and for each suite's scores."""
     headlines = headlines_of(models)
     is_single = len({headline.suite for headline in headlines}) == 1
-    for headline in headlines:
-        name = metric_name(headline) if is_single and is_named(headline) else score_name(headline)
-        title = " ".join(filter(None, (name, measure(headline))))
-        columns[title] = None
-        found[headline.model, title] = _cell(headline)
-    return [*columns], found
+    overall_scores = [model.overall for model in models if model.has_overall]
+    for headline in (*overall_scores, *headlines):
+        title = score_title(headline, is_single=is_single)
+        column = ScoreColumn(title, _format_threshold(headline))
+        grid.add(headline.model, (headline.suite, headline.metric), column, _build_cell(headline))
 
 
-def _cell(headline: Headline) -> ShareCell:
+def _format_threshold(headline: Headline) -> str:
+    if headline.decided.threshold is None:
+        return ""
+    return percent(headline.decided.threshold).removesuffix("%")
+
+
+def _build_cell(headline: Headline) -> ScoreCell:
     mark, threshold = MARKS[headline.decided.outcome], headline.decided.threshold
     if not headline.missing.is_measured:
-        return ShareCell(say("common.unmeasured"), mark=mark)
+        return ScoreCell(say("common.unmeasured"), mark)
     score = headline.measured.score
-    around = ""
-    if score.interval.low is not None:
-        low, high = (
-            format_whole_percent(score.interval.low, threshold),
-            format_whole_percent(score.interval.high, threshold),
-        )
-        around = f"{low}–{high}"
-    return ShareCell(format_whole_percent(score.mean, threshold), around, mark)
+    ends = [end for end in (score.interval.low, score.interval.high) if end is not None]
+    around = "–".join(format_whole_percent(end, threshold) for end in ends)
+    return ScoreCell(format_whole_percent(score.mean, threshold), mark, around)
 
 
-def _stopped(headlines: Iterable[Headline], names: Sequence[str]) -> Iterator[str]:
+def _describe_stops(headlines: Iterable[Headline], names: Sequence[str]) -> Iterator[str]:
     """Yield how many questions decided a suite that is asked until decided."""
-    stopped: dict[str, list[str]] = {}
+    counts_by_suite: dict[str, list[str]] = {}
     for headline in headlines:
-        if sequence := headline.measured.stopping:
+        sequence = headline.measured.stopping
+        if sequence:
             counts = say("common.of", k=sequence.asked, n=sequence.most)
-            stopped.setdefault(headline.suite, []).append(f"{shorten_name(headline.model, among=names)} {counts}")
-    for suite, counts_of_models in stopped.items():  # a model's headlines are asked together
+            model = shorten_name(headline.model, among=names)
+            counts_by_suite.setdefault(headline.suite, []).append(f"{model} {counts}")
+    # A model's headlines are asked together.
+    for suite, counts_of_models in counts_by_suite.items():
         yield say("screen.stopping", suite=suite_title(suite), each=join_names([*dict.fromkeys(counts_of_models)]))
 
 
-def _slices(slices: Sequence[Slice], names: Sequence[str]) -> Iterator[str]:
+def _describe_slices(slices: Sequence[Slice], names: Sequence[str]) -> Iterator[str]:
     """Yield the worst slice of each suite and model, if it is worse than the other rows."""
     worst: dict[tuple[str, str, str], Slice] = {}
     for row in slices:
@@ -321,6 +391,9 @@ def _slices(slices: Sequence[Slice], names: Sequence[str]) -> Iterator[str]:
     for row in worst.values():
         if row.elsewhere is None or row.score.mean is None or row.score.mean >= row.elsewhere:
             continue
+        note = ""
+        if row.significant:
+            note = say("screen.slice_significant")
         yield say(
             "screen.slice",
             suite=suite_title(row.suite),
@@ -329,24 +402,26 @@ def _slices(slices: Sequence[Slice], names: Sequence[str]) -> Iterator[str]:
             text=escape_markdown(row.text or "–"),
             score=format_estimate(row.score),
             others=percent(row.elsewhere),
-            note=say("screen.slice_significant") if row.significant else "",
+            note=note,
         )
 
 
-def _beside(headlines: Sequence[Headline], names: Sequence[str]) -> Iterator[str]:
+def _describe_means(headlines: Sequence[Headline], names: Sequence[str]) -> Iterator[str]:
     """Yield the headline values beside the scores; their meaning is documented elsewhere."""
     means: dict[tuple[str, str], list[str]] = {}
     for headline in headlines:
-        name = "" if len(names) == 1 else f"{shorten_name(headline.model, among=names)} "
-        for beside, mean in headline.measured.beside.items():
+        name = f"{shorten_name(headline.model, among=names)} "
+        if len(names) == 1:
+            name = ""
+        for part, mean in headline.measured.beside.items():
             if mean is not None:
-                means.setdefault((headline.suite, beside), []).append(f"{name}{format_whole_percent(mean)}")
-    for (_, beside), means_of_models in means.items():
-        yield say("screen.beside", name=metric_title(beside), each=join_names([*dict.fromkeys(means_of_models)]))
+                means.setdefault((headline.suite, part), []).append(f"{name}{format_whole_percent(mean)}")
+    for (_, part), means_of_models in means.items():
+        yield say("screen.beside", name=metric_title(part), each=join_names([*dict.fromkeys(means_of_models)]))
 
 
-def calls(spending: Spending | None, requests: Mapping[str, int], wall_s: float | None) -> str:
-    """Return a line with the requests, their cost, and the duration."""
+def _describe_calls(spending: Spending | None, requests: Mapping[str, int], wall_s: float | None) -> str:
+    """Return a line with the calls, their cost, and the duration."""
     parts = [describe_calls(requests), *islice(cost_lines(spending), 1)]
     if wall_s is not None:
         parts.append(say("screen.took", time=duration(wall_s)))

@@ -212,12 +212,17 @@ def usage(data: ReportData) -> Table:
     def cost(head: str, name: str) -> Column:
         return Column(head, lambda row: _cost(row, name, currency), numeric=True)
 
+    rows = [*replies(data)]
+    # A first run has no cache to speak of.
+    cached = [number(say("page.from_cache"), "cached")]
+    if not any(row["cached"] for row in rows):
+        cached = []
     return Table.of(
-        replies(data),
+        rows,
         Column(say("page.asked_of"), itemgetter("model")),
         Column(say("page.role"), lambda row: say(f"page.role_{row['role']}")),
         number(say("page.replies"), "n"),
-        number(say("page.from_cache"), "cached"),
+        *cached,
         number(say("page.errors_n"), "failed"),
         number(say("page.cut_off"), "cut"),
         number(f"{latency} p50", "p50", 2),

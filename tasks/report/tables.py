@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 MOST = 60
 """Maximum rows at a terminal; files have all."""
+_MARKS = {"✓": "green", "✗": "bold red"}
+"""The terminal's colours of what passes and fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,10 @@ class Table:
             justify: Literal["left", "right"] = "right" if column.numeric else "left"
             rich_table.add_column(title, justify=justify, no_wrap=column.unbroken, overflow="fold")
         for number, row in enumerate(self.rows[:limit]):
-            *cells, last_cell = map(Text, map(join_lines, row))
+            texts = [*map(Text, map(join_lines, row))]
+            for text, (mark, colour) in product(texts, _MARKS.items()):
+                text.highlight_words([mark], colour)
+            *cells, last_cell = texts
             if self.tones:
                 last_cell.stylize(self.tones[number])
             rich_table.add_row(*cells, last_cell)

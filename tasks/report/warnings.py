@@ -32,6 +32,7 @@ from basic_control.tasks.report.cascades import cascade_warnings
 from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.regressions import describe_question_changes, list_differences
 from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.report.text import join_names
 from basic_control.tasks.report.titles import metric_title
 from basic_control.tasks.report.words import headlines_of, money, suite_title
 
@@ -149,6 +150,7 @@ def _of_truncation(headlines: Iterable[Headline], plan: Plan, run: str) -> Itera
     if by_cell.total():
         names = list(plan.model_names)
         limits: dict[str, None] = {}
+        cut_models: dict[str, None] = {}
         for (suite, target), n in by_cell.items():
             # A suite's own limit goes before its models'.
             owner = f"models.{names.index(models[target].name)}"
@@ -156,8 +158,9 @@ def _of_truncation(headlines: Iterable[Headline], plan: Plan, run: str) -> Itera
                 owner = suite
             if n:
                 limits[f"--set {owner}.max_tokens=N"] = None
+                cut_models[models[target].name] = None
         command = format_command(f"run --run {run} --only-truncated {' '.join(limits)}")
-        yield Note(say("screen.cut", n=by_cell.total(), command=command))
+        yield Note(say("screen.cut", n=by_cell.total(), models=join_names([*cut_models]), command=command))
 
 
 def _of_packages(headlines: Iterable[Headline]) -> Iterator[Note]:

@@ -56,6 +56,14 @@ def _join_metric(name: str, headline: Headline) -> str:
     return f"{name}, {metric_name(headline)}"
 
 
+def score_title(headline: Headline, *, is_single: bool) -> str:
+    """Return a score's name on a screen: its metric's alone where the run has a single suite; with its measure."""
+    name = score_name(headline)
+    if is_single and headline.suite and is_named(headline):
+        name = metric_name(headline)
+    return " ".join(filter(None, (name, measure(headline))))
+
+
 def suite_title(name: str) -> str:
     """Return the title of a suite that ships or comes with a plug-in; of any other its name."""
     declaration = registered_suites().get(name)
@@ -102,6 +110,8 @@ def describe_calls(requests: Mapping[str, int]) -> str:
         parts.append(say(phrase, n=n_given))
     if n_asked and requests["cached"] == n_asked:
         parts.append(say("common.no_call", n=n_asked))
+    elif n_asked and not requests["cached"]:
+        parts.append(say("common.new_calls", **requests))
     elif n_asked or not n_given:
         parts.append(say("common.calls", **requests))
     return " ".join(parts)

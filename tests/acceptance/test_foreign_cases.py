@@ -46,9 +46,9 @@ def check(pair: dict[str, Any], n: int, lost: int, won: int) -> None:
 PLANTS = {
     # both, only before, only after, neither
     "minus 13": ((146, 30, 4, 20), "worse"),
-    "nothing": ((150, 6, 6, 38), "cannot be told apart"),
+    "nothing": ((150, 6, 6, 38), "no clear difference"),
     "plus 5": ((150, 5, 15, 30), "better"),
-    "noisy": ((150, 10, 20, 20), "cannot be told apart"),
+    "noisy": ((150, 10, 20, 20), "not enough questions to tell"),
 }
 TWO = ("csv", "inspect-eval")
 """A table and a log: for what does not depend on the form."""
@@ -69,7 +69,7 @@ def test_a_planted_difference_is_told(form: str, plant: str, tmp_path: Path) -> 
     assert "200 questions" in out
     assert "as stated by the tools" in out
     first = out.splitlines()[0]
-    assert (f" is {words} than " in first) if words in {"worse", "better"} else (words in first)
+    assert (f" is {words} than " in first) if words in {"worse", "better"} else (words in first.lower())
     if plant != "nothing":
         assert f"{100 * pair['difference']:+.1f}".replace("-", "\u2212") in first
     assert gate(new, old) == gated(counts[1], counts[2], 200)
@@ -251,7 +251,7 @@ def test_templates_are_the_units_where_there_are_enough(templates: int, units: i
     sums = [sum(after[n] - before[n] for n in range(t, 200, templates)) for t in range(templates)]
     p = {200: mcnemar(-sum(sums), 0), 10: flips(sums)}.get(units, float(stats.ttest_1samp(sums, 0).pvalue))
     assert pair["p_value"] == pytest.approx(p, rel=1e-9)
-    assert ("over these templates only" in out) == (units == 200)
+    assert ("for these forms of question only" in out) == (units == 200)
 
 
 SIDE = {"other": [1] * 200, "aaa": [int(n % 3 > 0) for n in range(200)]}

@@ -191,7 +191,7 @@ def test_metrics_that_coincide_in_one_file_alone_are_compared(form: str, tmp_pat
 def test_few_templates_are_not_said_to_be_taken_account_of(tmp_path: Path) -> None:
     old, new = ([one | {"more": {"template": f"T{n % 4}"}} for n, one in enumerate(these)] for these in (OLD, NEW))
     _, out = compare(*both("jsonl", tmp_path, old, new), at=tmp_path)
-    assert "over these templates only" in out
+    assert "for these forms of question only" in out
     assert "take account" not in out
 
 

@@ -74,7 +74,7 @@ def test_the_seeds_configuration_runs_against_ollama(run: Run, tmp_path: Path) -
 def test_the_same_runs_through_the_openai_package(run: Run, tmp_path: Path) -> None:
     with serve_openai("ANSWER: 12") as server:
         done = run("--set", at(server), *ONLY)
-        assert "20 requests: 0 from the cache, 20 asked now, 0 failed." in done.stdout, done.stderr
+        assert "20 calls, 0 failed." in done.stdout, done.stderr
     folder = latest(tmp_path)
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["requests"]["answered"] == 20
@@ -100,7 +100,7 @@ def test_the_same_runs_through_the_openai_package(run: Run, tmp_path: Path) -> N
 def test_one_suite_runs_alone_as_its_own_module(run: Run) -> None:
     with serve_openai("ANSWER: 12") as server:
         done = run("--set", at(server), *ONLY, flow="basic_control")
-    assert "20 asked now" in done.stdout, done.stderr
+    assert "20 calls, 0 failed" in done.stdout, done.stderr
 
 
 def test_an_end_by_sigterm_keeps_what_was_answered(forks: Preloaded, run: Run, tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_a_new_family_is_one_new_file(environment: dict[str, str], tmp_path: Pat
             "basic_control.levels=[easy,hard]",
         ]
         done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
-    assert "20 asked now, 0 failed" in done.stdout, done.stderr
+    assert "20 calls, 0 failed" in done.stdout, done.stderr
     report = only(tree / "artifacts" / "runs", "*/reports/*.md").read_text(encoding="utf-8")
     assert "coin\\_change" in report or "coin_change" in report
     assert "paid with" in report
@@ -242,7 +242,7 @@ def test_a_family_of_another_package_is_found_by_its_entry_point(run: Run, tmp_p
             "basic_control.families=[coins_elsewhere]",
             extra={"PYTHONPATH": str(site)},
         )
-    assert "10 asked now, 0 failed" in done.stdout, done.stderr
+    assert "10 calls, 0 failed" in done.stdout, done.stderr
 
 
 BAD = [

@@ -73,10 +73,10 @@ def outcomes(model: dict[str, Any]) -> dict[str, tuple[float | None, str]]:
 @pytest.mark.parametrize(
     ("score", "threshold", "judge", "expected", "sentence"),
     [
-        (None, None, rate, {"exact_match": (0.75, "fail"), "rubric": (1.0, "pass")}, "alpha, exact_match 75"),
+        (None, None, rate, {"exact_match": (0.75, "fail"), "rubric": (1.0, "pass")}, "Fail: exact_match 75"),
         (["exact_match", "rubric"], None, rate, {"": (0.875, "pass")}, "alpha 88 (threshold 80)"),
-        ("all", 1, rate, {"all": (0.75, "fail"), "rubric": (1.0, "pass")}, "alpha, all 75"),
-        ("all", 1, rate_right_ones, {"all": (0.75, "fail"), "rubric": (1.0, "error")}, "alpha, rubric"),
+        ("all", 1, rate, {"all": (0.75, "fail"), "rubric": (1.0, "pass")}, "Fail: all 75"),
+        ("all", 1, rate_right_ones, {"all": (0.75, "fail"), "rubric": (1.0, "error")}, "Error: rubric"),
     ],
     ids=["each by itself", "mean", "all", "all where a judge failed on the wrong ones"],
 )

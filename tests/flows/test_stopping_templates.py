@@ -18,7 +18,7 @@ from tests.acceptance import tables
 from tests.conftest import Run
 from tests.helpers.runs import latest
 
-SAID = "with fewer than ten templates nothing stops early"
+SAID = "with fewer than ten forms of question nothing stops early"
 
 
 def write_rows(path: Path, shares: Sequence[float], size: int) -> str:

@@ -232,9 +232,8 @@ def test_an_english_count_of_one_has_its_noun_and_verb_in_the_singular() -> None
     assert said("regression.equal", "en", n=1, outcome="held") == "held: no difference on 1 question"
     assert said("regression.equal", "en", n=2, outcome="held") == "held: no difference on 2 questions"
     assert said("regression.n_pairs", "en", n=1) == "1 question"
-    assert (
-        said("screen.cut", "en", n=1, command="x") == "1 reply was truncated at the token limit; ask them again: x"
-    )
+    cut = said("screen.cut", "en", n=1, models="m", command="x")
+    assert cut == "1 reply was truncated at the token limit (m); ask them again: x"
     assert said("estimate.counted", "en", n=1, cached=1, fresh=0) == "1 call: 1 from the cache, 0 to ask."
     assert said("compare.by", "en", points="1") == "1 point"
     assert said("compare.by", "en", points="1.5") == "1.5 points"

@@ -74,6 +74,6 @@ def show(
 def _count_reasons(rows: "Sequence[ShownRow]") -> "Iterator[str]":
     """Yield one line with the commonest reasons of lost points, if several rows share one."""
     counts = Counter(row.reason for row in rows if row.is_failed and row.reason)
-    shared = [f"{count} {reason}" for reason, count in counts.most_common(REASONS) if count > 1]
+    shared = [f"{reason} × {count}" for reason, count in counts.most_common(REASONS) if count > 1]
     if shared:
-        yield "; ".join(shared)
+        yield f"Why points were lost: {'; '.join(shared)}"

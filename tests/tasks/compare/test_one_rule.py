@@ -88,7 +88,7 @@ def test_what_could_be_detected_is_told_of_templates(tmp_path: Path, capsys: pyt
     assert needed
     assert 20 < int(needed[1]) < 4000
     text = read_screen(tmp_path, capsys, "compare", "old", "new")
-    assert "300 questions (20 independent ones: a template counts once)" in text
+    assert "300 questions (20 independent ones: those of one form count once)" in text
     assert "300 (20)" in text
 
 
@@ -108,7 +108,7 @@ def test_of_four_templates_the_questions_count_and_it_is_over_these_only(
     for words in (["gate", "new", "--baseline", "old"], ["compare", "old", "new"]):
         text = read_screen(tmp_path, capsys, *words)
         assert "independent" not in text
-        assert "over these templates only" in text
+        assert "for these forms of question only" in text
 
 
 def test_equal_questions_count_once_in_what_could_be_detected(

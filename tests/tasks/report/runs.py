@@ -232,7 +232,7 @@ def _asked(row: Mapping[str, Any], model: str, text: str) -> Row:
         "repeat": 0,
         "text": None if failed else text,
         "reasoning": None if failed else "First I look at the facts." if model == MODELS[0] else "",
-        "error": "the server answered 500" if failed else None,
+        "error": "HTTP 500: overloaded" if failed else None,
         "error_kind": "server" if failed else None,
         "finish_reason": None if failed else "length" if drawn > 0.97 else "stop",
         "tokens_in": None if failed else 60 + int(40 * drawn),

@@ -47,8 +47,8 @@ def test_suites_of_a_few_shared_templates_are_named() -> None:
 @pytest.mark.parametrize(
     ("language", "said"),
     [
-        ("en", "over these templates only, as the questions come from fewer than five"),
-        ("ru", "только для этих шаблонов: вопросы составлены меньше чем по пяти"),
+        ("en", "fewer than five forms of question; intervals hold for these forms only"),
+        ("ru", "вопросы меньше чем пяти видов; интервалы верны только для этих видов"),
     ],
 )
 def test_a_report_says_that_intervals_hold_over_these_templates_only(language: str, said: str) -> None:

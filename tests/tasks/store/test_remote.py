@@ -144,7 +144,7 @@ def test_an_evaluation_runs_on_s3_and_a_second_one_is_cached(
         sets.append(f"store.cache=sqlite:///{tmp_path}/replies.sqlite")
         arguments = [part for one in sets for part in ("--set", one)]
         done = run(*arguments, extra=aws, root=root)
-        assert "6 asked now, 0 failed" in done.stdout, done.stderr
+        assert "6 calls, 0 failed" in done.stdout, done.stderr
         again = run(*arguments, extra=aws, root=root)
     assert "No model call was made" in again.stdout, again.stderr
     assert len(server.requests) == 6

@@ -382,7 +382,7 @@ def test_a_run_whose_cache_is_damaged_says_so_and_asks_nothing_again(run: Run, t
         sets = (at(server), TWO, "suites=[basic_control]", "basic_control.n_items=20")
         arguments = [part for one in sets for part in ("--set", one)]
         done = run(*arguments)
-        assert "40 asked now, 0 failed" in done.stdout, done.stderr
+        assert "40 calls, 0 failed" in done.stdout, done.stderr
         content = cache.read_bytes()
         cache.write_bytes(bytes(PAGE) + random.Random(3).randbytes(len(content) // 2) + content[-2 * PAGE :])
         again = run(*arguments)
