@@ -147,3 +147,38 @@ def test_the_section_on_repeats_heeds_templates() -> None:
         interval = getattr(shared, name).interval
         assert interval.low == pytest.approx(expected.interval.low, abs=0.02)
         assert interval.low < getattr(alone, name).interval.low - 0.1
+
+
+def test_of_samples_drawn_again_those_that_are_remembered_are_told(run: Run, tmp_path: Path) -> None:
+    """Three of rag's samples are asked and judged; of six, drawn by one seed, these three are not asked again."""
+
+    def answer(body: dict[str, Any]) -> Answer:
+        return Answer("It is so." if "response_format" not in body else json.dumps({"reason": "so", "rating": 2}))
+
+    with serve_openai(answer) as server:
+        listed = [at(server), judged_by(server), "suites=[rag]", "gate=off", "report.html=false"]
+        words = [word for one in listed for word in ("--set", one)]
+        run(*words, "--set", "rag.n_samples=3")
+        store = f"store.root={tmp_path}/store"
+        n_before = len(server.requests)
+        told = estimate(read(None, [*listed, "rag.n_samples=6", store]))
+        assert len(server.requests) == n_before
+        run(*words, "--set", "rag.n_samples=6")
+        n_asked = sum("response_format" not in request.body for request in list(server.requests)[n_before:])
+    (model,) = (portion for portion in told.portions if portion.role == "model")
+    assert (model.calls, model.cached, model.calls_due) == (6, 3, n_asked)
+    assert all(portion.cached > 0 for portion in told.portions)
+
+
+@pytest.mark.parametrize(("repeats", "n_models"), [(1, 2), (3, 1), (2, 2)])
+def test_the_maximum_of_a_suite_that_stops_is_for_each_model_and_repeat(
+    tmp_path: Path, repeats: int, n_models: int
+) -> None:
+    """At most 40 questions of a hundred that share templates of seven: 35 for each model, each asked so often."""
+    rows = [{"question": f"Q{n}", "answer": "yes", "template": f"t{n // 7}"} for n in range(100)]
+    suite = {"name": "a", "items": {"data": write_rows(tmp_path / "rows.jsonl", rows)}, "prompt": "{{ question }}"}
+    suite |= {"metrics": ["exact_match"], "threshold": 0.8, "stop": {"first": 10, "most": 40}}
+    models = [{"name": f"m{n}", **DEAD} for n in range(n_models)]
+    store = {"root": str(tmp_path / "store"), "runs": str(tmp_path / "runs")}
+    told = estimate(Settings(models=models, suites=[suite], repeats=repeats, store=store))
+    assert [portion.calls for portion in told.portions] == [35 * repeats] * n_models

@@ -108,3 +108,30 @@ def test_a_suite_has_no_scores_name(run: Run, tmp_path: Path, name: str) -> None
 @pytest.mark.parametrize("name", ["overall2", "all.v1", "overall-all"])
 def test_a_suite_may_have_a_name_like_a_scores(run: Run, tmp_path: Path, name: str) -> None:
     assert run(*words(suite(name, write_replies(tmp_path / "replies.csv", 18)))).returncode == 0
+
+
+def test_files_reached_through_links_are_told_apart_by_what_they_are(run: Run, tmp_path: Path) -> None:
+    """Folders under other names: two files are two models' replies, and one file reached twice is one's."""
+    good = write_replies(tmp_path / "gpt/replies.csv", 18)
+    write_replies(tmp_path / "llama/replies.csv", 6)
+    for link, folder in (("new", "llama"), ("old", "gpt")):
+        (tmp_path / link).symlink_to(tmp_path / folder, target_is_directory=True)
+    (tmp_path / "again.csv").symlink_to(tmp_path / "gpt/replies.csv")
+    refused = run(*words(suite("one", good), suite("two", str(tmp_path / "new/replies.csv"))))
+    assert refused.returncode == 2, refused.stdout
+    assert "found two targets named 'responses of replies'" in " ".join(refused.stderr.split())
+    assert run(*words(suite("one", good), suite("two", str(tmp_path / "old/replies.csv")))).returncode == 0
+    assert scores(tmp_path) == {"responses of replies": [0.9, 0.9]}
+    assert run(*words(suite("one", good), suite("two", str(tmp_path / "again.csv")))).returncode == 0
+    assert scores(tmp_path) == {"responses of replies": [0.9], "responses of again": [0.9]}
+
+
+def test_suites_whose_names_differ_in_case_alone_are_two(run: Run, tmp_path: Path) -> None:
+    good, bad = write_replies(tmp_path / "a.csv", 18), write_replies(tmp_path / "b.csv", 6)
+    done = run(*words(suite("alpha", good, responses_of="bot"), suite("Alpha", bad, responses_of="bot")))
+    assert done.returncode == 1, done.stderr
+    assert scores(tmp_path) == {"bot": [0.9, 0.3]}
+    table = (latest(tmp_path) / "tables/verdict.csv").read_text(encoding="utf-8-sig").splitlines()
+    shown = {line.split(",")[1]: line for line in table if line.startswith("bot,")}
+    assert "90" in shown["alpha"]
+    assert "30" in shown["Alpha"]
