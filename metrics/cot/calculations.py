@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from basic_control.data.measures import dimensions, unit
@@ -15,7 +15,7 @@ SIDES = 8
 """Maximum number of sides of an annotation with chained equations (`a = b = c`)."""
 
 _PERCENT = Fraction(1, 100)
-_MOST_ROUNDED = 6
+_MAXIMUM_ROUNDED = 6  # maximum number of rounded numbers of a side
 _LONG = 40  # maximum number of tokens for converting units
 _THOUSANDS = 3
 
@@ -41,32 +41,40 @@ def recompute(sides: Sides) -> CalculationCheck:
     """
     if len(sides) == 1 or len(sides) > SIDES:
         return CalculationCheck(evaluate(sides[0]), None, right=False)
-    percents = any(token.kind == "percent" for side in sides for token in side)
-    usual = partial(evaluate, base="running") if percents else evaluate
-    values = [usual(side) for side in sides]
-    right = _agree(sides, values, _PERCENT) or (
-        values[0] is not None and _agree_otherwise(sides, percents=percents)
-    )
-    return CalculationCheck(values[0], values[-1], right)
+    has_percent = any(map(_has_percent, sides))
+    base: Base = ""
+    if has_percent:
+        base = "running"
+    values = [evaluate(side, base=base) for side in sides]
+    is_right = _agree(sides, values, _PERCENT)
+    if not is_right and values[0] is not None:
+        is_right = _agree_otherwise(sides, has_percent=has_percent)
+    return CalculationCheck(values[0], values[-1], is_right)
 
 
-def _agree_otherwise(sides: Sides, *, percents: bool) -> bool:
-    bases: tuple[Base, ...] = ("", "first")
-    if percents:
-        for base in bases:
-            values = [evaluate(side, base=base) for side in sides]
-            if _agree(sides, values, _PERCENT):
-                return True
-        if _agree(sides, [evaluate(side, percent=1) for side in sides], 1):
-            return True
+def _agree_otherwise(sides: Sides, *, has_percent: bool) -> bool:
+    """Return whether sides that do not agree as written agree in another reading."""
+    if has_percent and _agree_on_percentages(sides):
+        return True
     # Converting tries each unit of a measure, which long sides would make slow.
     if sum(map(len, sides)) > _LONG:
         return False
-    for reading in _list_readings(sides, tenfold_too=_may_convert(sides)):
+    for reading in _list_readings(sides, may_convert=_may_convert(sides)):
         values = [evaluate(side) for side in reading]
-        if _agree(reading, values, _PERCENT, strict=True):
+        if _agree(reading, values, _PERCENT, is_strict=True):
             return True
     return False
+
+
+def _agree_on_percentages(sides: Sides) -> bool:
+    """Return whether sides agree with percentages of nothing or of the first term, or read as plain numbers."""
+    bases: tuple[Base, ...] = ("", "first")
+    for base in bases:
+        values = [evaluate(side, base=base) for side in sides]
+        if _agree(sides, values, _PERCENT):
+            return True
+    plain_values = [evaluate(side, percent=1) for side in sides]
+    return _agree(sides, plain_values, 1)
 
 
 def _may_convert(sides: Sides) -> bool:
@@ -77,32 +85,39 @@ def _may_convert(sides: Sides) -> bool:
     first, last = evaluate(sides[0]), evaluate(sides[-1])
     if first is None or last is None or abs(Fraction(last)) < abs(Fraction(first)):
         return True
-    has_units = _have_units(sides[0])
-    return any(has_units) and not all(has_units) and any(token.text in {"+", "-"} for token in sides[0])
+    units = _list_units(sides[0])
+    are_some_unwritten = any(units) and not all(units)
+    return are_some_unwritten and any(token.text in {"+", "-"} for token in sides[0])
 
 
-def _have_units(side: Sequence[Token]) -> list[bool]:
-    """Return for each number of a side whether its unit is written."""
-    return [bool(_find_unit(side, at)) for at, token in enumerate(side) if token.kind == "number"]
+def _list_units(side: Sequence[Token]) -> list[str]:
+    """Return the unit of each number of a side; '' for one without."""
+    return [_find_unit(side, position) for position, token in enumerate(side) if token.kind == "number"]
 
 
-def _list_readings(sides: Sides, *, tenfold_too: bool) -> Iterator[Sides]:
-    """Yield the sides with alternative values for their numbers: decimals for thousands, converted units."""
-    if any(_is_ambiguous(token) for side in sides for token in side):
+def _list_readings(sides: Sides, *, may_convert: bool) -> Iterator[Sides]:
+    """Yield the sides with alternative values for their numbers: decimals for thousands, converted units.
+
+    Without `may_convert` no unit stands for one that is ten, a hundred … times as large.
+    """
+    if any(map(_is_ambiguous, chain.from_iterable(sides))):
         yield [[*map(_regroup, side)] for side in sides]
-    names = [_find_unit(side, at) for side in sides for at in range(len(side))]
-    units = frozenset(filter(None, names))
-    unlikely = _TENTH if any(_have_units(sides[0])) else _TENTH | _HUNDREDTH
-    for sizes in _list_scales(units) if units else ():
-        if _is_tenfold(sizes) and not (tenfold_too and unlikely.isdisjoint(sizes.values())):
-            continue
-        yield [_scale_side(side, sizes) for side in sides]
+    units = frozenset(filter(None, chain.from_iterable(map(_list_units, sides))))
+    if not units:
+        return
+    unlikely = _TENTH | _HUNDREDTH
+    if any(_list_units(sides[0])):
+        unlikely = _TENTH
+    for sizes in _list_scales(units):
+        is_likely = may_convert and unlikely.isdisjoint(sizes.values())
+        if is_likely or not _is_tenfold(sizes):
+            yield [_scale_side(side, sizes) for side in sides]
 
 
 def _is_ambiguous(token: Token) -> bool:
     """Return whether a number may be thousands or a decimal: `1,125`, `1.200`."""
-    whole, point, part = token.text.replace(",", ".").partition(".")
-    return token.kind == "number" and bool(point) and len(part) == _THOUSANDS and 0 < len(whole) <= _THOUSANDS
+    whole, point, decimals = token.text.replace(",", ".").partition(".")
+    return token.kind == "number" and bool(point) and len(decimals) == _THOUSANDS and 0 < len(whole) <= _THOUSANDS
 
 
 def _regroup(token: Token) -> Token:
@@ -116,28 +131,32 @@ def _regroup(token: Token) -> Token:
     return token._replace(value=Fraction(text), text=text)
 
 
-def _find_unit(side: Sequence[Token], at: int) -> str:
-    """Return the convertible unit of the number at `at`; '' if it has none."""
-    token = side[at]
+def _find_unit(side: Sequence[Token], position: int) -> str:
+    """Return the convertible unit of the number at `position`; '' if it has none."""
+    token = side[position]
     if token.kind != "number":
         return ""
-    follows = side[at + 1].text if at + 1 < len(side) and side[at + 1].kind == "word" else ""
-    return unit(token.mark or follows)
-
-
-def _scale(side: Sequence[Token], at: int, sizes: Mapping[str, Fraction]) -> Token:
-    """Return the token at `at` with its value in the unit of `sizes`."""
-    token = side[at]
-    size = sizes.get(_find_unit(side, at))
-    return token if size is None or token.value is None else token._replace(value=token.value * size)
+    if token.mark:
+        return unit(token.mark)
+    if position + 1 < len(side) and side[position + 1].kind == "word":
+        return unit(side[position + 1].text)
+    return ""
 
 
 def _scale_side(side: Sequence[Token], sizes: Mapping[str, Fraction]) -> list[Token]:
-    return [_scale(side, at, sizes) for at in range(len(side))]
+    """Return a side with the values of its numbers times the sizes of their units."""
+    scaled_side: list[Token] = []
+    for position, token in enumerate(side):
+        size = sizes.get(_find_unit(side, position))
+        if size is None or token.value is None:
+            scaled_side.append(token)
+        else:
+            scaled_side.append(token._replace(value=token.value * size))
+    return scaled_side
 
 
-def _agree(sides: Sides, values: Sequence[Exact | None], percent: Exact, *, strict: bool = False) -> bool:
-    """Return whether each side equals the first, rounded to its shown digits; `strict`: to decimals."""
+def _agree(sides: Sides, values: Sequence[Exact | None], percent: Exact, *, is_strict: bool = False) -> bool:
+    """Return whether each side equals the first, rounded to its shown digits; `is_strict`: to decimals."""
     first = values[0]
     for side, value in zip(sides[1:], values[1:], strict=True):
         if first is None or value is None:
@@ -145,46 +164,70 @@ def _agree(sides: Sides, values: Sequence[Exact | None], percent: Exact, *, stri
         if value == first:
             continue
         # A whole number is no rounded one where units are converted: 2 hours are not 121 minutes.
-        whole = strict and not any(count_decimals(token.text) for token in side if token.kind == "number")
-        allowed = None if whole else _measure_rounding(side, value, percent)
-        if not allowed or abs(value - first) > max(allowed, abs(Fraction(first)) / 10**FLOAT_DIGITS):
+        if is_strict and not _has_decimals(side):
+            return False
+        rounding = _measure_rounding(side, value, percent)
+        if not rounding or abs(value - first) > max(rounding, abs(Fraction(first)) / 10**FLOAT_DIGITS):
             return False
     return True
 
 
+def _has_percent(side: Sequence[Token]) -> bool:
+    return any(token.kind == "percent" for token in side)
+
+
+def _has_decimals(side: Sequence[Token]) -> bool:
+    return any(count_decimals(token.text) for token in side if token.kind == "number")
+
+
 def _measure_rounding(side: Sequence[Token], value: Exact, percent: Exact) -> Fraction | None:
     """Return how far a side's rounded numbers may shift its value; None if none is rounded."""
-    numeric = [at for at, token in enumerate(side) if token.kind == "number"]
-    if len(numeric) == 1 and not any(t.kind in {"operator", "open"} and t.text != "-" for t in side):
-        token = side[numeric[0]]
-        written = number(token.text)
-        if written and value:
-            return _halve_last_digit(token) * abs(Fraction(value) / written)  # in hundredths, or another unit
-        return _halve_last_digit(token) * (percent if any(t.kind == "percent" for t in side) else 1)
-    decimal_indices = [at for at in numeric if side[at].value is not None and count_decimals(side[at].text)]
-    if not decimal_indices or len(decimal_indices) > _MOST_ROUNDED:
+    positions = [position for position, token in enumerate(side) if token.kind == "number"]
+    if len(positions) == 1 and not any(token.kind in _OPERATIONS and token.text != "-" for token in side):
+        return _measure_rounding_of_number(side, side[positions[0]], value, percent)
+    decimal_positions = [
+        position
+        for position in positions
+        if side[position].value is not None and count_decimals(side[position].text)
+    ]
+    if not decimal_positions or len(decimal_positions) > _MAXIMUM_ROUNDED:
         return None
     # The shifts add up, as errors of measurement do at their worst.
     total = Fraction(0)
-    for at in decimal_indices:
-        token = side[at]
+    for position in decimal_positions:
+        token = side[position]
         shifted = token._replace(value=(token.value or 0) + _halve_last_digit(token))
-        shifted_value = evaluate([*side[:at], shifted, *side[at + 1 :]])
-        total += abs(Fraction(shifted_value) - value) if shifted_value is not None else 0
+        shifted_value = evaluate([*side[:position], shifted, *side[position + 1 :]])
+        if shifted_value is not None:
+            total += abs(Fraction(shifted_value) - value)
     return total or None
+
+
+_OPERATIONS = frozenset({"operator", "open"})
+
+
+def _measure_rounding_of_number(side: Sequence[Token], token: Token, value: Exact, percent: Exact) -> Fraction:
+    """Return how far rounding may shift the value of a side that is one number, with its sign and unit."""
+    rounding = _halve_last_digit(token)
+    written = number(token.text)
+    if written and value:
+        return rounding * abs(Fraction(value) / written)  # in hundredths, or another unit
+    if _has_percent(side):
+        return rounding * percent
+    return rounding
 
 
 def _halve_last_digit(token: Token) -> Fraction:
     """Return half a unit of a number's last digit; a whole unit if dots show that it continues."""
-    cut = token.text.endswith(("…", "."))
-    return Fraction(1, (1 if cut else 2) * 10 ** count_decimals(token.text))
+    last_digit = Fraction(1, 10 ** count_decimals(token.text))
+    if token.text.endswith(("…", ".")):
+        return last_digit
+    return last_digit / 2
 
 
 _DIMENSIONS = dimensions()
 *_MEASURES, _COUNTING = (frozenset(sizes.values()) for sizes in _DIMENSIONS)
 _SIZES = (*_MEASURES, _COUNTING | {1})
-LETTERS = frozenset("mghslLt")
-"""Latin letters that are a unit after a number and a space: `5 m`."""
 
 
 def _list_scales(units: frozenset[str]) -> Iterator[Mapping[str, Fraction]]:
@@ -223,34 +266,48 @@ def join_quantities(line_tokens: Sequence[Token]) -> Sequence[Token]:
     if kinds.count("word") <= 1 or kinds.count("number") <= 1:
         return line_tokens
     joined_tokens: list[Token] = []
-    at = 0
-    while at < len(line_tokens):
-        length = _count_quantity_tokens(line_tokens, at) if line_tokens[at].kind == "number" else 0
-        if not length:
-            joined_tokens.append(line_tokens[at])
-            at += 1
-            continue
-        first, last = line_tokens[at], line_tokens[at + length - 1]
-        second_number = line_tokens[at + length - 2]
-        joined_tokens += [
-            Token("open", "(", first.start, first.start, mark="+"),
-            *line_tokens[at : at + 2],
-            Token("operator", "+", second_number.start, second_number.start),
-            second_number,
-            last,
-            Token("close", ")", last.end, last.end, mark="+"),
-        ]
-        at += length
+    position = 0
+    while position < len(line_tokens):
+        length = 0
+        if kinds[position] == "number":
+            length = _count_quantity_tokens(line_tokens, position)
+        if length:
+            joined_tokens += _bracket_sum(line_tokens[position : position + length])
+            position += length
+        else:
+            joined_tokens.append(line_tokens[position])
+            position += 1
     return joined_tokens
 
 
-def _count_quantity_tokens(line_tokens: Sequence[Token], at: int) -> int:
-    """Return the number of tokens from `at` in a quantity of two units, the second less than one of the first."""
+def _bracket_sum(quantity: Sequence[Token]) -> list[Token]:
+    """Return a quantity in two units (number, unit, perhaps a joining word, number, unit) as a sum in brackets."""
+    first, last = quantity[0], quantity[-1]
+    second_number = quantity[-2]
+    return [
+        Token("open", "(", first.start, first.start, mark="+"),
+        *quantity[:2],
+        Token("operator", "+", second_number.start, second_number.start),
+        second_number,
+        last,
+        Token("close", ")", last.end, last.end, mark="+"),
+    ]
+
+
+def _count_quantity_tokens(line_tokens: Sequence[Token], position: int) -> int:
+    """Return how many tokens from `position` are a quantity in two units, the second less than one of the first."""
+    length = 4
     # The two quantities may be joined by a word: 1 hour and 15 minutes.
-    length = 5 if at + 2 < len(line_tokens) and line_tokens[at + 2].text in _AND else 4
-    parts = [*line_tokens[at : at + 2], *line_tokens[at + length - 2 : at + length]]
+    if position + 2 < len(line_tokens) and line_tokens[position + 2].text in _AND:
+        length = 5
+    parts = [*line_tokens[position : position + 2], *line_tokens[position + length - 2 : position + length]]
     if [token.kind for token in parts] != ["number", "word", "number", "word"]:
         return 0
-    large, small, value = unit(parts[1].text), unit(parts[3].text), parts[2].value
-    sizes = (d for d in _DIMENSIONS[:-1] if large in d and small in d)
-    return length if value is not None and any(value * d[small] < d[large] for d in sizes) else 0
+    large_unit, small_unit, small_count = unit(parts[1].text), unit(parts[3].text), parts[2].value
+    if small_count is None:
+        return 0
+    for dimension in _DIMENSIONS[:-1]:
+        is_shared = large_unit in dimension and small_unit in dimension
+        if is_shared and small_count * dimension[small_unit] < dimension[large_unit]:
+            return length
+    return 0

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from basic_control.data.reading.numbers import NumberAnswer, NumberReading, read_number
 from basic_control.data.sentences import split_sentences
 from basic_control.metrics.cot.calculations import FLOAT_DIGITS, CalculationCheck, recompute
-from basic_control.metrics.cot.equations import find_equations
+from basic_control.metrics.cot.equations import Equation, find_equations
 from basic_control.metrics.cot.expressions import (
     Exact,
     Operand,
@@ -50,7 +50,7 @@ SMALL = 2**61 - 1
 class Calculation(NamedTuple):
     """One calculation of a chain.
 
-    `text` is as written. `expected` is the exact value of the left side, `found` the value given for it (None:
+    `text` is as written. `expected` is the exact value of the left side, `stated` the value given for it (None:
     unreadable, which is never `right`). `operands` are the numbers of the left side (and of the middle of `a = b =
     c`), `results` the values made known by the result. `hashed` are those of all these numbers that are not their
     own hash. Two calculations with the same `key` are identical.
@@ -78,22 +78,35 @@ class ChainStep(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """A chain of thought. `calculations` holds each one once, in order; `places` their steps, from 1.
+    """A chain of thought. `calculations` holds each one once, in order; `step_numbers` their steps, from 1.
 
-    `answered` is the step of the answer's line: the last step if that line calculates or there is no marker, else
-    the one after it. Chains compare by identity, so that values computed from a reference are cheap to cache.
+    `answer_step` is the step of the answer's line: the last step if that line calculates or there is no marker,
+    else the one after it. Chains compare by identity, so that values computed from a reference are cheap to cache.
     """
 
     steps: tuple[ChainStep, ...]
     answer: NumberAnswer | None
     calculations: tuple[Calculation, ...]
-    places: tuple[int, ...]
-    answered: int = 1
+    step_numbers: tuple[int, ...]
+    answer_step: int = 1
 
     @property
     def value(self) -> Fraction | None:
         """The final answer's value; None without an answer that is one number."""
-        return None if self.answer is None else self.answer.value
+        if self.answer is None:
+            return None
+        return self.answer.value
+
+
+class _Parts(NamedTuple):
+    """A reply's lines (or the sentences of a single line) before and after its answer.
+
+    `has_lead`: the last part before it is the text before its marker on the same line, or in the same sentence.
+    """
+
+    before: list[str]
+    after: list[str]
+    has_lead: bool
 
 
 # A calculator annotation of GSM8K: <<48/2=24>>.
@@ -102,7 +115,8 @@ _ANNOTATION = re.compile(rf"<<([^<>\n]{{0,{LONGEST}}})>>")
 _CONTINUES = re.compile(r"[\s&>|]*(?:\\[(\[])?[\s&]*(?:=|＝|≈|\\approx)")
 # A line that ends within an equation: "3 * 4 =", "3 *".
 _BREAKS_OFF = re.compile(r"(?:[=＝≈×÷/+·]|\\(?:times|div|cdot|approx)|(?<=[\s])[-*−–x])[\s&\\]*\Z")
-_END = 20
+_LINE_END = 20
+"""Characters at the end of a line in which it may break off."""
 # A name defined by an expression, then by its value: "Total = 3 * 4. Total = 12".
 _DEFINED_TWICE = re.compile(
     r"(?P<name>[^\W\d_][^=<>.;:\n]{0,60}?)\s?=(?P<expression>[^=<>\n]{3,120}?)(?:[.;,]\s|\n)\s{0,9}(?:(?:so|thus|hence|then"
@@ -135,131 +149,169 @@ def read(text: str, question: str = "", *, language: str = "", cut: bool = False
     Source: SPEC 3 (seed 004); the cases that they leave open are ours.
     """
     reading = read_number(text, question, language=language, cut=cut, prompt=prompt)
-    before, after, lead = _split_reply(text, reading)
+    before, after, has_lead = _split_reply(text, reading)
+    # A text that is only the answer has no steps.
     if len(before) == 1 and reading.answer is not None and reading.answer.text == before[0].strip():
-        before, lead = [], False
-    chain = _collect_steps(before, reading, lead=lead)
-    if after and not chain.calculations and len(before) <= _OPENING:
-        later_chain = _collect_steps(after, reading)
-        return later_chain if later_chain.calculations else chain
-    return chain
+        before, has_lead = [], False
+    chain_before = _collect_steps(before, reading, has_lead=has_lead)
+    if not after or chain_before.calculations or len(before) > _OPENING:
+        return chain_before
+    chain_after = _collect_steps(after, reading)
+    if not chain_after.calculations:
+        return chain_before
+    return chain_after
 
 
 _OPENING = 2
 """Maximum number of lines without a calculation before an answer that is stated first."""
 
 
-def _split_reply(text: str, reading: NumberReading) -> tuple[list[str], list[str], bool]:
-    """Split a reply into the parts before and after its answer's marker: lines, or sentences of a single line.
+def _split_reply(text: str, reading: NumberReading) -> _Parts:
+    """Split a reply into the parts before and after its answer's marker.
 
-    The third value says whether the last part before it is the text before the marker on the same line (in a single
-    paragraph, the same sentence): that is a step only if it calculates. A boxed answer may be an equation's result.
+    The text before the marker on its line is a step only if it calculates. A boxed answer may be an equation's
+    result.
     """
-    anchor, is_paragraph = reading.anchor, "\n" not in text.strip()
+    anchor = reading.anchor
+    is_paragraph = "\n" not in text.strip()
     if anchor is None:
-        return _cut(text, is_paragraph=is_paragraph), [], False
+        return _Parts(_split_parts(text, is_paragraph=is_paragraph), [], has_lead=False)
     if is_paragraph:
-        begin, end = next(
-            (sentence for sentence in split_sentences(text) if sentence[0] <= anchor < sentence[1]),
-            (anchor, len(text)),
-        )
+        start, end = _find_sentence(text, anchor)
     else:
-        begin, end = text.rfind("\n", 0, anchor) + 1, text.find("\n", anchor)
-        end = len(text) if end < 0 else end
-    before = text[begin:anchor]
-    if reading.answer is not None and _AWAITS.search(before.rstrip("*_$ ")[-_SIGN:]):
-        before += reading.answer.text
-    lead = [before] if before.strip() else []
-    return (
-        [*_cut(text[:begin], is_paragraph=is_paragraph), *lead],
-        _cut(text[end:], is_paragraph=is_paragraph),
-        bool(lead),
-    )
+        start, end = _find_line(text, anchor)
+    lead = text[start:anchor]
+    # The result of an equation that ends at the marker: "3 * 4 = \boxed{12}".
+    if reading.answer is not None and _AWAITS.search(lead.rstrip("*_$ ")[-_SIGN_LENGTH:]):
+        lead += reading.answer.text
+    before = _split_parts(text[:start], is_paragraph=is_paragraph)
+    has_lead = bool(lead.strip())
+    if has_lead:
+        before.append(lead)
+    return _Parts(before, _split_parts(text[end:], is_paragraph=is_paragraph), has_lead)
+
+
+def _find_line(text: str, index: int) -> tuple[int, int]:
+    """Return the start and end of the line that holds an index."""
+    start, end = text.rfind("\n", 0, index) + 1, text.find("\n", index)
+    if end < 0:
+        end = len(text)
+    return start, end
+
+
+def _find_sentence(text: str, index: int) -> tuple[int, int]:
+    """Return the start and end of the sentence that holds an index; between sentences, of all that follows."""
+    for start, end in split_sentences(text):
+        if start <= index < end:
+            return start, end
+    return index, len(text)
+
+
+def _split_parts(text: str, *, is_paragraph: bool) -> list[str]:
+    """Split a text into its non-empty lines, a paragraph into its sentences."""
+    if is_paragraph and _STOP.search(text):
+        return [text[start:end] for start, end in split_sentences(text)]
+    lines = [text]
+    if not is_paragraph:
+        lines = text.split("\n")
+    return [line for line in lines if line.strip()]
 
 
 # The end of a sentence within a paragraph: "It is 5. Then".
 _STOP = re.compile(r"[.!?](?=\s)|[。！？]")
 
 
-def _cut(text: str, *, is_paragraph: bool) -> list[str]:
-    if is_paragraph and _STOP.search(text):
-        return [text[start:end] for start, end in split_sentences(text)]
-    return [part for part in ([text] if is_paragraph else text.split("\n")) if part.strip()]
-
-
-def _collect_steps(parts: Sequence[str], reading: NumberReading, *, lead: bool = False) -> Chain:
-    """Read the parts of a reply as steps; `lead`: the last one is a step only if it calculates."""
+def _collect_steps(parts: Sequence[str], reading: NumberReading, *, has_lead: bool = False) -> Chain:
+    """Read the parts of a reply as steps; `has_lead`: the last one is a step only if it calculates."""
     steps: list[ChainStep] = []
-    once: dict[str, tuple[Calculation, int]] = {}
-    hashed: dict[int, set[str]] = {}
-    count = weight = 0
+    calculation_by_key: dict[str, tuple[Calculation, int]] = {}
+    texts_by_hash: dict[int, set[str]] = {}
+    calculation_count = hashed_count = 0
+    last_part = ""
     for index, part in enumerate(parts):
-        step = _parse_step(part, parts[index - 1] if index else "", look=count < MOST_EQUATIONS)
+        step = _parse_step(part, last_part, is_searched=calculation_count < MOST_EQUATIONS)
+        last_part = part
         # "So the answer is", before the marker on its line, is no step of its own.
-        if lead and index == len(parts) - 1 and not step.calculations:
-            lead = False
+        if has_lead and index == len(parts) - 1 and not step.calculations:
+            has_lead = False
             break
-        weight += sum([len(calculation.hashed) for calculation in step.calculations])
+        hashed_count += sum([len(calculation.hashed) for calculation in step.calculations])
         # Fewer numbers than the limit cannot exceed it, so most chains skip the check.
-        if weight > ALIKE:
-            countable = tuple(
-                [
-                    calculation
-                    for calculation in step.calculations
-                    if not calculation.hashed or _record_hashes(calculation, hashed)
-                ]
-            )
-            step = step._replace(calculations=countable)
+        if hashed_count > ALIKE:
+            step = step._replace(calculations=_list_countable(step.calculations, texts_by_hash))
         steps.append(step)
-        count += len(step.calculations)
+        calculation_count += len(step.calculations)
         for calculation in step.calculations:
-            once.setdefault(calculation.key, (calculation, len(steps)))
-    calculations, places = zip(*once.values(), strict=True) if once else ((), ())
-    answered = len(steps) + (reading.anchor is not None and not lead)
-    return Chain(tuple(steps), reading.answer, calculations, places, answered)
+            calculation_by_key.setdefault(calculation.key, (calculation, len(steps)))
+    calculations = tuple([calculation for calculation, _ in calculation_by_key.values()])
+    step_numbers = tuple([step_number for _, step_number in calculation_by_key.values()])
+    is_answer_apart = reading.anchor is not None and not has_lead
+    return Chain(tuple(steps), reading.answer, calculations, step_numbers, len(steps) + is_answer_apart)
 
 
-def _record_hashes(calculation: Calculation, hashed: dict[int, set[str]]) -> bool:
+def _list_countable(
+    calculations: Sequence[Calculation], texts_by_hash: dict[int, set[str]]
+) -> tuple[Calculation, ...]:
+    """Return the calculations whose numbers stay within the limit of equal hashes (`ALIKE`)."""
+    countable = [calculation for calculation in calculations if _record_hashes(calculation, texts_by_hash)]
+    return tuple(countable)
+
+
+def _record_hashes(calculation: Calculation, texts_by_hash: dict[int, set[str]]) -> bool:
     """Record a calculation's numbers; return whether they stay within the limit of equal hashes."""
     for value in calculation.hashed:
-        equal_hashes = hashed.setdefault(hash(value), set())
-        if len(equal_hashes) <= ALIKE:
-            equal_hashes.add(str(value))
-        if len(equal_hashes) > ALIKE:
+        texts = texts_by_hash.setdefault(hash(value), set())
+        if len(texts) <= ALIKE:
+            texts.add(str(value))
+        if len(texts) > ALIKE:
             return False
     return True
 
 
-def _parse_step(line: str, last: str, *, look: bool) -> ChainStep:
-    """Parse a line; `last` is the previous one."""
-    annotations = [*_ANNOTATION.finditer(line)] if "<<" in line else []
+def _parse_step(line: str, last_line: str, *, is_searched: bool) -> ChainStep:
+    """Parse a line, after the previous one; `is_searched`: for equations too, not only for annotations."""
+    annotations: list[re.Match[str]] = []
+    if "<<" in line:
+        annotations = [*_ANNOTATION.finditer(line)]
     if not annotations:
-        equalities, before = _find_equations(line, last) if look else ((), line)
-        return ChainStep(line, before, equalities)
+        if not is_searched:
+            return ChainStep(line, line, ())
+        calculations, before = _find_equations(line, last_line)
+        return ChainStep(line, before, calculations)
     before = line[: annotations[0].start()]
-    repeats = []
-    # Equals signs that neither an annotation nor the text that it repeats accounts for: there may be equations.
-    signs = line.count("=")
-    for match in annotations:
-        repeats.append(begin := _find_repeated_sign(line, match))
-        signs -= match[1].count("=") + (begin >= 0)
-    if not look or (not signs and line.isascii() and not says(line, equal=False)):
-        return ChainStep(
-            line, before, tuple([parse_annotation(inside) for match in annotations if (inside := match[1].strip())])
-        )
-    # What an annotation repeats is cut out, so that its calculation is read once.
+    repeated_signs = [_find_repeated_sign(line, annotation) for annotation in annotations]
+    if not is_searched or not _has_further_equations(line, annotations, repeated_signs):
+        contents = [annotation[1].strip() for annotation in annotations]
+        return ChainStep(line, before, tuple(map(parse_annotation, filter(None, contents))))
+    return ChainStep(line, before, _parse_mixed(line, annotations, repeated_signs))
+
+
+def _has_further_equations(line: str, annotations: Sequence[re.Match[str]], repeated_signs: Sequence[int]) -> bool:
+    """Return whether a line may hold equations beside its annotations and the text that these repeat."""
+    sign_count = line.count("=")
+    for annotation, repeated_sign in zip(annotations, repeated_signs, strict=True):
+        sign_count -= annotation[1].count("=") + (repeated_sign >= 0)
+    return sign_count != 0 or not line.isascii() or says(line, equal=False)
+
+
+def _parse_mixed(
+    line: str, annotations: Sequence[re.Match[str]], repeated_signs: Sequence[int]
+) -> tuple[Calculation, ...]:
+    """Parse a line of annotations and equations; what an annotation repeats is cut out, to be read once."""
     calculations: list[Calculation] = []
     text, end = "", 0
-    for match, begin in zip(annotations, repeats, strict=True):
-        if begin >= 0:
-            calculations += _find_equations(text + line[end:begin])[0]
+    for annotation, repeated_sign in zip(annotations, repeated_signs, strict=True):
+        if repeated_sign >= 0:
+            calculations += _find_equations(text + line[end:repeated_sign])[0]
             text = ""
         else:
-            text += line[end : match.start()]
-        end = match.end()
-        if inside := match[1].strip():
-            calculations.append(parse_annotation(inside))
-    return ChainStep(line, before, (*calculations, *_find_equations(text + line[end:])[0]))
+            text += line[end : annotation.start()]
+        end = annotation.end()
+        content = annotation[1].strip()
+        if content:
+            calculations.append(parse_annotation(content))
+    calculations += _find_equations(text + line[end:])[0]
+    return tuple(calculations)
 
 
 # An equals sign that awaits its result: "3 * 4 = $".
@@ -267,39 +319,43 @@ _AWAITS = re.compile(r"[=＝≈]\s*(?:\\?[$€£¥₽])?\s*\Z")
 # The result after an annotation: "$1,200.50".
 _RESULT = re.compile(r"\s*\\?[$€£¥₽]?\s*(-?[0-9][0-9.,]*)")
 _DECIMAL = re.compile(r"[0-9]+(?:\.[0-9]+)?")
-_SIGN = 8
-_AFTER = frozenset({"", " "})
+_SIGN_LENGTH = 8
+_BLANKS = frozenset({"", " "})
 _STOPS = frozenset(".,;:!?")
 # A sign or word that may calculate: "3 x 4", "half of 6".
 _OPERATES = re.compile(r"[*+/^(\\]|[-:xX]\s?\$?\.?[0-9]|plus|minus|times|of")
 
 
-def _find_repeated_sign(line: str, match: re.Match[str]) -> int:
+def _find_repeated_sign(line: str, annotation: re.Match[str]) -> int:
     """Return the index of the equals sign where an annotation repeats the text before it; -1 if it does not.
 
     It does not if the text gives another result than the annotation.
     """
-    start, end = match.span()
-    meant = match[1].rpartition("=")[2].strip()
+    start, end = annotation.span()
+    result = annotation[1].rpartition("=")[2].strip()
     if line[start - 1 : start] == "$":
         start -= 1
     if line[start - 1 : start] == " ":
         start -= 1
-    if line[start - 1 : start] == "=" and line.startswith(meant, end):
-        stop = end + len(meant)
-        if line[stop : stop + 1] in _AFTER or (line[stop] in _STOPS and line[stop + 1 : stop + 2] in _AFTER):
+    if line[start - 1 : start] == "=" and line.startswith(result, end):
+        stop = end + len(result)
+        if line[stop : stop + 1] in _BLANKS or (line[stop] in _STOPS and line[stop + 1 : stop + 2] in _BLANKS):
             return start - 1  # fast path for the usual case
-    awaits = _AWAITS.search(line, max(0, start - _SIGN), match.start())
+    awaits = _AWAITS.search(line, max(0, start - _SIGN_LENGTH), annotation.start())
     if awaits is None:
         return -1
-    result = _RESULT.match(line, match.end())
-    if result is None:
+    following = _RESULT.match(line, annotation.end())
+    if following is None or _is_same_result(following[1].rstrip(".,"), result):
         return awaits.start()
-    written = result[1].rstrip(".,")
-    if written == meant:
-        return awaits.start()
-    value = number(meant) if _DECIMAL.fullmatch(meant) else evaluate(tokenize(meant))
-    return awaits.start() if _is_close(number(written), value) else -1
+    return -1
+
+
+def _is_same_result(text_result: str, result: str) -> bool:
+    """Return whether the text after an annotation gives its result."""
+    if text_result == result:
+        return True
+    value = number(result) if _DECIMAL.fullmatch(result) else evaluate(tokenize(result))
+    return _is_close(number(text_result), value)
 
 
 def _is_close(first: Exact | None, second: Exact | None) -> bool:
@@ -309,62 +365,71 @@ def _is_close(first: Exact | None, second: Exact | None) -> bool:
     return first == second or abs(Fraction(first) - second) * BINARY <= abs(Fraction(second))
 
 
-def _find_equations(line: str, last: str = "") -> tuple[tuple[Calculation, ...], str]:
+def _find_equations(line: str, last_line: str = "") -> tuple[tuple[Calculation, ...], str]:
     """Parse the equations of a text without annotations, and the text before the first of them."""
     has_sign = "=" in line or (not line.isascii() and any(sign in line for sign in "＝≈")) or "approx" in line
     has_words = says(line, equal=has_sign)
-    if not has_words and not has_sign and not (last and _BREAKS_OFF.search(last[-_END:])):
+    if not has_words and not has_sign and not (last_line and _BREAKS_OFF.search(last_line[-_LINE_END:])):
         return (), line
-    line = _DEFINED_TWICE.sub(r"\g<expression> = ", line) if line.count("=") > 1 else line
-    line, tail = _join_continued(line, last) if last else (line, "")
-    if (
-        not has_words
-        and not tail
-        and line.isascii()
-        and not _OPERATES.search(line, 0, line.rfind("=") + 1 or len(line))
-    ):
+    if line.count("=") > 1:
+        line = _DEFINED_TWICE.sub(r"\g<expression> = ", line)
+    beginning = ""
+    if last_line:
+        line, beginning = _join_continued(line, last_line)
+    # A plain line without an operation before its last equals sign has no equation.
+    if not has_words and not beginning and line.isascii():
+        left_end = line.rfind("=") + 1 or len(line)
+        if not _OPERATES.search(line, 0, left_end):
+            return (), line
+    calculations, before = _parse_equations(beginning + line[:LONGEST_LINE], has_words=has_words)
+    if not calculations:
         return (), line
-    calculations, before = _parse_equations(tail + line[:LONGEST_LINE], has_words=has_words)
-    return calculations, "" if tail and calculations else before if calculations else line
+    if beginning:
+        return calculations, ""
+    return calculations, before
 
 
 @lru_cache(maxsize=1 << 14)
 def _parse_equations(line: str, *, has_words: bool) -> tuple[tuple[Calculation, ...], str]:
-    """Parse the equations of a line, and the text before them; `said`: it may hold operations in words."""
+    """Parse the equations of a line, and the text before them; `has_words`: it may hold operations in words."""
     if _UNDECIDABLE.search(line):
         return (), line
-    text = prepare_line(replace_spoken(line) if has_words else line)
-    equations_read = [*find_equations(text)]
-    calculations = tuple(
-        [
-            _build_calculation(
-                [equation.left_side, equation.right_side], equation.verdict, _join_texts(equation.tokens)
-            )
-            for equation in equations_read
-        ]
-    )
-    return calculations, text[: equations_read[0].left_side[0].start] if equations_read else line
+    if has_words:
+        line = replace_spoken(line)
+    text = prepare_line(line)
+    equations = [*find_equations(text)]
+    if not equations:
+        return (), line
+    calculations: list[Calculation] = []
+    for equation in equations:
+        sides = [equation.left_side, equation.right_side]
+        calculations.append(_build_calculation(sides, equation.verdict, _join_texts(equation.tokens)))
+    return tuple(calculations), text[: equations[0].left_side[0].start]
 
 
-def _join_continued(line: str, last: str) -> tuple[str, str]:
+def _join_continued(line: str, last_line: str) -> tuple[str, str]:
     """Return a line, and the last side of the previous one if an equation continues over the line end.
 
     It does where the line begins with a sign, where the last one ends with one, and where both define one name:
     `Total = 3 * 4`, then `Total = 12`, whose name goes.
     """
-    if "<<" in last:
+    if "<<" in last_line:
         return line, ""
-    previous = last[-LONGEST:].rstrip().removesuffix("\\\\")
+    previous = last_line[-LONGEST:].rstrip().removesuffix("\\\\")
     sides = _SIDES.split(previous)
     if _CONTINUES.match(line):
         return line, f"{sides[-1]} "
     if _BREAKS_OFF.search(previous) and not _NUMBERED.match(line):
-        return line, f"{sides[-1]} " if sides[-1].strip(" &\\") else f"{sides[-2]} = "
-    if len(sides) == len("ab") and (
-        definition := _DEFINED_TWICE.match(f"{previous.lstrip(_BULLETS)}\n{line.lstrip(_BULLETS)}")
-    ):
-        return f"= {line.partition('=')[2]}", f"{definition['expression']} "
-    return line, ""
+        beginning = f"{sides[-1]} "
+        if not sides[-1].strip(" &\\"):
+            beginning = f"{sides[-2]} = "
+        return line, beginning
+    if len(sides) != len("ab"):
+        return line, ""
+    definition = _DEFINED_TWICE.match(f"{previous.lstrip(_BULLETS)}\n{line.lstrip(_BULLETS)}")
+    if definition is None:
+        return line, ""
+    return f"= {line.partition('=')[2]}", f"{definition['expression']} "
 
 
 @lru_cache(maxsize=1 << 16)
@@ -386,20 +451,22 @@ _COUNTED = frozenset("+-*/")
 def _build_calculation(
     sides: Sequence[Sequence[Token]], verdict: CalculationCheck, key: str, text: str = ""
 ) -> Calculation:
-    before = sides[:-1] or sides
-    value = verdict.stated
-    results: tuple[Exact, ...] = () if value is None else (value,)
-    if value is not None and "%" in key and any(t.kind == "percent" for t in sides[-1]):
-        results = (value, value * 100)
-    left_operands = [operand for side in before for operand in list_operands(side)]
-    all_operands = [*left_operands, *list_operands(sides[-1])] if len(sides) > 1 else left_operands
-    numbers = frozenset([operand.value for operand in all_operands if operand.known_by])
+    """Build a calculation of its sides (all but the last calculate) and what recomputing them gave."""
+    stated = verdict.stated
+    results: tuple[Exact, ...] = ()
+    if stated is not None:
+        results = (stated,)
+        if "%" in key and any(token.kind == "percent" for token in sides[-1]):
+            results = (stated, stated * 100)
+    operands_by_side = [*map(list_operands, sides)]
+    left_operands = [*chain.from_iterable(operands_by_side[:-1] or operands_by_side)]
+    numbers = frozenset([operand.value for operand in chain.from_iterable(operands_by_side) if operand.known_by])
     values = chain(numbers, results, *[operand.known_by for operand in left_operands])
     return Calculation(
         text=text or key,
         key=key,
         expected=verdict.expected,
-        stated=value,
+        stated=stated,
         right=verdict.right,
         operands=tuple(left_operands),
         results=results,
@@ -421,37 +488,43 @@ def annotate(text: str) -> str:
 
     Source: SPEC 3 (what an equation is), SPEC 17.
     """
-    return text if "<<" in text else "\n".join(map(_annotate_line, text.split("\n")))
+    if "<<" in text:
+        return text
+    return "\n".join(map(_annotate_line, text.split("\n")))
 
 
 def _annotate_line(line: str) -> str:
-    prepared = prepare_line(line) if len(line) <= LONGEST_LINE and "=" in line else ""
+    if len(line) > LONGEST_LINE or "=" not in line:
+        return line
+    prepared = prepare_line(line)
     # Where both texts have as many equals signs, each stands for the one at the same rank.
     signs = [sign.start() for sign in _EQUAL.finditer(line)]
-    positions = [sign.start() for sign in _EQUAL.finditer(prepared)]
-    if len(signs) != len(positions):
+    prepared_signs = [sign.start() for sign in _EQUAL.finditer(prepared)]
+    if len(signs) != len(prepared_signs):
         return line
-    sign_by_position = dict(zip(positions, signs, strict=True))
+    sign_by_prepared_sign = dict(zip(prepared_signs, signs, strict=True))
+    # From the last one on, so that what is inserted moves no sign to come.
     for equation in reversed([*find_equations(prepared)]):
-        before = (
-            _CURRENCY.match(line, sign_by_position[equation.sign.start] + 1)
-            if equation.sign.start in sign_by_position
-            else None
-        )
-        result = equation.right_side[0].text
-        if (
-            before
-            and equation.verdict.right
-            and len(equation.right_side) == 1
-            and line.startswith(result, before.end())
-        ):
-            expression = "".join(map(_format_token, equation.left_side))
-            line = f"{line[: before.end()]}<<{expression}={result}>>{line[before.end() :]}"
+        sign = sign_by_prepared_sign.get(equation.sign.start)
+        if sign is not None and equation.verdict.right and len(equation.right_side) == 1:
+            line = _insert_annotation(line, sign, equation)
     return line
 
 
+def _insert_annotation(line: str, sign: int, equation: Equation) -> str:
+    """Return a line with an equation's annotation before its result, if that follows the equals sign."""
+    currency = _CURRENCY.match(line, sign + 1)
+    result = equation.right_side[0].text
+    if currency is None or not line.startswith(result, currency.end()):
+        return line
+    expression = "".join(map(_format_token, equation.left_side))
+    return f"{line[: currency.end()]}<<{expression}={result}>>{line[currency.end() :]}"
+
+
 def _format_token(token: Token) -> str:
-    return "*0.01" if token.kind == "percent" else token.text
+    if token.kind == "percent":
+        return "*0.01"
+    return token.text
 
 
 def _join_texts(side: Sequence[Token]) -> str:

@@ -18,7 +18,7 @@ from basic_control.data.shown import read_shown
 from basic_control.metrics._replies import is_cut, prompt, reply
 from basic_control.metrics.cot.chain import Calculation, Chain, read
 from basic_control.metrics.cot.expressions import Exact, Operand, format_exact
-from basic_control.metrics.cot.first_error import REASONS, as_details, find_first_error
+from basic_control.metrics.cot.first_error import REASONS, FirstError, build_details, find_first_error
 
 LISTED = 200
 """Maximum number of calculations listed in an item's details; all of them are counted."""
@@ -36,10 +36,12 @@ def compare_final_answers(response: Chain, reference: Chain) -> float | None:
 
     Source: SPEC 3 (seed 004).
     """
-    return None if reference.value is None else float(response.value == reference.value)
+    if reference.value is None:
+        return None
+    return float(response.value == reference.value)
 
 
-def steps_ratio(response: Chain, reference: Chain) -> float | None:
+def compare_step_counts(response: Chain, reference: Chain) -> float | None:
     """L2: 1.0 within 0.8 … 1.2 of the reference's number of steps, less outside; None without steps in it.
 
     With r = response steps / reference steps: below 0.8, max(0.2, r / 0.8); above 1.2, max(0.5, 1.2 / r).
@@ -56,14 +58,16 @@ def steps_ratio(response: Chain, reference: Chain) -> float | None:
     return 1.0
 
 
-def jaccard(first: frozenset[Any], second: frozenset[Any]) -> float:
+def compute_jaccard(first: frozenset[Any], second: frozenset[Any]) -> float:
     """Return the Jaccard similarity of two sets, in [0, 1]; 1.0 for two empty sets."""
     shared = len(first & second)
     union = len(first) + len(second) - shared
-    return shared / union if union else 1.0
+    if not union:
+        return 1.0
+    return shared / union
 
 
-def steps_similarity(response: Chain, reference: Chain) -> float | None:
+def compare_steps(response: Chain, reference: Chain) -> float | None:
     """L3: 0.4 J(operators) + 0.4 J(numbers) + 0.2 J(words); None without steps in the reference.
 
     Operators and numbers are those of the calculations; words are those before the first calculation of a step.
@@ -72,15 +76,11 @@ def steps_similarity(response: Chain, reference: Chain) -> float | None:
     """
     if not reference.steps:
         return None
-    pairs = zip((0.4, 0.4, 0.2), sets(response), _reference_sets(reference), strict=True)
-    return fsum([weight * jaccard(first, second) for weight, first, second in pairs])
+    pairs = zip((0.4, 0.4, 0.2), collect_features(response), _collect_reference_features(reference), strict=True)
+    return fsum([weight * compute_jaccard(first, second) for weight, first, second in pairs])
 
 
-# A word, with its apostrophes: don't.
-_LETTERS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
-
-
-def sets(chain: Chain) -> tuple[frozenset[str], frozenset[Exact], frozenset[str]]:
+def collect_features(chain: Chain) -> tuple[frozenset[str], frozenset[Exact], frozenset[str]]:
     """Return the operators (`+ - * /`), the numbers, and the words (of 2 or more letters) of a chain."""
     text = " ".join([step.before for step in chain.steps if step.calculations]).lower().replace("’", "'")
     return (
@@ -100,7 +100,9 @@ class Support(NamedTuple):
     coherent: bool
 
 
-def supports(chain: Chain, question_numbers: Mapping[Exact, str], constants: Sequence[Exact] = ()) -> list[Support]:
+def trace_operands(
+    chain: Chain, question_numbers: Mapping[Exact, str], constants: Sequence[Exact] = ()
+) -> list[Support]:
     """Trace the operands of each calculation, in order.
 
     An operand is known if it is a number of the question, a known constant, or the result shown by an earlier
@@ -113,24 +115,23 @@ def supports(chain: Chain, question_numbers: Mapping[Exact, str], constants: Seq
         **dict.fromkeys(constants, "constant"),
         **dict.fromkeys(question_numbers, "question"),
     }
-    traced: list[Support] = []
+    supports: list[Support] = []
     for number, calculation in enumerate(chain.calculations, 1):
         origins = tuple([_find_origin(operand, sources) for operand in calculation.operands]) or ("",)
         support = Support(origins, "" not in origins)
-        traced.append(support)
+        supports.append(support)
         if support.coherent:
             for value in calculation.results:
                 sources.setdefault(value, f"calculation {number}")
-    return traced
+    return supports
 
 
-def accuracy(chain: Chain) -> float | None:
+def measure_accuracy(chain: Chain) -> float | None:
     """Return the share of a chain's calculations whose result is right; None without calculations."""
-    calculations = chain.calculations
-    return sum([calculation.right for calculation in calculations]) / len(calculations) if calculations else None
+    return _compute_share([calculation.right for calculation in chain.calculations])
 
 
-def coherence(traced: Sequence[Support]) -> float | None:
+def measure_coherence(supports: Sequence[Support]) -> float | None:
     """Return the share of calculations with only known operands; None without calculations.
 
     The reference answers of GSM8K's test set have 0.844, not 1.0 (mean of the 1313 that calculate; 711 of their
@@ -140,11 +141,19 @@ def coherence(traced: Sequence[Support]) -> float | None:
 
     Source: SPEC 3 (seed 004).
     """
-    return sum([support.coherent for support in traced]) / len(traced) if traced else None
+    return _compute_share([support.coherent for support in supports])
 
 
-def soundness(response: Chain, reference: Chain, right: float | None, coherent: float | None) -> float | None:
-    """L4: 0.75 accuracy + 0.25 coherence, from the shares of calculations that are `right` and `coherent`.
+def _compute_share(flags: Sequence[bool]) -> float | None:
+    if not flags:
+        return None
+    return sum(flags) / len(flags)
+
+
+def score_reasoning(
+    response: Chain, reference: Chain, accuracy: float | None, coherence: float | None
+) -> float | None:
+    """L4: 0.75 accuracy + 0.25 coherence, the shares of calculations that are right and that are coherent.
 
     0.0 if the response has no calculations but the reference has; None if neither has, or the reference has no
     steps.
@@ -153,25 +162,31 @@ def soundness(response: Chain, reference: Chain, right: float | None, coherent: 
     """
     if not reference.steps or not (response.calculations or reference.calculations):
         return None
-    return 0.0 if right is None or coherent is None else 0.75 * right + 0.25 * coherent
+    if accuracy is None or coherence is None:
+        return 0.0
+    return 0.75 * accuracy + 0.25 * coherence
+
+
+# A word, with its apostrophes: don't.
+_LETTERS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 
 
 def score_soundness(
-    response: Chain, reference: Chain, right_answer: float | None, right: float | None
+    response: Chain, reference: Chain, right_answer: float | None, accuracy: float | None
 ) -> float | None:
     """Return 1.0 if the answer is right and no calculation is wrong, else 0.0; None if undecidable.
 
     It is undecidable without an answer in the reference, and if the answer is right and the reference calculates
-    but nothing in the chain can be checked. `right` is the share of right calculations.
+    but nothing in the chain can be checked. `accuracy` is the share of right calculations.
 
     Source: ours (SPEC 3).
     """
     if right_answer is None or (right_answer == 1 and reference.calculations and not response.calculations):
         return None
-    return float(right_answer == 1 and right in {None, 1})
+    return float(right_answer == 1 and accuracy in {None, 1})
 
 
-def weigh(levels: Mapping[str, float | None], weights: Mapping[str, float]) -> float | None:
+def average_levels(levels: Mapping[str, float | None], weights: Mapping[str, float]) -> float | None:
     """Return the weighted mean of the applicable levels, in [0, 1]; None if they have no weight.
 
     Source: SPEC 1 and 3.
@@ -184,13 +199,15 @@ def weigh(levels: Mapping[str, float | None], weights: Mapping[str, float]) -> f
 
 
 # One reference is compared with the replies of every model and repeat.
-_reference_sets = lru_cache(maxsize=4096)(sets)
-_reference = lru_cache(maxsize=4096)(read)
-_given = lru_cache(maxsize=4096)(list_given_numbers)
+_collect_reference_features = lru_cache(maxsize=4096)(collect_features)
+_read_reference = lru_cache(maxsize=4096)(read)
+_list_question_numbers = lru_cache(maxsize=4096)(list_given_numbers)
 
 
 def _format_optional(value: Exact | None) -> str | None:
-    return None if value is None else format_exact(value)
+    if value is None:
+        return None
+    return format_exact(value)
 
 
 def _map_origins(calculation: Calculation, support: Support) -> dict[str, str]:
@@ -210,41 +227,51 @@ def _find_origin(operand: Operand, sources: Mapping[Exact, str]) -> str:
 def _list_unsupported(entries: Sequence[tuple[int, Calculation, Support]]) -> list[dict[str, Any]]:
     """Return the operands without a source, with their steps."""
     unsupported: list[dict[str, Any]] = []
-    for number, calculation, support in entries:
+    for step_number, calculation, support in entries:
         for operand, origin in zip(calculation.operands, support.origins, strict=False):
             if not origin:
-                unsupported.append({"step": number, "operand": operand.text})
+                unsupported.append({"step": step_number, "operand": operand.text})
     return unsupported
 
 
-def _build_details(response: Chain, reference: Chain, traced: Sequence[Support]) -> dict[str, Any]:
-    entries = [*zip(response.places, response.calculations, traced, strict=True)]
-    # Long chains are listed up to a limit, but counted whole.
-    answer, value, expected = response.answer, response.value, reference.value
+def _describe_calculation(step_number: int, calculation: Calculation, support: Support) -> dict[str, Any]:
     return {
-        "answer": _format_optional(value),
-        "answer_text": None if answer is None else answer.text[:100],
-        "rule": None if answer is None else answer.rule,
-        "expected": _format_optional(expected),
+        "step": step_number,
+        "text": calculation.text,
+        "expected": _format_optional(calculation.expected),
+        "found": _format_optional(calculation.stated),
+        "right": calculation.right,
+        "coherent": support.coherent,
+        "origins": _map_origins(calculation, support),
+    }
+
+
+def _describe_chain(response: Chain, reference: Chain, supports: Sequence[Support]) -> dict[str, Any]:
+    """Return a score's details of the answer, the steps and the calculations."""
+    entries = [*zip(response.step_numbers, response.calculations, supports, strict=True)]
+    wrong_steps = [step_number for step_number, calculation, _ in entries if not calculation.right]
+    details: dict[str, Any] = {
+        "answer": _format_optional(response.value),
+        "answer_text": None,
+        "rule": None,
+        "expected": _format_optional(reference.value),
         "steps": len(response.steps),
         "reference_steps": len(reference.steps),
-        "ratio": len(response.steps) / len(reference.steps) if reference.steps else None,
+        "ratio": None,
         "n_calculations": len(entries),
-        "first_wrong_step": next((number for number, calculation, _ in entries if not calculation.right), None),
+        "first_wrong_step": None,
+        # Long chains are listed up to a limit, but counted whole.
         "unsupported": _list_unsupported(entries[:LISTED]),
-        "calculations": [
-            {
-                "step": number,
-                "text": calculation.text,
-                "expected": _format_optional(calculation.expected),
-                "found": _format_optional(calculation.stated),
-                "right": calculation.right,
-                "coherent": support.coherent,
-                "origins": _map_origins(calculation, support),
-            }
-            for number, calculation, support in entries[:LISTED]
-        ],
+        "calculations": [_describe_calculation(*entry) for entry in entries[:LISTED]],
     }
+    if response.answer is not None:
+        details["answer_text"] = response.answer.text[:100]
+        details["rule"] = response.answer.rule
+    if reference.steps:
+        details["ratio"] = len(response.steps) / len(reference.steps)
+    if wrong_steps:
+        details["first_wrong_step"] = wrong_steps[0]
+    return details
 
 
 class Weights(Frozen):
@@ -289,14 +316,48 @@ def _list_first_wrong(details: Mapping[str, Any]) -> list[str]:
     step = details.get("first_wrong_step")
     if not step:
         return []
-    return [str(step)] if step < LATEST_STEP else [f"{LATEST_STEP}+"]
+    if step < LATEST_STEP:
+        return [str(step)]
+    return [f"{LATEST_STEP}+"]
 
 
-def _name_chain(right: float | None) -> str:
+def _list_first_error(details: Mapping[str, Any]) -> list[str]:
+    first_error = details.get("first_error") or {}
+    return [first_error.get("kind") or "none"]
+
+
+def _list_soundness(details: Mapping[str, Any]) -> list[str]:
+    return [*filter(None, [details.get("sound")])]
+
+
+def _list_unsupported_flag(details: Mapping[str, Any]) -> list[str]:
+    if details.get("unsupported"):
+        return ["yes"]
+    return ["no"]
+
+
+def _list_rule(details: Mapping[str, Any]) -> list[str]:
+    return [details.get("rule") or "none"]
+
+
+def _name_chain(accuracy: float | None) -> str:
     """Name a chain in a reason by the share of its calculations that is right."""
-    if right is None:
+    if accuracy is None:
         return "no calculations"
-    return "valid chain" if right == 1 else "invalid chain"
+    if accuracy == 1:
+        return "valid chain"
+    return "invalid chain"
+
+
+def _write_reason(accuracy: float | None, first_error: FirstError | None, *, is_right: bool | None) -> str:
+    """Return a score's reason: `right answer, invalid chain; slip in a calculation`."""
+    reason = _name_chain(accuracy)
+    if is_right is not None:
+        answer = "right answer" if is_right else "wrong answer"
+        reason = f"{answer}, {reason}"
+    if first_error is not None:
+        reason += f"; {REASONS[first_error.kind]}"
+    return reason
 
 
 @metric(
@@ -308,10 +369,10 @@ def _name_chain(right: float | None) -> str:
         Path(__file__).with_name("shown.yaml"),
         cells=_name_cell,
         first_wrong=_list_first_wrong,
-        first_error=lambda details: [(details.get("first_error") or {}).get("kind") or "none"],
-        sound=lambda details: [details["sound"]] if details.get("sound") else [],
-        unsupported=lambda details: ["yes" if details.get("unsupported") else "no"],
-        rule=lambda details: [details.get("rule") or "none"],
+        first_error=_list_first_error,
+        sound=_list_soundness,
+        unsupported=_list_unsupported_flag,
+        rule=_list_rule,
     ),
     right="l1",
 )
@@ -330,7 +391,7 @@ def cot(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Score:
     Source: SPEC 3 (seed 004).
     """
     # The steps and calculations of the two chains.
-    reference = _reference(sample["reference"])
+    reference = _read_reference(sample["reference"])
     response = read(
         reply(sample),
         sample["question"],
@@ -339,43 +400,42 @@ def cot(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Score:
         prompt=prompt(sample),
     )
     constants = [Fraction(str(constant)) for constant in options.get("known_constants", ())]
-    question_numbers = _given(sample["question"])
-    traced = supports(response, question_numbers, constants)
-    share, coherent = accuracy(response), coherence(traced)
+    question_numbers = _list_question_numbers(sample["question"])
+    supports = trace_operands(response, question_numbers, constants)
+    accuracy, coherence = measure_accuracy(response), measure_coherence(supports)
     # The four levels, whose weighted mean is the score.
+    l1 = compare_final_answers(response, reference)
     levels = {
-        "l1": compare_final_answers(response, reference),
-        "l2": steps_ratio(response, reference),
-        "l3": steps_similarity(response, reference),
-        "l4": soundness(response, reference, share, coherent),
+        "l1": l1,
+        "l2": compare_step_counts(response, reference),
+        "l3": compare_steps(response, reference),
+        "l4": score_reasoning(response, reference, accuracy, coherence),
     }
-    value = weigh(levels, options.get("weights") or WEIGHTS)
-    # A reference that only gives an answer says nothing about the chain.
-    judged = bool(reference.steps)
-    right = share if judged else None
-    invalid = None if right is None or levels["l1"] is None else float(levels["l1"] == 1 and right < 1)
-    parts = {
+    value = average_levels(levels, options.get("weights") or WEIGHTS)
+    sound = score_soundness(response, reference, l1, accuracy)
+    parts: dict[str, float | None] = {
         **levels,
-        "accuracy": right,
-        "coherence": coherent if judged else None,
-        "right_answer_invalid_chain": invalid,
-        "sound": score_soundness(response, reference, levels["l1"], share),
+        "accuracy": None,
+        "coherence": None,
+        "right_answer_invalid_chain": None,
+        "sound": sound,
     }
-    first = find_first_error(response, reference, question_numbers, right=levels["l1"] == 1) if judged else None
-    details = {
-        **_build_details(response, reference, traced),
-        "first_error": None if first is None else as_details(first, response),
-        "right": None if levels["l1"] is None else levels["l1"] == 1,
-        "sound": SOUNDNESS[parts["sound"]] if levels["l1"] is not None else None,
-    }
+    details = _describe_chain(response, reference, supports)
+    details |= {"first_error": None, "right": None, "sound": None}
+    if l1 is not None:
+        details |= {"right": l1 == 1, "sound": SOUNDNESS[sound]}
+    # A reference that only gives an answer says nothing about the chain.
+    first_error = None
+    if reference.steps:
+        parts |= {"accuracy": accuracy, "coherence": coherence}
+        first_error = find_first_error(response, reference, question_numbers, right=l1 == 1)
+    if l1 is not None and parts["accuracy"] is not None:
+        parts["right_answer_invalid_chain"] = float(l1 == 1 and parts["accuracy"] < 1)
+    if first_error is not None:
+        details["first_error"] = build_details(first_error, response)
     if value is None:
         return Score(None, "not_applicable", "the reference has neither steps nor an answer", details, parts)
     if response.answer is None:
         return Score(value, "no_answer", "no final answer could be extracted", details, parts)
-    reason = _name_chain(right)
-    if levels["l1"] is not None:
-        answer = "right answer" if levels["l1"] else "wrong answer"
-        reason = f"{answer}, {reason}"
-    if first is not None:
-        reason += f"; {REASONS[first.kind]}"
+    reason = _write_reason(parts["accuracy"], first_error, is_right=details["right"])
     return Score(value, "scored", reason, details, parts)

@@ -34,6 +34,16 @@ class Token(NamedTuple):
     mark: str = ""
 
 
+_OUTSIDE = Token("break", "", -1, -1)
+
+
+def get_token(line_tokens: Sequence[Token], position: int) -> Token:
+    """Return the token at a position; outside the line a break without text."""
+    if 0 <= position < len(line_tokens):
+        return line_tokens[position]
+    return _OUTSIDE
+
+
 class Operand(NamedTuple):
     """A number of an expression as written, and the values that it may represent.
 
@@ -63,7 +73,10 @@ _PLUS = {
 # A percent sign in words: per cent, процентов.
 _PERCENT = re.compile(r"per ?cents?|процент(?:а|ов|ы)?", re.IGNORECASE)
 _PART_OF = frozenset({"of", "от"})
-_NUMERIC = frozenset({"number", "close", "percent"})
+OPERAND_BEGINNINGS = frozenset({"number", "open"})
+OPERAND_ENDS = frozenset({"number", "close", "percent"})
+"""Kinds of token with which an operand begins, and ends."""
+_BEFORE_MINUS = frozenset({*OPERAND_ENDS, "word", "equals", "open"})
 
 
 def tokenize(text: str) -> list[Token]:
@@ -73,7 +86,7 @@ def tokenize(text: str) -> list[Token]:
     colon between numbers is a division. A dash between numbers is a minus, elsewhere a break.
     """
     line_tokens: list[Token] = []
-    unsettled = False
+    is_unsettled = False
     for match in _TOKEN.finditer(text):
         kind: Kind = match.lastgroup  # pyrefly: ignore[bad-assignment] # the groups are named after the kinds
         token_text = match[0]
@@ -81,9 +94,11 @@ def tokenize(text: str) -> list[Token]:
         if kind == "number":
             line_tokens.append(Token(kind, token_text, start, end, number(token_text)))
         else:
-            unsettled |= kind == "word" or token_text in _UNSETTLED
+            is_unsettled |= kind == "word" or token_text in _UNSETTLED
             line_tokens.append(Token(kind, token_text, start, end))
-    return [*_resolve_kinds(line_tokens)] if unsettled else line_tokens
+    if is_unsettled:
+        return [*_resolve_kinds(line_tokens)]
+    return line_tokens
 
 
 _UNSETTLED = frozenset({":", "//", "**", "–", "—"})
@@ -95,54 +110,64 @@ _MINUSES = frozenset({"-", "–", "—"})
 
 def _resolve_kinds(line_tokens: Sequence[Token]) -> Iterator[Token]:
     """Resolve the kind of each word, colon and dash, and drop the second half of units such as km/h."""
+    kinds: list[Kind] = ["break", *[token.kind for token in line_tokens], "break"]
     is_skipped = is_hyphened = False
-    for at, token in enumerate(line_tokens):
+    # What a sign means depends on its neighbours.
+    for position, (token, before, after) in enumerate(zip(line_tokens, kinds, kinds[2:], strict=False)):
         if is_skipped:
             is_skipped = False
-            continue
-        if is_hyphened:
+        elif is_hyphened:
             is_hyphened = False
             yield token._replace(mark="-")
-            continue
-        # What a sign means depends on its neighbours.
-        before = line_tokens[at - 1].kind if at else "break"
-        after = line_tokens[at + 1].kind if at + 1 < len(line_tokens) else "break"
-        # Words far from numbers cannot be operations.
-        if token.kind == "word":
-            counts = before == "number" or after in {"number", "open"}
-            yield _interpret_word(line_tokens, at, before, after) if counts else token
+        elif token.kind == "word":
+            yield _interpret_word(line_tokens, position, before, after)
         elif token.text == ":":
-            divides = before in _NUMERIC and after in {"number", "open"} and _is_evenly_spaced(line_tokens, at)
-            yield token._replace(text="/") if divides else token._replace(kind="break")
+            yield _interpret_colon(line_tokens, position, before, after)
         elif token.text in _OTHERWISE_WRITTEN:
             yield token._replace(text=_OTHERWISE_WRITTEN[token.text])
-        elif token.text in _MINUSES and after == "word" and _is_hyphen(line_tokens, at, before):
+        elif token.text in _MINUSES and after == "word" and _is_hyphen(line_tokens, position, before):
             is_hyphened = before == "number"
         elif token.text in {"–", "—"}:
-            between = before in {*_NUMERIC, "word", "equals", "open"} and after in {"number", "open"}
-            yield token._replace(text="-", mark=token.text) if between else token._replace(kind="break")
-        elif token.text == "/" and after == "word" and _belongs_to_unit(line_tokens, at, before):
+            yield _interpret_dash(token, before, after)
+        elif token.text == "/" and after == "word" and _belongs_to_unit(line_tokens, position, before):
             is_skipped = before == "word"  # the word after a number is its unit
         else:
             yield token
 
 
-def _is_evenly_spaced(line_tokens: Sequence[Token], at: int) -> bool:
+def _interpret_colon(line_tokens: Sequence[Token], position: int, before: Kind, after: Kind) -> Token:
+    """Return a colon as a division between numbers (`12:3`, `12 : 3`), else as a break."""
+    token = line_tokens[position]
+    if before in OPERAND_ENDS and after in OPERAND_BEGINNINGS and _is_evenly_spaced(line_tokens, position):
+        return token._replace(text="/")
+    return token._replace(kind="break")
+
+
+def _interpret_dash(token: Token, before: Kind, after: Kind) -> Token:
+    """Return a dash between operands as a minus, else as a break."""
+    if before in _BEFORE_MINUS and after in OPERAND_BEGINNINGS:
+        return token._replace(text="-", mark=token.text)
+    return token._replace(kind="break")
+
+
+def _is_evenly_spaced(line_tokens: Sequence[Token], position: int) -> bool:
     """Return whether a token has a space on both sides, or on none."""
-    return (line_tokens[at - 1].end == line_tokens[at].start) == (line_tokens[at].end == line_tokens[at + 1].start)
+    return (line_tokens[position - 1].end == line_tokens[position].start) == (
+        line_tokens[position].end == line_tokens[position + 1].start
+    )
 
 
-def _is_hyphen(line_tokens: Sequence[Token], at: int, before: Kind) -> bool:
+def _is_hyphen(line_tokens: Sequence[Token], position: int, before: Kind) -> bool:
     """Return whether a dash joins a word: `sit-ups`, `16-ounce`; not `16-x`."""
-    is_touching = before in {"word", "number"} and line_tokens[at - 1].end == line_tokens[at].start
-    word = line_tokens[at + 1]
-    return is_touching and line_tokens[at].end == word.start and (before == "word" or len(word.text) > 1)
+    is_touching = before in {"word", "number"} and line_tokens[position - 1].end == line_tokens[position].start
+    word = line_tokens[position + 1]
+    return is_touching and line_tokens[position].end == word.start and (before == "word" or len(word.text) > 1)
 
 
-def _belongs_to_unit(line_tokens: Sequence[Token], at: int, before: Kind) -> bool:
+def _belongs_to_unit(line_tokens: Sequence[Token], position: int, before: Kind) -> bool:
     """Return whether a slash before a word belongs to a unit: `km/h`, `$2/egg`; not `12 / x`."""
-    word = line_tokens[at + 1].text
-    is_touching = line_tokens[at - 1].end == line_tokens[at].start
+    word = line_tokens[position + 1].text
+    is_touching = line_tokens[position - 1].end == line_tokens[position].start
     is_word = len(word) > 1 or word >= "\u2e80"
     if word in _UNKNOWN_LETTERS:
         return False
@@ -151,17 +176,18 @@ def _belongs_to_unit(line_tokens: Sequence[Token], at: int, before: Kind) -> boo
     )
 
 
-def _interpret_word(line_tokens: Sequence[Token], at: int, before: Kind, after: Kind) -> Token:
+def _interpret_word(line_tokens: Sequence[Token], position: int, before: Kind, after: Kind) -> Token:
     """Return the meaning of a word: an operation, a percent sign, or the word itself."""
-    token = line_tokens[at]
+    token = line_tokens[position]
+    if before != "number" and after not in OPERAND_BEGINNINGS:
+        return token  # far from numbers, as most words are
     word = token.text.lower()
-    if after in {"number", "open"}:
-        if word in _TIMES and (before in _NUMERIC or (before == "word" and len(word) == 1)):
+    if after in OPERAND_BEGINNINGS:
+        is_times = word in _TIMES and (before in OPERAND_ENDS or (before == "word" and len(word) == 1))
+        if is_times or (word in _PART_OF and _follows_share(line_tokens, position)):
             return token._replace(kind="operator", text="*")
-        if word in _PLUS and before in _NUMERIC:
+        if word in _PLUS and before in OPERAND_ENDS:
             return token._replace(kind="operator", text=_PLUS[word])
-        if word in _PART_OF and _part(line_tokens, at):
-            return token._replace(kind="operator", text="*")
         if word in _ROOTS and after == "open":
             return token._replace(kind="operator", text=_ROOT)
     if before == "number" and word[0] in "pп" and _PERCENT.fullmatch(word):
@@ -169,34 +195,50 @@ def _interpret_word(line_tokens: Sequence[Token], at: int, before: Kind, after: 
     return token
 
 
-def _part(line_tokens: Sequence[Token], at: int) -> bool:
-    previous = line_tokens[at - 1] if at else None
-    if previous is None:
+def _follows_share(line_tokens: Sequence[Token], position: int) -> bool:
+    """Return whether a percentage or a fraction stands before a token: `20% of`, `1/2 of`."""
+    if not position:
         return False
+    previous = line_tokens[position - 1]
     if previous.kind == "percent" or _PERCENT.fullmatch(previous.text):
         return True
     if previous.kind == "close":  # ((1)/(2)), of LaTeX
-        return any(token.text == "/" for token in line_tokens[max(0, at - 5) : at])
-    return previous.kind == "number" and ("/" in previous.text or (at > 1 and line_tokens[at - 2].text == "/"))
+        return any(token.text == "/" for token in line_tokens[max(0, position - 5) : position])
+    is_divisor = position > 1 and line_tokens[position - 2].text == "/"
+    return previous.kind == "number" and ("/" in previous.text or is_divisor)
 
 
 def number(text: str) -> Exact | None:
     """Return the value of a number token; None if it is too long, or not one number (`1.2.3`)."""
     text = text.rstrip(".…")
+    if len(text) > MOST_DIGITS:
+        return None
     if text.isdigit():
-        return int(text) if len(text) <= MOST_DIGITS else None
-    whole, point, part = text.partition(".")
-    if point and part.isdigit() and (whole.isdigit() or not whole):
-        return _simplify(Fraction(int(whole + part), 10 ** len(part))) if len(text) <= MOST_DIGITS else None
+        return int(text)
+    whole, point, decimals = text.partition(".")
+    if point and decimals.isdigit() and (whole.isdigit() or not whole):
+        return _simplify(Fraction(int(whole + decimals), 10 ** len(decimals)))
     if "/" in text:
-        count, over, under = re.split("[ /]", text)
-        return divide(int(count) * int(under) + int(over), int(under)) if int(under) else None
-    value = parse_number(text) if len(text) <= MOST_DIGITS else None
-    return None if value is None else _simplify(value)
+        return _read_mixed(text)
+    value = parse_number(text)
+    if value is None:
+        return None
+    return _simplify(value)
+
+
+def _read_mixed(text: str) -> Exact | None:
+    """Return the value of a whole number with a fraction, `2 1/2`; None if it divides by zero."""
+    whole, over, under = map(int, re.split("[ /]", text))
+    if not under:
+        return None
+    return divide(whole * under + over, under)
 
 
 def _simplify(value: Fraction) -> Exact:
-    return value.numerator if value.denominator == 1 else value
+    """Return a whole fraction as an int, any other as it is."""
+    if value.denominator == 1:
+        return value.numerator
+    return value
 
 
 def count_decimals(text: str) -> int:
@@ -206,8 +248,12 @@ def count_decimals(text: str) -> int:
         return 0
     point = max(text.rfind("."), text.rfind(","))
     value = number(text)
-    whole = point < 0 or value is None or (value > 0 and value == int("".join(filter(str.isdigit, text))))
-    return 0 if whole else len(text) - point - 1
+    if point < 0 or value is None:
+        return 0
+    # Where all digits are the number's whole part, its commas group thousands.
+    if value > 0 and value == int("".join(filter(str.isdigit, text))):
+        return 0
+    return len(text) - point - 1
 
 
 Base = Literal["", "running", "first"]
@@ -226,11 +272,15 @@ def evaluate(side: Sequence[Token], *, percent: Exact = Fraction(1, 100), base: 
     if not side or len(side) > MOST_TOKENS:
         return None
     try:
-        parser = _Parser([t for t in side if t.kind != "word"] if _has_units(side) else side, percent, base)
-        value = parser.sum(0)
+        if _has_units(side):
+            side = [token for token in side if token.kind != "word"]
+        parser = _Parser(side, percent, base)
+        value = parser.parse_sum(0)
     except (_UnreadableError, ZeroDivisionError):
         return None
-    return value if parser.at == len(parser.tokens) else None
+    if parser.position < len(side):
+        return None
+    return value
 
 
 def is_irrational(side: Sequence[Token]) -> bool:
@@ -244,10 +294,10 @@ _IRRATIONAL = frozenset({"√", "^"})
 def _has_units(side: Sequence[Token]) -> bool:
     """Return whether there are words, all of them units; a word before a number is not, and is unreadable."""
     has_words = False
-    for at, token in enumerate(side):
+    for position, token in enumerate(side):
         if token.kind == "word":
             has_words = True
-            if not at or side[at - 1].kind not in {"number", "close", "percent", "word"}:
+            if not position or side[position - 1].kind not in {"number", "close", "percent", "word"}:
                 raise _UnreadableError
     return has_words
 
@@ -263,66 +313,84 @@ class _Parser:
         self.tokens = tokens
         self.percent = percent
         self.base = base
-        self.at = 0
+        self.position = 0
 
     def _take(self, *texts: str) -> str:
         """Take the next token if it is one of these operators; else return the empty string."""
-        text = self.tokens[self.at].text if self.at < len(self.tokens) else ""
+        if self.position >= len(self.tokens):
+            return ""
+        text = self.tokens[self.position].text
         if text not in texts:
             return ""
-        self.at += 1
+        self.position += 1
         return text
 
-    def sum(self, depth: int) -> Exact:
-        start = self.at
-        value = first = self._product(depth)
-        share = self.base and self._share(start)
+    def parse_sum(self, depth: int) -> Exact:
+        """Take the tokens of a sum, at this depth of brackets, and return its value."""
+        start = self.position
+        value = first = self._parse_product(depth)
+        begins_with_percentage = self.base and self._is_percentage(start)
         while sign := self._take("+", "-"):
-            start = self.at
-            term = self._product(depth)
-            if self.base and not share and self._share(start):
+            start = self.position
+            term = self._parse_product(depth)
+            # `x - 20%` is x reduced by a fifth: of what the sum has come to, or of its first term.
+            if self.base and not begins_with_percentage and self._is_percentage(start):
                 term *= value if self.base == "running" else first
-            value = value + term if sign == "+" else value - term
+            if sign == "-":
+                value -= term
+            else:
+                value += term
         return value
 
-    def _share(self, start: int) -> bool:
+    def _is_percentage(self, start: int) -> bool:
         """Return whether the term read from `start` is a single percentage."""
-        return self.at == start + 2 and self.tokens[self.at - 1].kind == "percent"
+        return self.position == start + 2 and self.tokens[self.position - 1].kind == "percent"
 
-    def _product(self, depth: int) -> Exact:
-        value = self._factor(depth)
+    def _parse_product(self, depth: int) -> Exact:
+        value = self._parse_factor(depth)
         while True:
             sign = self._take("*", "/")
-            bracket = self.at < len(self.tokens) and self.tokens[self.at].text in _FACTOR
-            if not sign and not bracket:
+            # A bracket or root after a factor multiplies it: 2(3 + 4).
+            is_juxtaposed = self.position < len(self.tokens) and self.tokens[self.position].text in _FACTOR
+            if not sign and not is_juxtaposed:
                 return value
-            factor = self._factor(depth)
-            value = divide(value, factor) if sign == "/" else value * factor
+            factor = self._parse_factor(depth)
+            if sign == "/":
+                value = divide(value, factor)
+            else:
+                value *= factor
 
-    def _factor(self, depth: int) -> Exact:
-        negative = False
+    def _parse_factor(self, depth: int) -> Exact:
+        is_negative = False
         while sign := self._take("+", "-"):
-            negative ^= sign == "-"
-        if self.at >= len(self.tokens) or depth > DEEPEST:
+            is_negative ^= sign == "-"
+        value = self._parse_operand(depth)
+        if self._take("%"):
+            value *= self.percent
+        if self._take("^"):
+            value = _power(value, self._parse_factor(depth + 1))
+        if is_negative:
+            return -value
+        return value
+
+    def _parse_operand(self, depth: int) -> Exact:
+        """Take a number, a root, or a sum in brackets, and return its value."""
+        if self.position >= len(self.tokens) or depth > DEEPEST:
             raise _UnreadableError
-        token = self.tokens[self.at]
-        self.at += 1
+        token = self.tokens[self.position]
+        self.position += 1
         value: Exact | None = None
         if token.kind == "number":
             value = token.value
         elif token.text == _ROOT:
-            value = _root(self._factor(depth + 1))
+            value = _root(self._parse_factor(depth + 1))
         elif token.kind == "open":
-            value = self.sum(depth + 1)
+            value = self.parse_sum(depth + 1)
             if not self._take(")"):
                 raise _UnreadableError
         if value is None:
             raise _UnreadableError
-        if self._take("%"):
-            value *= self.percent
-        if self._take("^"):
-            value = _power(value, self._factor(depth + 1))
-        return -value if negative else value
+        return value
 
 
 _FACTOR = frozenset({"(", _ROOT})
@@ -357,43 +425,50 @@ def divide(over: Exact, under: Exact) -> Exact:
     Raises:
         ZeroDivisionError: the divisor is 0.
     """
-    if isinstance(over, int) and isinstance(under, int):
-        whole, remainder = divmod(over, under)
-        return Fraction(over, under) if remainder else whole
-    return _simplify(Fraction(over) / under)
+    if not isinstance(over, int) or not isinstance(under, int):
+        return _simplify(Fraction(over) / under)
+    whole, remainder = divmod(over, under)
+    if remainder:
+        return Fraction(over, under)
+    return whole
 
 
 def list_operands(side: Sequence[Token]) -> list[Operand]:
     """Return the numbers of an expression, each with the values that it may represent."""
-    numbers: list[Operand] = []
-    is_mixed = not _OTHERWISE_KNOWN.isdisjoint([token.text for token in side])
-    for at, token in enumerate(side):
+    operands: list[Operand] = []
+    has_alternatives = not _OTHERWISE_KNOWN.isdisjoint([token.text for token in side])
+    for position, token in enumerate(side):
         if token.kind != "number":
             continue
         value = token.value
         if value is None:
-            numbers.append(Operand(token.text[:40], -1, ()))
+            operands.append(Operand(token.text[:40], -1, ()))
             continue
-        numbers.append(
-            Operand(token.text, value, (value, *_list_alternatives(side, at, value)) if is_mixed else (value,))
-        )
-    return numbers
+        values: tuple[Exact, ...] = (value,)
+        if has_alternatives:
+            values = (value, *_list_alternatives(side, position, value))
+        operands.append(Operand(token.text, value, values))
+    return operands
 
 
 _OTHERWISE_KNOWN = frozenset("/-%")
 """Signs that give a number another possible value."""
 
 
-def _list_alternatives(side: Sequence[Token], at: int, value: Exact) -> Iterator[Exact]:
+def _list_alternatives(side: Sequence[Token], position: int, value: Exact) -> Iterator[Exact]:
     """Yield a number's other possible values: its fraction in lowest terms, its negative, its percentage."""
-    for begin in (at, at - 2):
+    for begin in (position, position - 2):
         if begin >= 0 and begin + 2 < len(side) and side[begin + 1].text == "/":
             over, under = side[begin].value, side[begin + 2].value
             if isinstance(over, int) and isinstance(under, int) and 0 < over < under and gcd(over, under) == 1:
                 yield Fraction(over, under)
-    if at and side[at - 1].text == "-" and (at == 1 or side[at - 2].kind in {"operator", "open", "equals"}):
+    if (
+        position
+        and side[position - 1].text == "-"
+        and (position == 1 or side[position - 2].kind in {"operator", "open", "equals"})
+    ):
         yield -value
-    if at + 1 < len(side) and side[at + 1].kind == "percent":
+    if position + 1 < len(side) and side[position + 1].kind == "percent":
         yield divide(value, 100)
 
 
@@ -402,12 +477,13 @@ def find_operators(side: Sequence[Token]) -> frozenset[str]:
     if len(side) == 1:
         return frozenset()
     signs: set[str] = set()
-    for at, token in enumerate(side):
-        before = side[at - 1].kind if at else "equals"
+    before: Kind = "equals"
+    for token in side:
         if token.kind == "operator" and (before in {"number", "close", "percent", "word"} or token.text == _ROOT):
             signs.add(token.text)
         elif token.kind == "open" and before in {"number", "close"}:
             signs.add("*")
+        before = token.kind
     return frozenset(signs)
 
 
@@ -420,14 +496,18 @@ def format_exact(value: Exact) -> str:
         return "a number with more than 900 digits"
     if fraction.denominator == 1:
         return str(fraction.numerator)
-    remainder, places = fraction.denominator, 0
+    cofactor, places = fraction.denominator, 0
     # Only fractions whose denominator has no other prime are finite decimals.
     for prime in (2, 5):
-        count = 0
-        while remainder % prime == 0:
-            remainder, count = remainder // prime, count + 1
-        places = max(places, count)
-    if remainder != 1 or places > 20:  # noqa: PLR2004 - longer than anybody reads
+        exponent = 0
+        while cofactor % prime == 0:
+            cofactor //= prime
+            exponent += 1
+        places = max(places, exponent)
+    if cofactor != 1 or places > 20:  # noqa: PLR2004 - longer than anybody reads
         return f"{fraction.numerator}/{fraction.denominator}"
+    sign = ""
+    if fraction < 0:
+        sign = "-"
     digits = str(abs(fraction.numerator) * 10**places // fraction.denominator).rjust(places + 1, "0")
-    return f"{'-' if fraction < 0 else ''}{digits[:-places]}.{digits[-places:]}"
+    return f"{sign}{digits[:-places]}.{digits[-places:]}"

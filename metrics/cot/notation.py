@@ -1,11 +1,11 @@
 """Normalisation of arithmetic in chains of thought: LaTeX, Markdown, dashes, times of day, words."""
 
 import re
-from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 from basic_control.data.numerals import narrow_digits
-from basic_control.metrics.cot.expressions import evaluate, tokenize
+from basic_control.metrics.cot.expressions import Token, evaluate, tokenize
 
 UNKNOWN = "@"
 """Placeholder for a time of day, which is no number of a calculation. Expressions do not extend over it."""
@@ -62,24 +62,30 @@ def normalise(text: str) -> str:
             text = pattern.sub(replacement, text)
     if not text.isascii() or "[" in text or "{" in text or "&" in text:
         text = narrow_digits(text).translate(_SIGNS)
-        text = _VULGARS.sub(_vulgar, text)
+        text = _VULGARS.sub(_write_vulgar, text)
     if "^" in text or (not text.isascii() and _RAISED.search(text)):
-        text = _RAISED.sub(_power, _AREA.sub(" ", text))
-    return _NESTED.sub(r"(\1)", text) if "/ " in text else text
+        text = _RAISED.sub(_write_power, _AREA.sub(" ", text))
+    if "/ " in text:
+        text = _NESTED.sub(r"(\1)", text)
+    return text
 
 
-def _power(match: re.Match[str]) -> str:
+def _write_power(match: re.Match[str]) -> str:
+    """Return raised digits as a power: `5²` as `5^2`."""
     return f"^{match[0].translate(_SUPERSCRIPTS)}"
 
 
-def _vulgar(match: re.Match[str]) -> str:
-    whole, part = match[1], _VULGAR[match[2]]
-    return f"{whole} {part}" if whole else f"({part})"
+def _write_vulgar(match: re.Match[str]) -> str:
+    """Return a fraction of one character, perhaps after a whole number: `2½` as `2 1/2`, `½` as `(1/2)`."""
+    whole, fraction = match[1], _VULGAR[match[2]]
+    if whole:
+        return f"{whole} {fraction}"
+    return f"({fraction})"
 
 
 def replace_dashes(text: str) -> str:
     """Return the text with every dash as a minus."""
-    return text if text.isascii() else text.translate(_DASHES)
+    return text.translate(_DASHES)
 
 
 # A list's bullet or number at the start of a line: - , 2. , (3), ①.
@@ -166,7 +172,7 @@ def _strip_additions(text: str) -> str:
     if " and " in text:
         text = _AND_PART.sub(r" \1", text)
     if "half" in text or "половиной" in text or "个半" in text:
-        text = _AND_HALF.sub(lambda match: f"{match[1]}.5{match[2] or ''}", text)
+        text = _AND_HALF.sub(_write_half, text)
     if "$" in text and _CENTS.search(text):
         text = _DOLLARS.sub(r"\1 dollars", text)
     if "(" in text:
@@ -181,27 +187,49 @@ def _strip_additions(text: str) -> str:
     return text.replace("==", "=")
 
 
+def _write_half(match: re.Match[str]) -> str:
+    """Return a number and a half as a decimal: `2 and a half` as `2.5`, `2个半` as `2.5个`."""
+    measure_word = match[2] or ""
+    return f"{match[1]}.5{measure_word}"
+
+
 def _replace_power(match: re.Match[str]) -> str:
     """Distinguish a power from the end of bold type: `5**2`, `**Step 1)**5 * 2`."""
-    opened = len(_BOLD.findall(_POWER.sub("", match.string[: match.start()]))) % 2
-    return match[0] if opened else "^"
+    before = _POWER.sub("", match.string[: match.start()])
+    is_bold = len(_BOLD.findall(before)) % 2 == 1
+    if is_bold:
+        return match[0]
+    return "^"
 
 
 def _strip_explanation(match: re.Match[str]) -> str:
     """Remove brackets that explain the number before them: `72 (6 a month)`, `72 (6 * 12)`, `10% ($30)`."""
     inside = tokenize(match["inside"])
-    has_words = any(token.kind == "word" and len(token.text) > 1 - (token.text >= _IDEOGRAPH) for token in inside)
-    first = inside[0].kind == "number" if inside else False
-    if (has_words and first) or (match["percent"] and len(inside) == 1):
-        return match["number"] + (match["percent"] or "") + " "
-    value = evaluate(tokenize(match["number"])) if len(inside) > 1 else None
-    is_equal = value is not None and evaluate(inside) == value
-    return match["number"] + " " if is_equal else match[0]
+    percent = match["percent"] or ""
+    if inside and inside[0].kind == "number" and any(map(_is_word, inside)):
+        return f"{match['number']}{percent} "
+    if percent and len(inside) == 1:
+        return f"{match['number']}{percent} "
+    # A calculation in brackets explains the number if it gives it.
+    if len(inside) > 1:
+        value = evaluate(tokenize(match["number"]))
+        if value is not None and evaluate(inside) == value:
+            return f"{match['number']} "
+    return match[0]
+
+
+def _is_word(token: Token) -> bool:
+    """Return whether a token is a word of two letters, or of one Chinese character."""
+    if token.kind != "word":
+        return False
+    return len(token.text) > 1 or token.text >= _IDEOGRAPH
 
 
 def _strip_bullet(line: str) -> str:
     bullet = _BULLET.match(line)
-    return line[bullet.end() :] if bullet else line
+    if bullet is None:
+        return line
+    return line[bullet.end() :]
 
 
 def _split_at_comma(match: re.Match[str]) -> str:
@@ -211,25 +239,35 @@ def _split_at_comma(match: re.Match[str]) -> str:
     another comma, as in `1*6,6 = 6,6*2`, only a calculation counts as the first equation.
     """
     before = _SUM.search(match.string, max(0, match.start() - _LONGEST_SUM), match.start())
-    whole, _, last = before[0].rpartition(",") if before else ("", "", "")
-    sums = ((before[0],) if before else ()) + ((last,) if whole and _OPERATED.search(last) else ())
-    values = [evaluate(tokenize(normalise(sum_text))) for sum_text in sums]
-    decimal, grouped = Fraction(f"{match[2]}.{match[3]}"), int(match[2] + match[3])
-    again = match[2] == match[3] and grouped not in values and _HAN.search(match.string)
-    ends = again or (int(match[2]) in values and decimal not in values)
-    return f"{match[1]}{match[2]} ; {match[3]}" if ends else match[0]
+    sums: list[str] = []
+    if before:
+        sums.append(before[0])
+        preceding, _, last_sum = before[0].rpartition(",")
+        if preceding and _OPERATED.search(last_sum):
+            sums.append(last_sum)
+    values = [evaluate(tokenize(normalise(text))) for text in sums]
+    result, following = match[2], match[3]
+    decimal, grouped = Fraction(f"{result}.{following}"), int(result + following)
+    # 12,12: the second equation begins with the first one's result.
+    is_repeated = result == following and grouped not in values and _HAN.search(match.string)
+    is_result = int(result) in values and decimal not in values
+    if is_repeated or is_result:
+        return f"{match[1]}{result} ; {following}"
+    return match[0]
 
 
 def _mark_colons(text: str) -> str:
     """Mark times of day; a colon without spaces is a division in Russian."""
-    russian = _CYRILLIC.search(text) is not None
+    is_russian = _CYRILLIC.search(text) is not None
 
     def mark_time(match: re.Match[str]) -> str:
-        clock = int(match[1]) <= _HOURS and match[2] in _QUARTERS
-        return f" {UNKNOWN} " if clock or not russian else match[0]
+        is_time = int(match[1]) <= _HOURS and match[2] in _QUARTERS
+        if is_russian and not is_time:
+            return match[0]
+        return f" {UNKNOWN} "
 
     text = _CLOCK.sub(mark_time, text)
-    if russian:
+    if is_russian:
         text = _TIGHT_COLON.sub(" : ", text)
     return _LOOSE_COLON.sub(" ; ", text)
 
@@ -337,7 +375,8 @@ _OPERATION = re.compile(
     r"|[0-9](?:\s[^\W\d_]+){0,2}\s(?:plus|minus|times|плюс|минус|x)\s|[0-9]\s?(?:加上?|减去?|乘以?|除以)\s?[0-9]"
     r"|(?:%|percent|[0-9]/[0-9]+)\s(?:of|от)\s|[0-9]/[0-9]+\s\*|\\(?:times|div|cdot|frac|sqrt)"
 )
-_BACK = 120
+_CLAUSE_LENGTH = 120
+"""Characters before a word of equality in which its clause may begin."""
 
 
 def replace_spoken(line: str) -> str:
@@ -346,39 +385,50 @@ def replace_spoken(line: str) -> str:
     A word of equality (`is`, `равно`, `是`) becomes a sign if a number follows and its clause has an operation
     before it; so `pages 10-15 are 6` and `that is 3 more` stay as they are.
     """
-    line = _PART.sub(_part, line)
-    line = _MULTIPLE.sub(lambda m: f"{2 if m['times'].lower() in _TWICE else 3} * {m['number']}", line)
-    line = _HAN_PART.sub(_han_part, line)
+    line = _PART.sub(_write_part, line)
+    line = _MULTIPLE.sub(_write_multiple, line)
+    line = _HAN_PART.sub(_write_part_han, line)
     for pattern, sign in _SAID_SIGNS:
         line = pattern.sub(sign, line)
-    return _COMES_TO.sub(_equality(line), line)
+    return _COMES_TO.sub(partial(_write_equals, line), line)
 
 
 _TWICE = frozenset({"twice", "double"})
 
 
-def _part(match: re.Match[str]) -> str:
+def _write_part(match: re.Match[str]) -> str:
+    """Return a part of a number as a product: `half of 10` as `1/2 * 10`."""
     count = _COUNTS[(match["count"] or "one").lower().replace("an", "a")]
     return f"{count}/{_PARTS[match['part'].lower()[:3]]} * {match['number']}"
 
 
-def _han_part(match: re.Match[str]) -> str:
+def _write_multiple(match: re.Match[str]) -> str:
+    """Return a multiple of a number as a product: `twice 10` as `2 * 10`."""
+    factor = 3
+    if match["times"].lower() in _TWICE:
+        factor = 2
+    return f"{factor} * {match['number']}"
+
+
+def _write_part_han(match: re.Match[str]) -> str:
+    """Return a part in Chinese as a product: `10的一半` as `10 * 1/2`, `10的三分之二` as `10 * 2/3`."""
     if match["percent"]:
         return f"{match['number']} * {match['percent']}"
-    over, under = (1, 2) if match["half"] else (_COUNTS[match["over"]], _COUNTS[match["under"]])
+    over, under = 1, 2
+    if not match["half"]:
+        over, under = _COUNTS[match["over"]], _COUNTS[match["under"]]
     return f"{match['number']} * {over}/{under}"
 
 
-def _equality(line: str) -> Callable[[re.Match[str]], str]:
-    """Return the replacement for words of equality in this line."""
-
-    def replace_word(match: re.Match[str]) -> str:
-        clause = line[max(0, match.start() - _BACK) : match.start() + 1]
-        begins = _CLAUSE.match(clause)
-        clause = clause[begins.end() :] if begins else clause
-        compares = _COMPARES.match(line, match.end())
-        goes_on = _GOES_ON.match(line, match.end())
-        equal = _OPERATION.search(clause) and not (compares or goes_on or _FUNCTIONS.search(clause))
-        return " = " if equal else match[0]
-
-    return replace_word
+def _write_equals(line: str, match: re.Match[str]) -> str:
+    """Return an equals sign for a word of equality after a clause of the line that calculates, else the word."""
+    clause = line[max(0, match.start() - _CLAUSE_LENGTH) : match.start() + 1]
+    clause_start = _CLAUSE.match(clause)
+    if clause_start:
+        clause = clause[clause_start.end() :]
+    if not _OPERATION.search(clause) or _FUNCTIONS.search(clause):
+        return match[0]
+    # The number after the word may compare (`is 3 more`) or begin an operation (`is 5 * 3`).
+    if _COMPARES.match(line, match.end()) or _GOES_ON.match(line, match.end()):
+        return match[0]
+    return " = "

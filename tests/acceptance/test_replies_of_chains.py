@@ -19,7 +19,7 @@ def accused(row: dict[str, Any]) -> list[str]:
     chain = read(row["reply"], row["question"])
     return [
         chain.steps[place - 1].text
-        for place, calculation in zip(chain.places, chain.calculations, strict=True)
+        for place, calculation in zip(chain.step_numbers, chain.calculations, strict=True)
         if not calculation.right
     ]
 

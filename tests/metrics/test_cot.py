@@ -156,7 +156,7 @@ class TestSteps:
         ],
     )  # fmt: skip
     def test_ratio(self, response: int, reference: int, expected: float | None) -> None:
-        assert cot.steps_ratio(read(steps(response)), read(steps(reference))) == pytest.approx(expected)
+        assert cot.compare_step_counts(read(steps(response)), read(steps(reference))) == pytest.approx(expected)
 
     def test_steps_are_the_lines_before_the_answer(self) -> None:
         assert len(read("one\n\n  \ntwo\nSo 4.\n#### 4\nafterwards").steps) == 3
@@ -170,19 +170,19 @@ class TestSimilarity:
     def test_weights_of_operators_numbers_and_words(self) -> None:
         reference, response = read("we add <<2+3=5>>5\n#### 5"), read("we multiply <<2*3=6>>6\n#### 6")
         # operators 0 of 2; numbers {2, 3} of {2, 3, 5, 6}; words {we} of {we, add, multiply}
-        assert cot.steps_similarity(response, reference) == pytest.approx(0.4 * 0 + 0.4 * 2 / 4 + 0.2 * 1 / 3)
+        assert cot.compare_steps(response, reference) == pytest.approx(0.4 * 0 + 0.4 * 2 / 4 + 0.2 * 1 / 3)
 
     def test_two_empty_sets_are_alike(self) -> None:
-        assert cot.steps_similarity(read("so it is\n#### 5"), read("clearly\n#### 5")) == 1.0
+        assert cot.compare_steps(read("so it is\n#### 5"), read("clearly\n#### 5")) == 1.0
 
     def test_every_sign_of_an_operation_is_that_operation(self) -> None:
         chain = read("<<2×3=6>> <<6÷2=3>> <<3−1=2>> <<2x4=8>> <<8\\times 2=16>> <<16 : 2=8>> <<2(3+1)=8>>\nx")
-        assert cot.sets(chain)[0] == {"*", "/", "-", "+"}
-        assert cot.accuracy(chain) == 1.0
+        assert cot.collect_features(chain)[0] == {"*", "/", "-", "+"}
+        assert cot.measure_accuracy(chain) == 1.0
 
     def test_words(self) -> None:
         chain = read("Bess's 2 PAILS, a <<1+1=2>>2 later words\nno calculation here\n#### 2")
-        assert cot.sets(chain)[2] == {"bess's", "pails"}
+        assert cot.collect_features(chain)[2] == {"bess's", "pails"}
 
 
 class TestCalculations:
@@ -263,8 +263,8 @@ class TestCalculations:
 
     def test_identical_calculations_count_once(self) -> None:
         chain = read("<<2+2=5>>\n<<2 + 2=5>>\n<<1+1=2>>\n#### 2")
-        assert cot.accuracy(chain) == 0.5
-        assert chain.places == (1, 3)
+        assert cot.measure_accuracy(chain) == 0.5
+        assert chain.step_numbers == (1, 3)
 
 
 class TestOrigins:
@@ -272,7 +272,7 @@ class TestOrigins:
 
     def coherent(self, question: str, lines: str) -> list[bool]:
         chain = read(lines + "\n#### 1")
-        return [support.coherent for support in cot.supports(chain, list_given_numbers(question))]
+        return [support.coherent for support in cot.trace_operands(chain, list_given_numbers(question))]
 
     def test_question_and_results_are_known(self) -> None:
         assert self.coherent("two cows and 3 goats", "<<2+3=5>>\n<<5*2=10>>\n<<10-5=5>>") == [True, True, True]
