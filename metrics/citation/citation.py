@@ -45,13 +45,16 @@ def verify(sample: Sample, citation: Citation, options: Mapping[str, Any]) -> Fi
         quote = source.quote if source else ""
         return _passages.verify(citation.number, quote, _passages.list_passages(sample), options["quote_match"])
     evidence = sample.get("evidence") or {}
+    # A sample that was stored as JSON has its numbers as text.
     checked = evidence.get(citation.number) or evidence.get(str(citation.number))
     if checked:
         return Finding(checked["verdict"], checked.get("reason", ""), checked.get("span") or "")
-    return Finding("UNCERTAIN", "not checked") if source else NOT_LISTED
+    if source:
+        return Finding("UNCERTAIN", "not checked")
+    return NOT_LISTED
 
 
-def content(sample: Sample, citation: Citation, options: Mapping[str, Any]) -> tuple[str, str]:
+def find_content(sample: Sample, citation: Citation, options: Mapping[str, Any]) -> tuple[str, str]:
     """Return the kind and text with which a judge compares a claim.
 
     `passage`: the cited passage; `fetched`: the fetched span; `quote`: the answer's quote; `answer`: the whole
@@ -74,63 +77,77 @@ def content(sample: Sample, citation: Citation, options: Mapping[str, Any]) -> t
     return "answer", answer.text
 
 
-def _context(answer: CitedAnswer, citation: Citation) -> str:
+def _cut_context(answer: CitedAnswer, citation: Citation) -> str:
     """Return the answer around a claim, to resolve its pronouns."""
     if len(answer.text) <= _CONTEXT or citation.sentence < 0:
         return answer.text[:_CONTEXT]
-    near = answer.sentences[max(0, citation.sentence - 3) : citation.sentence + 1]
-    return " ".join(sentence.text for sentence in near)[-_CONTEXT:]
+    sentences = answer.sentences[max(0, citation.sentence - 3) : citation.sentence + 1]
+    return " ".join(sentence.text for sentence in sentences)[-_CONTEXT:]
 
 
-def support_rows(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Iterable[Question]:
+def list_support_rows(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Iterable[Question]:
     """Return a support question for each citation of an existing source, up to `max_citations`."""
     answer = parse(sample)
     for index, citation in enumerate(answer.citations[: options["max_citations"]]):
-        kind, text = content(sample, citation, options)
+        kind, text = find_content(sample, citation, options)
         if kind:
-            values = {"kind": kind, "content": text, "claim": citation.claim, "context": _context(answer, citation)}
+            context = _cut_context(answer, citation)
+            values = {"kind": kind, "content": text, "claim": citation.claim, "context": context}
             yield Question(str(index), values)
 
 
-def _gold(sample: Sample) -> tuple[list[str], str]:
+def _read_expected(sample: Sample) -> tuple[list[str], str]:
+    """Return the sample's right answers: the short ones, and the long one or ''."""
     short = sample.get("short_answers") or ()
-    answers = [short] if isinstance(short, str) else [*map(str, filter(None, short))]
-    return answers, str(sample.get("long_answer") or sample.get("reference") or "")
+    long_answer = str(sample.get("long_answer") or sample.get("reference") or "")
+    if isinstance(short, str):
+        return [short], long_answer
+    return [str(answer) for answer in short if answer], long_answer
 
 
-def correctness_rows(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Iterable[Question]:
+def list_correctness_rows(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Iterable[Question]:
     """Return the correctness question, if there are an answer and a gold answer."""
-    short, long = _gold(sample)
+    short_answers, long_answer = _read_expected(sample)
     text = parse(sample).text
-    if text and (short or long):
-        values = {"question": sample.get("question") or "", "short_answers": short, "long_answer": long}
-        yield Question("answer", {**values, "answer": text})
+    if text and (short_answers or long_answer):
+        yield Question(
+            "answer",
+            {
+                "question": sample.get("question") or "",
+                "short_answers": short_answers,
+                "long_answer": long_answer,
+                "answer": text,
+            },
+        )
 
 
-def _rows(sample: Sample, replies: Found, options: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _score_citations(sample: Sample, replies: Found, options: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return each citation with its support, its verification and their product.
 
     A citation that points nowhere, or beyond `max_citations`, is not judged and counts 0: never dropped.
     """
     answer = parse(sample)
-    judged = replies.get("support", {})
+    verdicts = replies.get("support", {})
     rows = []
     for index, citation in enumerate(answer.citations):
-        verdict: Judgement | None = judged.get(str(index))
         checked = Finding("LIKELY_FABRICATED", "beyond max_citations")
         if index < options["max_citations"]:
             checked = verify(sample, citation, options)
         # A citation that no judge saw supports nothing.
-        support = verdict.value if verdict else 0.0
+        support, label, reason, kind = 0.0, None, "not judged", ""
+        verdict: Judgement | None = verdicts.get(str(index))
+        if verdict:
+            support, label, reason = verdict.value, verdict.label, verdict.reason
+            kind, _ = find_content(sample, citation, options)
         rows.append(
             {
                 "number": citation.number,
                 "label": citation.label,
                 "claim": citation.claim,
-                "compared_with": content(sample, citation, options)[0] if verdict else "",
-                "support": verdict.label if verdict else None,
+                "compared_with": kind,
+                "support": label,
                 "support_value": support,
-                "support_reason": verdict.reason if verdict else "not judged",
+                "support_reason": reason,
                 "verification": checked.verdict,
                 "verification_reason": checked.reason,
                 "span": checked.span,
@@ -140,7 +157,7 @@ def _rows(sample: Sample, replies: Found, options: Mapping[str, Any]) -> list[di
     return rows
 
 
-def interpretability(values: Sequence[float], n_uncited: int) -> float:
+def compute_interpretability(values: Sequence[float], n_uncited: int) -> float:
     """Return the mean of the citations' values, with a 0 for each uncited sentence; 0 for no values.
 
     Source: SPEC 4.
@@ -157,26 +174,36 @@ def _format_passage(passage: Mapping[str, str]) -> str:
     return passage["text"]
 
 
-def _step(
-    name: str, rows: Callable[..., Iterable[Question]], worth: Mapping[str, float], prompt: str = "citation/support"
+def _build_step(
+    name: str, rows: Callable[..., Iterable[Question]], value_by_verdict: Mapping[str, float], prompt: str
 ) -> Step:
-    asks = Typed("choice", "verdict", worth)
-    return Step(name, rows, prompt, lambda _, text: read_verdict(text, worth), asks=asks)
+    asks = Typed("choice", "verdict", value_by_verdict)
+    return Step(name, rows, prompt, lambda _, text: read_verdict(text, value_by_verdict), asks=asks)
 
 
 def stand_in(sample: Sample) -> str:
     """Return a placeholder response for counting judge calls: the gold answer's sentences, each with a citation."""
     expected = str(sample.get("long_answer") or sample.get("answer") or "")
     sentences = [*filter(None, expected.split(". "))][:_SUPPOSED]
-    text = " ".join(f"{sentence.rstrip('.')} [{n}]." for n, sentence in enumerate(sentences, 1))
+    numbered = [*enumerate(sentences, 1)]
+    text = " ".join(f"{sentence.rstrip('.')} [{number}]." for number, sentence in numbered)
     if sample.get("passages"):
         return text
-    sources = [f'[{n}] Source, https://source-{n}.org/page "{sentence}"' for n, sentence in enumerate(sentences, 1)]
+    sources = [f'[{number}] Source, https://source-{number}.org/page "{sentence}"' for number, sentence in numbered]
     return "\n".join([text, "Sources:", *sources])
 
 
 def _list_column(column: str, missing: str = "") -> Callable[[Mapping[str, Any]], list[str]]:
+    """Return a function of details that lists one column of their citations, `missing` for an empty field."""
     return lambda details: [str(row.get(column) or missing) for row in details.get("citations") or ()]
+
+
+def _list_support(details: Mapping[str, Any]) -> list[str]:
+    return [row["support"] for row in details["citations"] if row["support"]]
+
+
+def _list_correctness(details: Mapping[str, Any]) -> list[str]:
+    return [*filter(None, [details.get("correctness")])]
 
 
 class Options(Frozen):
@@ -201,25 +228,20 @@ class Options(Frozen):
     name="citation",
     version=5,
     steps=(
-        _step("support", support_rows, SUPPORT),
-        _step("correctness", correctness_rows, CORRECTNESS, "citation/correctness"),
+        _build_step("support", list_support_rows, SUPPORT, "citation/support"),
+        _build_step("correctness", list_correctness_rows, CORRECTNESS, "citation/correctness"),
     ),
     options=Options,
     title={"en": "Citations", "ru": "Цитирование"},
     sources=lambda options: options["mode"] == "closed_book",
     stand_in=stand_in,
     measured=(
-        Measured(
-            "support",
-            "support",
-            {"ENTAILMENT": 1.0, "CONTRADICTION": 0.0, "NEUTRAL": 0.5},
-            lambda details: [row["support"] for row in details["citations"] if row["support"]],
-        ),
+        Measured("support", "support", {"ENTAILMENT": 1.0, "CONTRADICTION": 0.0, "NEUTRAL": 0.5}, _list_support),
         Measured(
             "correctness",
             "correctness",
             CORRECTNESS,
-            lambda details: filter(None, [details["correctness"]]),
+            _list_correctness,
             lambda options: not options["weight_interpretability"],
         ),
     ),
@@ -227,7 +249,7 @@ class Options(Frozen):
         Path(__file__).with_name("citation.yaml"),
         support=_list_column("support", "not judged"),
         verification=_list_column("verification"),
-        correctness=lambda details: [details["correctness"]] if details.get("correctness") else (),
+        correctness=_list_correctness,
     ),
 )
 def citation_score(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Score:
@@ -239,20 +261,24 @@ def citation_score(sample: Sample, replies: Found, options: Mapping[str, Any]) -
     Source: seed 004; ALCE's two values: Gao et al. 2023.
     """
     answer = parse(sample)
-    rows = _rows(sample, replies, options)
+    rows = _score_citations(sample, replies, options)
     uncited = [sentence.text for sentence in answer.sentences if sentence.counted and not sentence.cited]
-    cited = sum(sentence.cited for sentence in answer.sentences)
+    cited_count = sum(sentence.cited for sentence in answer.sentences)
+    # A part without anything to measure stays None.
     parts: dict[str, float | None] = dict.fromkeys(PARTS)
-    parts["interpretability"] = interpretability([row["value"] for row in rows], len(uncited))
-    if cited or uncited:
-        parts["coverage"] = cited / (cited + len(uncited))
+    parts["interpretability"] = compute_interpretability([row["value"] for row in rows], len(uncited))
+    if cited_count or uncited:
+        parts["coverage"] = cited_count / (cited_count + len(uncited))
     if rows:
         parts["support"] = fmean(row["support_value"] for row in rows)
         parts["verification"] = fmean(VERIFICATION[row["verification"]] for row in rows)
-    short, long = _gold(sample)
-    judged: Judgement | None = replies.get("correctness", {}).get("answer")
-    if short or long:
-        parts["correctness"] = judged.value if judged else 0.0
+    # Without a judge's verdict an answer that could be judged is not right.
+    correctness, label, correctness_reason = 0.0, None, ""
+    verdict: Judgement | None = replies.get("correctness", {}).get("answer")
+    if verdict:
+        correctness, label, correctness_reason = verdict.value, verdict.label, verdict.reason
+    if any(_read_expected(sample)):
+        parts["correctness"] = correctness
     details: dict[str, Any] = {
         "mode": options["mode"],
         "citations": rows[:_LISTED],
@@ -260,19 +286,28 @@ def citation_score(sample: Sample, replies: Found, options: Mapping[str, Any]) -
         "n_uncertain": sum(row["verification"] == "UNCERTAIN" for row in rows),
         "n_uncited": len(uncited),
         "uncited": [text[:300] for text in uncited[:_LISTED]],
-        "correctness": judged.label if judged else None,
-        "correctness_reason": judged.reason if judged else "",
+        "correctness": label,
+        "correctness_reason": correctness_reason,
     }
-    # A part that does not apply leaves its weight to the other.
-    total, weights = 0.0, 0.0
+    value = _weigh_parts(parts, options)
+    if value is None:
+        return Score(None, "not_applicable", "no gold answer", details, parts)
+    reason = ""
+    if not answer.text:
+        reason = "empty response"
+    elif not rows:
+        reason = "no citation"
+    return Score(value, "scored", reason, details, parts)
+
+
+def _weigh_parts(parts: Mapping[str, float | None], options: Mapping[str, Any]) -> float | None:
+    """Return the weighted mean of interpretability and correctness; a part without a value leaves its weight."""
+    total = weights = 0.0
     for name in ("interpretability", "correctness"):
         value, weight = parts[name], float(options[f"weight_{name}"])
         if value is not None and weight:
             total += weight * value
             weights += weight
     if not weights:
-        return Score(None, "not_applicable", "no gold answer", details, parts)
-    reason = "" if rows else "no citation"
-    if not answer.text:
-        reason = "empty response"
-    return Score(total / weights, "scored", reason, details, parts)
+        return None
+    return total / weights

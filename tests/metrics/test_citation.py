@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from basic_control.metrics.citation.citation import citation_score, interpretability, parse
+from basic_control.metrics.citation.citation import citation_score, compute_interpretability, parse
 from basic_control.metrics.citation.passages import verify
 from basic_control.metrics.citation.quotes import find_quote
 from basic_control.metrics.citation.urls import Finding
@@ -92,8 +92,8 @@ def test_correctness_of_the_whole_answer(verdict: str, value: float) -> None:
 
 def test_interpretability_counts_each_uncited_sentence_as_one_more_zero() -> None:
     """Two citations worth 1 and 0.5, one uncited sentence: 1.5 / 3."""
-    assert interpretability([1.0, 0.5], 1) == 0.5
-    assert interpretability([], 0) == 0.0
+    assert compute_interpretability([1.0, 0.5], 1) == 0.5
+    assert compute_interpretability([], 0) == 0.0
     sample = {
         **PASSAGES,
         "response": "It sank on 15 April 1912 [1]. Her sister was the Olympic [2]. It was a cold night.",
