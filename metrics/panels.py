@@ -1,13 +1,12 @@
 """Several judges of one sample: their scores joined to one, of those that count."""
 
-import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean, median
 from typing import Any, Literal
 
 from basic_control.data.errors import InputError
-from basic_control.data.records import Found, Metric, Score
+from basic_control.data.records import Found, Score
 from basic_control.metrics.judging import NOT_ASKED, WAITS, Judgement, Session, count_unsure, outcome
 
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
@@ -22,30 +21,6 @@ def aggregate(values: Sequence[float], how: Aggregate) -> float:
         return max(sorted(values), key=values.count)
     join = {"mean": fmean, "median": median, "min": min, "max": max}[how]
     return float(join(values))
-
-
-def _vote(replies_by_judge: Sequence[Found], metric: Metric) -> Found:
-    """Join judges' results into one by majority over each verdict or rating."""
-    ballots: dict[str, dict[str, list[Judgement]]] = {}
-    for replies in replies_by_judge:
-        for step, step_replies in replies.items():
-            for key, reply in step_replies.items():
-                if not isinstance(reply, Judgement):
-                    raise InputError(
-                        f"metric {metric.name}: cannot aggregate by majority, because each judge makes its own "
-                        "claims. Use mean, median, min or max; majority is only for verdicts and ratings."
-                    )
-                ballots.setdefault(step, {}).setdefault(key, []).append(reply)
-    winners: dict[str, dict[str, Judgement]] = {}
-    for step, votes_by_key in ballots.items():
-        winners[step] = {key: _find_winner(votes) for key, votes in votes_by_key.items()}
-    return winners
-
-
-def _find_winner(votes: Sequence[Judgement]) -> Judgement:
-    """Return the first vote for the value that most judges gave."""
-    value = aggregate([vote.value for vote in votes], "majority")
-    return next(vote for vote in votes if vote.value == value)
 
 
 def combine(
@@ -63,11 +38,7 @@ def combine(
     """
     if not sessions:
         raise InputError("no judge: a judged metric needs at least one; add one to `judges`.")
-    metric = next(iter(sessions.values())).metric
-    # What was settled without a question does not depend on any judge.
-    excluded: dict[str, str] = {}
-    if any(session.n_calls or session.failure == NOT_ASKED for session in sessions.values()):
-        excluded = {judge: reason for judge, reason in (left_out or {}).items() if judge in sessions}
+    excluded = _select_excluded(sessions, left_out or {})
     scores: dict[str, Score] = {}
     for judge, session in sessions.items():
         if judge not in excluded or session.failure != NOT_ASKED:
@@ -77,19 +48,65 @@ def combine(
         details["left_out"] = excluded
     counting = {judge: score for judge, score in scores.items() if judge not in excluded}
     if not counting:
-        parts = dict.fromkeys(itertools.chain.from_iterable(score.parts for score in scores.values()))
-        return Score(None, "judge_failed", NONE_COUNTS, details, parts)
+        return Score(None, "judge_failed", NONE_COUNTS, details, _list_parts(scores.values()))
     # A reply to come may change the value: there is none until then.
     waiting = [score for score in counting.values() if score.reason.endswith(WAITS)]
+    if waiting:
+        return _join_failures(waiting, details)
     valued = {judge: score for judge, score in counting.items() if score.value is not None}
-    if waiting or not valued:
-        return _join_failures(waiting or [*counting.values()], details)
+    if not valued:
+        return _join_failures([*counting.values()], details)
     if how == "majority":
-        first, *_ = voters = [sessions[judge] for judge in valued]
-        winners = _vote([voter.replies for voter in voters], metric)
-        score = metric.score(first.sample, winners, first.options)
+        score = _score_majority([sessions[judge] for judge in valued])
         return replace(score, details={**details, "majority": dict(score.details)})
     return _join_values([*valued.values()], how, details)
+
+
+def _select_excluded(sessions: Mapping[str, Session], left_out: Mapping[str, str]) -> dict[str, str]:
+    """Return the judges that do not count, with the reason; none where all was settled without a question."""
+    for session in sessions.values():
+        if session.n_calls or session.failure == NOT_ASKED:
+            return {judge: reason for judge, reason in left_out.items() if judge in sessions}
+    return {}
+
+
+def _score_majority(voters: Sequence[Session]) -> Score:
+    """Return the metric's score of the verdict or rating that most judges gave to each question."""
+    first = voters[0]
+    votes_by_question: dict[tuple[str, str], list[Judgement]] = {}
+    for voter in voters:
+        for question, reply in _list_replies(voter.replies):
+            if not isinstance(reply, Judgement):
+                raise InputError(
+                    f"metric {first.metric.name}: cannot aggregate by majority, because each judge makes its own "
+                    "claims. Use mean, median, min or max; majority is only for verdicts and ratings."
+                )
+            votes_by_question.setdefault(question, []).append(reply)
+    winners: dict[str, dict[str, Judgement]] = {}
+    for (step, key), votes in votes_by_question.items():
+        winners.setdefault(step, {})[key] = _find_winner(votes)
+    return first.metric.score(first.sample, winners, first.options)
+
+
+def _list_replies(replies: Found) -> Iterator[tuple[tuple[str, str], Any]]:
+    """Yield each reply of a judge with its question: its step and its key."""
+    for step, step_replies in replies.items():
+        for key, reply in step_replies.items():
+            yield (step, key), reply
+
+
+def _find_winner(votes: Sequence[Judgement]) -> Judgement:
+    """Return the first vote for the value that most judges gave."""
+    values = [vote.value for vote in votes]
+    return votes[values.index(aggregate(values, "majority"))]
+
+
+def _list_parts(scores: Iterable[Score]) -> dict[str, None]:
+    """Return the names of the scores' parts, each once, as a score without a value has them."""
+    parts: dict[str, None] = {}
+    for score in scores:
+        parts |= dict.fromkeys(score.parts)
+    return parts
 
 
 def _describe_judges(
@@ -125,18 +142,33 @@ def _describe_judges(
 def _join_failures(scores: Sequence[Score], details: Mapping[str, Any]) -> Score:
     """Return the score without a value: not applicable, if some judge says so, else failed."""
     relevant = [score for score in scores if score.status == "not_applicable"] or scores
-    reasons = dict.fromkeys(score.reason for score in relevant)
+    reasons = _list_reasons(relevant)
     return Score(None, relevant[0].status, "; ".join(reasons), details, dict.fromkeys(relevant[0].parts))
+
+
+def _list_reasons(scores: Sequence[Score]) -> list[str]:
+    """Return the scores' reasons, each once."""
+    return [*dict.fromkeys(score.reason for score in scores)]
 
 
 def _join_values(scores: Sequence[Score], how: Aggregate, details: Mapping[str, Any]) -> Score:
     """Return the score with the judges' joined value and parts; their reason, if all give the same."""
     parts: dict[str, float | None] = {}
-    for name in dict.fromkeys(itertools.chain.from_iterable(score.parts for score in scores)):
-        parts[name] = _join([score.parts.get(name) for score in scores], how)
-    reasons = {score.reason for score in scores}
-    reason = reasons.pop() if len(reasons) == 1 else ""
-    return Score(_join([score.value for score in scores], how), scores[0].status, reason, details, parts)
+    for name in _list_parts(scores):
+        parts[name] = _join_optional([score.parts.get(name) for score in scores], how)
+    value = _join_optional([score.value for score in scores], how)
+    reason, *further_reasons = _list_reasons(scores)
+    if further_reasons:
+        reason = ""
+    return Score(value, scores[0].status, reason, details, parts)
+
+
+def _join_optional(values: Sequence[float | None], how: Aggregate) -> float | None:
+    """Join the values of the judges that have one."""
+    numbers = [value for value in values if value is not None]
+    if not numbers:
+        return None
+    return aggregate(numbers, how)
 
 
 def _format_probabilities(session: Session) -> dict[str, Any]:
@@ -147,11 +179,3 @@ def _format_probabilities(session: Session) -> dict[str, Any]:
     if session.cascade:
         details["cascade"] = session.cascade
     return details
-
-
-def _join(values: Sequence[float | None], how: Aggregate) -> float | None:
-    """Join the values of the judges that have one."""
-    numbers = [value for value in values if value is not None]
-    if not numbers:
-        return None
-    return aggregate(numbers, how)

@@ -27,7 +27,7 @@ from basic_control.metrics.analysis.observations import (
 from basic_control.metrics.analysis.other_tools import StatedScore, compare_stated
 from basic_control.metrics.analysis.pairs import Comparison, Grouping, compare, groups
 from basic_control.metrics.analysis.passports import Passport
-from basic_control.metrics.analysis.scores import Circumstances, model_result, totals_of
+from basic_control.metrics.analysis.scores import Circumstances, score_model, totals_of
 from basic_control.metrics.analysis.slices import Slice, slice_suites
 from basic_control.metrics.analysis.spending import Spending
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
@@ -145,7 +145,7 @@ def model_results(findings: Sequence[SuiteFindings], participants: Participants)
     for model, suites in members.items():
         # In the order of the configuration, whatever suite was done first.
         in_order = [*chain.from_iterable(by_suite[model, suite] for suite in suites)]
-        results.append(model_result(model, weights, in_order, missing.get(model, "")))
+        results.append(score_model(model, weights, in_order, missing.get(model, "")))
     return tuple(results)
 
 

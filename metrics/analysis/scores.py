@@ -12,12 +12,22 @@ from basic_control.data.plugins import metric
 from basic_control.data.records import VALUED
 from basic_control.data.suites import Suite
 from basic_control.data.tables import SUMMARY
+from basic_control.metrics.analysis.cell_scores import (
+    Estimates,
+    WeightedMean,
+    average_families,
+    average_metrics,
+    combine_independent,
+    correct_cell,
+    replace_by_labels,
+    sum_means,
+    weigh,
+)
 from basic_control.metrics.analysis.failures import FailureCount, describe_all_failed, failures
 from basic_control.metrics.analysis.headlines import Headline, Key, Measurement, ModelResult, Shortfall
 from basic_control.metrics.analysis.judged import CorrectedMean, JudgeStatus, Labels, Withheld, panel_status
 from basic_control.metrics.analysis.means import suite_intervals, summarise_repeated
 from basic_control.metrics.analysis.observations import ENDS, End, Observations
-from basic_control.metrics.analysis.policy import TOLERANCE
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.analysis.summary import (
     OF_FAMILIES,
@@ -25,17 +35,12 @@ from basic_control.metrics.analysis.summary import (
     SummaryRow,
     Total,
     cells,
-    join_ends,
     totals,
 )
 from basic_control.metrics.stats.intervals import (
     Interval,
     MeanEstimate,
     at_once,
-    combine_correlated,
-    combine_strata,
-    limit_mixture,
-    part_of,
 )
 from basic_control.metrics.stats.labelled import Powered
 
@@ -50,9 +55,6 @@ _STATUSES = {
     "unread": "judge_failed",
 }
 """The statuses counted in `AnswerCounts`."""
-
-Estimates = dict[End, MeanEstimate]
-"""A score, and the score at its bounds if there are any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,13 @@ class AnswerDetails:
     repeated: pl.DataFrame | None = None
 
 
+class _SuiteScore(NamedTuple):
+    """What the means of a suite show of a model."""
+
+    measured: Measurement
+    missing: Shortfall
+
+
 def suite_headlines(
     suite: Suite,
     models: Sequence[str],
@@ -115,24 +124,23 @@ def suite_headlines(
     `summary` is the summary table of the observations.
     """
     scores = columns(suite)
-    details = {
-        score.headline: AnswerDetails(
+    details: dict[str, AnswerDetails] = {}
+    for score in scores:
+        details[score.headline] = AnswerDetails(
             count_answers(once.scores, once.items, score),
             failures(once.scores, once.items, score, replies=once.replies),
             suite_intervals(once.scores, once.items, score),
             summarise_repeated(once.scores, once.items, score, summary),
         )
-        for score in scores
-    }
-    headlines = [
-        headline(score, model, summary, circumstances, details[score.headline])
-        for model in models
-        for score in scores
-    ]
-    return tuple(replace(headline_of_score, is_only=len(scores) == 1) for headline_of_score in headlines)
+    headlines: list[Headline] = []
+    for model in models:
+        for score in scores:
+            scored = score_headline(score, model, summary, circumstances, details[score.headline])
+            headlines.append(replace(scored, is_only=len(scores) == 1))
+    return tuple(headlines)
 
 
-def headline(
+def score_headline(
     suite: Suite,
     model: str,
     summary: pl.DataFrame,
@@ -148,78 +156,110 @@ def headline(
     If `details` have no interval for a score that combines several means, and if labels decide, it is made from the
     intervals of its parts: as of strata for a TOTAL, at the widest possible for several metrics.
     """
-    name = suite.headline
-    means = summary.filter(OF_SUITES, suite=suite.name)
+    key: Key = (suite.name, suite.headline, model)
+    # A suite gated on k answers to each question is decided by these, not by the mean of all answers.
     deciding = summary
     if details.repeated is not None:
         deciding = pl.concat([summary.join(details.repeated, on=SUMMARY.key, how="anti"), details.repeated])
-    suite_score = _score_suite(suite, model, deciding, circumstances)
-    measured, missing = suite_score.measured, suite_score.missing
+    measured, missing = _score_suite(suite, model, deciding, circumstances)
     if suite.of_k:
-        mean = _score_suite(suite, model, summary, Circumstances()).measured.score
-        measured = replace(measured, k=suite.k, mean=mean)
+        once = _score_suite(suite, model, summary, Circumstances())
+        measured = replace(measured, k=suite.k, mean=once.measured.score)
     # Single answers show how the parts of a score hang together; human labels bring an interval with them.
     if measured.score.mean is not None and not measured.n_labels:
-        intervals = details.intervals.get(model, {})
-        measured = replace(measured, score=_around(measured.score, intervals.get("value")))
-        missing = replace(
-            missing,
-            lower=_around(missing.lower, intervals.get("lower")),
-            upper=_around(missing.upper, intervals.get("upper")),
-        )
-        measured = _apply_sequence(measured, circumstances.stopping, (suite.name, name, model))
-    causes = details.failures.get(model, ())
-    suite_cells = cells(means.filter(pl.col("metric").is_in(suite.value_metrics), model=model))
-    answered = min((cell.counts.share_answered for cell in suite_cells if cell.counts.n_applicable), default=None)
+        measured, missing = _set_intervals(measured, missing, details.intervals.get(model, {}))
+        measured = _apply_sequence(measured, circumstances.stopping, key)
+    withheld = circumstances.withheld.get(key, Withheld(""))
+    if not withheld.measured:
+        measured = replace(measured, score=MeanEstimate())
+        missing = replace(missing, lower=MeanEstimate(), upper=MeanEstimate())
     # What hindered the calls explains more than that no row has a score.
+    causes, answered = details.failures.get(model, ()), _measure_answered(suite, model, summary)
     problem = missing.problem
     if answered == 0 and causes:
         problem = describe_all_failed(causes)
     reason = circumstances.missing.get(model)
     if reason and not measured.n_asked:
         problem = f"the model could not be asked: {reason}"
-    withheld = circumstances.withheld.get((suite.name, name, model), Withheld(""))
-    if not withheld.measured:
-        measured = replace(measured, score=MeanEstimate())
-        missing = replace(missing, lower=MeanEstimate(), upper=MeanEstimate())
-    statuses = circumstances.judge_statuses
-    panel = panel_status(
-        [status for status in statuses if status.suite == suite.name and status.metric in components(suite)]
+    missing = replace(
+        _describe_judges(suite, circumstances, measured, missing),
+        problem=problem,
+        answered=answered,
+        failures=causes,
+        waiting=circumstances.waiting.get(suite.name, 0),
+        withheld=withheld.why,
+        is_measured=withheld.measured,
     )
-    n_rows = measured.n_asked, measured.n_scored
-    of_means = AnswerCounts(*n_rows, 0, missing.n_truncated, missing.n_failed, missing.n_filtered, missing.n_unread)
-    counts = details.counts.get(model, of_means)
-    if not suite.of_k:
+    measured = replace(measured, gate_on=suite.gate_on)
+    counts = details.counts.get(model)
+    if counts is not None:
+        measured, missing = _set_counts(measured, missing, counts, of_k=suite.of_k)
+    return Headline(*key, measured=measured, missing=missing)
+
+
+def _measure_answered(suite: Suite, model: str, summary: pl.DataFrame) -> float | None:
+    """Return the smallest share of a metric's applicable rows that have a reply; None without such rows."""
+    rows = summary.filter(OF_SUITES, pl.col("metric").is_in(suite.value_metrics), suite=suite.name, model=model)
+    return min((cell.counts.share_answered for cell in cells(rows) if cell.counts.n_applicable), default=None)
+
+
+def _describe_judges(
+    suite: Suite, circumstances: Circumstances, measured: Measurement, missing: Shortfall
+) -> Shortfall:
+    """Add to what a score lacks which of its judges do not count, and whose errors are not known."""
+    deciding_metrics = components(suite)
+    panel = panel_status(
+        [
+            status
+            for status in circumstances.judge_statuses
+            if status.suite == suite.name and status.metric in deciding_metrics
+        ]
+    )
+    unmeasured = panel.unmeasured
+    if measured.n_labels:
+        unmeasured = ()  # labels say more than the judges' errors
+    return replace(missing, judges_left_out=panel.left_out, judges_unmeasured=unmeasured)
+
+
+def _set_counts(
+    measured: Measurement, missing: Shortfall, counts: AnswerCounts, *, of_k: bool
+) -> tuple[Measurement, Shortfall]:
+    """Count single answers in place of the rows of metrics, which several have of one answer."""
+    measured = replace(measured, n_right=counts.right)
+    if not of_k:
         measured = replace(measured, n_asked=counts.n_asked, n_scored=counts.scored)
-    return Headline(
-        suite.name,
-        name,
-        model,
-        measured=replace(measured, gate_on=suite.gate_on, n_right=counts.right),
-        missing=replace(
+    missing = replace(
+        missing,
+        n_failed=counts.failed,
+        n_filtered=counts.filtered,
+        n_unread=counts.unread,
+        n_truncated=counts.truncated,
+    )
+    return measured, missing
+
+
+def _set_intervals(
+    measured: Measurement, missing: Shortfall, intervals: Mapping[End, Interval]
+) -> tuple[Measurement, Shortfall]:
+    """Return a score and its bounds with the intervals of the single answers."""
+    return (
+        replace(measured, score=_set_interval(measured.score, intervals.get("value"))),
+        replace(
             missing,
-            problem=problem,
-            answered=answered,
-            n_failed=counts.failed,
-            n_filtered=counts.filtered,
-            n_unread=counts.unread,
-            n_truncated=counts.truncated,
-            failures=causes,
-            withheld=withheld.why,
-            is_measured=withheld.measured,
-            waiting=circumstances.waiting.get(suite.name, 0),
-            judges_left_out=panel.left_out,
-            judges_unmeasured=() if measured.n_labels else panel.unmeasured,
+            lower=_set_interval(missing.lower, intervals.get("lower")),
+            upper=_set_interval(missing.upper, intervals.get("upper")),
         ),
     )
 
 
-def _around(score: MeanEstimate, interval: Interval | None) -> MeanEstimate:
+def _set_interval(score: MeanEstimate, interval: Interval | None) -> MeanEstimate:
     """Return a score with another interval, if there are both."""
-    return score if score.mean is None or interval is None else MeanEstimate(score.mean, interval)
+    if score.mean is None or interval is None:
+        return score
+    return MeanEstimate(score.mean, interval)
 
 
-def model_result(
+def score_model(
     model: str, weights: Mapping[tuple[str, str], float], headlines: Sequence[Headline], missing: str = ""
 ) -> ModelResult:
     """Combine a model's headlines into its score, by their weights (suite, metric); alike if all of these are 0.
@@ -228,58 +268,78 @@ def model_result(
     strata; if one was asked until decided, it combines intervals that hold simultaneously. `missing`: why the model
     could not be asked.
     """
-    joined = {
-        (headline.suite, headline.metric): weights[headline.suite, headline.metric]
-        for headline in headlines
-        if (headline.suite, headline.metric) in weights
-    }
-    whole = math.fsum(joined.values())
-    shares = dict.fromkeys(joined, 1 / max(len(joined), 1))
-    if whole:
-        shares = {key: weight / whole for key, weight in joined.items()}
-    weighed = tuple(
-        replace(headline, weight=shares.get((headline.suite, headline.metric), 0.0)) for headline in headlines
-    )
-    asked_headlines = [headline for headline in headlines if headline.missing.answered is not None]
-    causes = [cause for headline in asked_headlines for cause in headline.missing.failures]
+    shares = _share_weights(weights, headlines)
+    weighed: list[Headline] = []
+    causes: list[FailureCount] = []
+    is_answered = False
+    for headline in headlines:
+        weighed.append(replace(headline, weight=shares.get((headline.suite, headline.metric), 0.0)))
+        if headline.missing.answered is not None:
+            causes += headline.missing.failures
+            is_answered |= headline.missing.answered > 0
     failed = ""
-    if causes and not any(headline.missing.answered for headline in asked_headlines):
+    if causes and not is_answered:
         failed = describe_all_failed(causes)
-    return ModelResult(model, weighed, overall(model, weighed), missing, failed)
+    return ModelResult(model, tuple(weighed), join_headlines(model, weighed), missing, failed)
 
 
-def overall(model: str, headlines: Sequence[Headline]) -> Headline:
+def _share_weights(
+    weights: Mapping[tuple[str, str], float], headlines: Sequence[Headline]
+) -> dict[tuple[str, str], float]:
+    """Return the headlines' weights (suite, metric) as shares of their sum; equal shares if all are 0."""
+    keys = [(headline.suite, headline.metric) for headline in headlines]
+    joined = {key: weights[key] for key in keys if key in weights}
+    total = math.fsum(joined.values())
+    if not total:
+        return dict.fromkeys(joined, 1 / max(len(joined), 1))
+    return {key: weight / total for key, weight in joined.items()}
+
+
+def join_headlines(model: str, headlines: Sequence[Headline]) -> Headline:
     """Return the weighted score of a model's headlines, and that of their bounds and corrected scores."""
-    ends = {end: [headline.at(end) for headline in headlines] for end in ENDS}
-    corrected = [
-        headline.measured.score if headline.measured.corrected.mean is None else headline.measured.corrected
-        for headline in headlines
-    ]
-    scores = ends["value"]
-    missing = Shortfall(
-        lower=average_by_weight(headlines, ends["lower"]) if ends["lower"] != scores else MeanEstimate(),
-        upper=average_by_weight(headlines, ends["upper"]) if ends["upper"] != scores else MeanEstimate(),
-        is_measured=all(headline.missing.is_measured for headline in headlines if headline.weight),
-    )
-    measured = Measurement(
-        score=average_by_weight(headlines, scores),
-        corrected=average_by_weight(headlines, corrected) if corrected != scores else MeanEstimate(),
-    )
+    scores, lower, upper = (_list_estimates(headlines, end) for end in ENDS)
+    corrected: list[MeanEstimate] = []
+    for headline in headlines:
+        estimate = headline.measured.corrected
+        if estimate.mean is None:
+            estimate = headline.measured.score
+        corrected.append(estimate)
+    # A bound or correction that changes no score is none.
+    measured = Measurement(score=average_by_weight(headlines, scores))
+    if corrected != scores:
+        measured = replace(measured, corrected=average_by_weight(headlines, corrected))
+    missing = Shortfall(is_measured=all(headline.missing.is_measured for headline in headlines if headline.weight))
+    if lower != scores:
+        missing = replace(missing, lower=average_by_weight(headlines, lower))
+    if upper != scores:
+        missing = replace(missing, upper=average_by_weight(headlines, upper))
     return Headline("", "", model, measured=measured, missing=missing)
+
+
+def _list_estimates(headlines: Sequence[Headline], end: End) -> list[MeanEstimate]:
+    return [headline.at(end) for headline in headlines]
 
 
 def average_by_weight(headlines: Sequence[Headline], scores: Sequence[MeanEstimate]) -> MeanEstimate:
     """Return the mean of headlines' scores by their weights; None if one of those with a weight has none."""
-    weighing = [
-        (headline.weight, score) for headline, score in zip(headlines, scores, strict=True) if headline.weight
-    ]
-    scored_parts = [(weight, score.mean, score.interval) for weight, score in weighing if score.mean is not None]
-    if not scored_parts or len(scored_parts) < len(weighing):
+    means: list[WeightedMean] = []
+    has_sequence = False
+    for headline, score in zip(headlines, scores, strict=True):
+        if not headline.weight:
+            continue
+        if score.mean is None:
+            return MeanEstimate()
+        means.append(weigh(headline.weight, score))
+        has_sequence |= headline.measured.stopping is not None
+    if not means:
         return MeanEstimate()
-    joined = math.fsum(weight * score for weight, score, _ in scored_parts)
-    if any(headline.measured.stopping for headline in headlines if headline.weight):
-        return MeanEstimate(joined, at_once([(weight, interval) for weight, _, interval in scored_parts]))
-    return MeanEstimate(joined, scored_parts[0][2] if len(scored_parts) == 1 else _of_strata(scored_parts))
+    mean = sum_means(means)
+    # Sequences hold at once whatever the other suites' rows are; other suites are independent.
+    if has_sequence:
+        return MeanEstimate(mean, at_once([(weight, interval) for weight, _, interval in means]))
+    if len(means) == 1:
+        return MeanEstimate(mean, means[0].interval)
+    return MeanEstimate(mean, combine_independent(means))
 
 
 def count_answers(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> dict[str, AnswerCounts]:
@@ -299,65 +359,105 @@ def count_answers(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> di
 
 def headline_parts(suite: Suite) -> tuple[str, ...]:
     """Return what metrics declare to stand beside their own value: of those of a score, or of all of a suite."""
-    return tuple(f"{name}.{part}" for name in suite.metric_names for part in metric(name).shown.headline)
+    parts: list[str] = []
+    for name in suite.metric_names:
+        parts += [f"{name}.{part}" for part in metric(name).shown.headline]
+    return tuple(parts)
 
 
 def totals_of(suites: Sequence[Suite], summary: pl.DataFrame) -> dict[str, Total]:
     """Return each model's TOTAL in the first suite with strata; empty if there is no such suite."""
-    ranked = next((suite for suite in suites if suite.strata), None)
-    return totals(summary, suite=ranked.name, metric=ranked.score_metrics[0]) if ranked else {}
-
-
-class _SuiteScore(NamedTuple):
-    """What the means of a suite show of a model."""
-
-    measured: Measurement
-    missing: Shortfall
+    for suite in suites:
+        if suite.strata:
+            return totals(summary, suite=suite.name, metric=suite.score_metrics[0])
+    return {}
 
 
 def _score_suite(suite: Suite, model: str, summary: pl.DataFrame, circumstances: Circumstances) -> _SuiteScore:
     """Compute a suite's score, interval and coverage from the cells of its metrics."""
     means = summary.filter(OF_SUITES, suite=suite.name)
     rows = means.filter(pl.col("metric").is_in(suite.value_metrics))
-    shown_cells = cells(means.filter(pl.col("metric").is_in(headline_parts(suite)), model=model))
     metrics_run = [name for name in suite.value_metrics if name in set(rows["metric"])]
-    cells_by_metric = {cell.metric: cell for cell in cells(rows.filter(model=model))}
-    applicable = [cell for cell in cells_by_metric.values() if cell.counts.n_applicable]
-    measured = Measurement(
-        n_asked=max((cell.counts.n_asked for cell in cells_by_metric.values()), default=0),
-        n_scored=min((cell.counts.n_scored for cell in applicable), default=0),
-        parts={**dict.fromkeys(metrics_run), **{name: cell.value.mean for name, cell in cells_by_metric.items()}},
-        left_out=tuple(name for name, cell in cells_by_metric.items() if cell not in applicable),
-        beside={cell.metric: cell.value.mean for cell in shown_cells},
-    )
-    missing = Shortfall(
-        coverage=min((cell.counts.coverage or 0.0 for cell in applicable), default=None),
-        n_failed=sum(cell.counts.n_model_error for cell in cells_by_metric.values()),
-        n_filtered=sum(cell.counts.n_filtered for cell in cells_by_metric.values()),
-        n_unread=sum(cell.counts.n_judge_failed for cell in cells_by_metric.values()),
-        n_truncated=sum(cell.counts.n_truncated for cell in cells_by_metric.values()),
+    model_cells = cells(rows.filter(model=model))
+    applicable = [cell for cell in model_cells if cell.counts.n_applicable]
+    cells_beside = cells(means.filter(pl.col("metric").is_in(headline_parts(suite)), model=model))
+    blank = _SuiteScore(
+        _measure_cells(model_cells, metrics_run, cells_beside), _count_missing(model_cells, applicable)
     )
     # Human labels can decide where no judge's verdict is left.
-    labels = {name: circumstances.labels.get((suite.name, model, name)) for name in cells_by_metric}
-    deciding = {name: label for name, label in labels.items() if label and label.decides}
-    without_rows = [name for name in metrics_run if name not in cells_by_metric]
-    is_empty = not any(cell.counts.n_scored for cell in cells_by_metric.values())
-    if without_rows or (is_empty and not deciding):
-        rows_without_score = f"of {', '.join(without_rows)}" if without_rows else f"of its {measured.n_asked}"
-        problem = f"no row {rows_without_score} has a score"
-        return _SuiteScore(measured, replace(missing, problem=problem))
+    labels: dict[str, Powered] = {}
+    for cell in model_cells:
+        label = circumstances.labels.get((suite.name, model, cell.metric))
+        if label and label.decides:
+            labels[cell.metric] = label
+    problem = _find_problem(model_cells, metrics_run, has_labels=bool(labels))
+    if problem:
+        return _SuiteScore(blank.measured, replace(blank.missing, problem=problem))
     if suite.strata:
-        return _total(suite, model, summary, _SuiteScore(measured, missing))
-    corrected = [
-        correction
-        for correction in circumstances.corrected
-        if (correction.suite, correction.model) == (suite.name, model)
-    ]
-    scored = _SuiteScore(measured, missing)
-    return _of_metrics(applicable, deciding, () if suite.of_k else corrected, suite.shares, scored)
+        return _score_strata(suite, model, summary, blank)
+    # A passport's errors are those of single verdicts, not of k answers to a question.
+    corrected: list[CorrectedMean] = []
+    if not suite.of_k:
+        corrected = [
+            correction
+            for correction in circumstances.corrected
+            if (correction.suite, correction.model) == (suite.name, model)
+        ]
+    return _score_metrics(applicable, labels, corrected, suite.shares, blank)
 
 
-def _total(suite: Suite, model: str, summary: pl.DataFrame, blank: _SuiteScore) -> _SuiteScore:
+def _measure_cells(
+    model_cells: Sequence[SummaryRow], metrics_run: Sequence[str], cells_beside: Sequence[SummaryRow]
+) -> Measurement:
+    """Return what the cells of a model in a suite's metrics show, without a score."""
+    parts: dict[str, float | None] = dict.fromkeys(metrics_run)
+    left_out: list[str] = []
+    scored_counts: list[int] = []
+    for cell in model_cells:
+        parts[cell.metric] = cell.value.mean
+        if cell.counts.n_applicable:
+            scored_counts.append(cell.counts.n_scored)
+        else:
+            left_out.append(cell.metric)
+    return Measurement(
+        n_asked=max((cell.counts.n_asked for cell in model_cells), default=0),
+        n_scored=min(scored_counts, default=0),
+        parts=parts,
+        left_out=tuple(left_out),
+        beside={cell.metric: cell.value.mean for cell in cells_beside},
+    )
+
+
+def _count_missing(model_cells: Sequence[SummaryRow], applicable: Sequence[SummaryRow]) -> Shortfall:
+    """Return which rows of a model's cells have no score, and the coverage of the `applicable` ones."""
+    n_failed = n_filtered = n_unread = n_truncated = 0
+    for cell in model_cells:
+        n_failed += cell.counts.n_model_error
+        n_filtered += cell.counts.n_filtered
+        n_unread += cell.counts.n_judge_failed
+        n_truncated += cell.counts.n_truncated
+    return Shortfall(
+        coverage=min((cell.counts.coverage or 0.0 for cell in applicable), default=None),
+        n_failed=n_failed,
+        n_filtered=n_filtered,
+        n_unread=n_unread,
+        n_truncated=n_truncated,
+    )
+
+
+def _find_problem(model_cells: Sequence[SummaryRow], metrics_run: Sequence[str], *, has_labels: bool) -> str:
+    """Return why a model has no score in a suite; '' if it has, or if human labels may give one."""
+    missing_metrics = {*metrics_run} - {cell.metric for cell in model_cells}
+    if missing_metrics:
+        names = ", ".join(filter(missing_metrics.__contains__, metrics_run))
+        return f"no row of {names} has a score"
+    if has_labels or any(cell.counts.n_scored for cell in model_cells):
+        return ""
+    n_asked = max((cell.counts.n_asked for cell in model_cells), default=0)
+    return f"no row of its {n_asked} has a score"
+
+
+def _score_strata(suite: Suite, model: str, summary: pl.DataFrame, blank: _SuiteScore) -> _SuiteScore:
     """Set the score of a suite with strata: its TOTAL over families."""
     total = totals(summary, suite=suite.name, metric=suite.score_metrics[0])[model]
     families = cells(summary.filter(OF_FAMILIES, suite=suite.name, metric=suite.score_metrics[0], model=model))
@@ -367,16 +467,15 @@ def _total(suite: Suite, model: str, summary: pl.DataFrame, blank: _SuiteScore) 
         problem = f"no row of {', '.join(total.missing)} has a score"
         return _SuiteScore(measured, replace(blank.missing, problem=problem))
     counted = [cell for cell in families if cell.family in total.included]
-    shares: dict[End, float | None] = {"value": total.percent, "lower": total.lower, "upper": total.upper}
-    ends: Estimates = {
-        end: MeanEstimate(share / 100, _of_strata(_weigh_equally(counted, end)))
-        for end, share in shares.items()
-        if share is not None
-    }
-    return _with(_SuiteScore(measured, blank.missing), ends)
+    percents: dict[End, float | None] = {"value": total.percent, "lower": total.lower, "upper": total.upper}
+    estimates: Estimates = {}
+    for end, percent in percents.items():
+        if percent is not None:
+            estimates[end] = average_families(counted, end, percent / 100)
+    return _set_estimates(_SuiteScore(measured, blank.missing), estimates)
 
 
-def _of_metrics(
+def _score_metrics(
     applicable: Sequence[SummaryRow],
     labels: Mapping[str, Powered],
     corrected: Sequence[CorrectedMean],
@@ -384,143 +483,69 @@ def _of_metrics(
     blank: _SuiteScore,
 ) -> _SuiteScore:
     """Set the score of a suite's metrics: by human labels where they decide, else as judged."""
-    deciding_cells = [
-        _by_labels(cell, labels[cell.metric]) if cell.metric in labels else cell for cell in applicable
-    ]
-    measured, missing = blank.measured, blank.missing
-    if unscored := [cell.metric for cell in deciding_cells if cell.value.mean is None]:
-        problem = f"no row has a score by {', '.join(unscored)}"
-        missing = replace(missing, problem=problem)
+    # Each metric's cell as it decides, and as it would if its judges err as in their exam.
+    deciding_cells: list[SummaryRow] = []
+    corrected_cells: list[SummaryRow] = []
+    for cell in applicable:
+        if cell.metric in labels:
+            deciding_cells.append(replace_by_labels(cell, labels[cell.metric]))
+            corrected_cells.append(deciding_cells[-1])
+        else:
+            deciding_cells.append(cell)
+            corrected_cells.append(correct_cell(cell, corrected))
+    measured, missing = blank
+    unscored = [cell.metric for cell in deciding_cells if cell.value.mean is None]
+    if unscored:
+        missing = replace(missing, problem=f"no row has a score by {', '.join(unscored)}")
     else:
-        measured, missing = _with(blank, _mean(deciding_cells, shares))
+        measured, missing = _set_estimates(blank, average_metrics(deciding_cells, shares))
     if labels:
-        covered = [
-            cell.counts.share_answered if cell.metric in labels else cell.counts.coverage or 0.0
-            for cell in applicable
-        ]
-        is_judged = all(cell.value.mean is not None for cell in applicable)
-        missing = replace(missing, coverage=min(covered))
-        measured = replace(
-            measured,
-            as_judged=_mean(applicable, shares)["value"].mean if is_judged else None,
-            n_labels=min(label.n_labels for label in labels.values()),
-        )
-    right = [cell if cell.metric in labels else _correct_cell(cell, corrected) for cell in deciding_cells]
-    if right != deciding_cells and not unscored:
-        measured = replace(measured, corrected=_mean(right, shares)["value"])
+        measured, missing = _describe_labels(applicable, labels, shares, _SuiteScore(measured, missing))
+    if corrected_cells != deciding_cells and not unscored:
+        measured = replace(measured, corrected=average_metrics(corrected_cells, shares)["value"])
     return _SuiteScore(measured, missing)
 
 
-def _with(blank: _SuiteScore, ends: Estimates) -> _SuiteScore:
-    nothing = MeanEstimate()
-    bounds = replace(blank.missing, lower=ends.get("lower", nothing), upper=ends.get("upper", nothing))
-    return _SuiteScore(replace(blank.measured, score=ends["value"]), bounds)
-
-
-def _mean(metrics: Sequence[SummaryRow], shares: Mapping[str, float]) -> Estimates:
-    """Return the mean of metrics' means by their weights, and at those bounds that one of them has."""
-    if len(metrics) == 1:
-        (cell,) = metrics
-        return {end: cell.at(end) for end in ENDS if getattr(cell, end).mean is not None}
-    whole = math.fsum(shares[cell.metric] for cell in metrics)
-    estimates: Estimates = {}
-    for end in ENDS:
-        if any(getattr(cell, end).mean is not None for cell in metrics):
-            means = [(shares[cell.metric] / whole, cell.at(end)) for cell in metrics]
-            parts = [(weight, mean.mean or 0.0, mean.interval) for weight, mean in means]
-            estimates[end] = MeanEstimate(
-                math.fsum(weight * mean for weight, mean, _ in parts), combine_correlated(parts)
-            )
-    return estimates
-
-
-_Parts = Sequence[tuple[float, float, Interval]]
-"""Weights, means and intervals."""
-
-
-def _weigh_equally(family_cells: Sequence[SummaryRow], end: End) -> _Parts:
-    """Return equal weights, the means and their intervals at an end."""
-    return [(1 / len(family_cells), cell.at(end).mean or 0.0, cell.at(end).interval) for cell in family_cells]
-
-
-def _of_strata(parts: _Parts) -> Interval:
-    return combine_strata([part_of(*part) for part in parts])
-
-
-def _correct_cell(cell: SummaryRow, corrected: Sequence[CorrectedMean]) -> SummaryRow:
-    """Replace the judged means of languages by the corrected ones; languages without a correction stay as they are.
-
-    mean = sum of weight * (corrected, else judged) over languages + what was settled without a judge, in [0, 1].
-    """
-    # A part may be all of its metric's value.
-    rows = [
-        correction
-        for correction in corrected
-        if correction.whole and f"{correction.metric}.".startswith(f"{cell.metric}.")
-    ]
-    if cell.value.mean is None or not any(correction.value.mean is not None for correction in rows):
-        return cell
-    weights = [row.n_samples / cell.counts.n_scored for row in rows]
-    share = min(math.fsum(weights), 1.0)
-    settled = cell.value.mean - math.fsum(
-        weight * (row.raw.mean or 0.0) for weight, row in zip(weights, rows, strict=True)
+def _describe_labels(
+    applicable: Sequence[SummaryRow],
+    labels: Mapping[str, Powered],
+    shares: Mapping[str, float],
+    scored: _SuiteScore,
+) -> _SuiteScore:
+    """Add the number of human labels, the coverage with them, and the score before them."""
+    coverages: list[float] = []
+    for cell in applicable:
+        coverage = cell.counts.coverage or 0.0
+        if cell.metric in labels:
+            coverage = cell.counts.share_answered  # any reply can be labelled
+        coverages.append(coverage)
+    as_judged = None
+    if all(cell.value.mean is not None for cell in applicable):
+        as_judged = average_metrics(applicable, shares)["value"].mean
+    n_labels = min(label.n_labels for label in labels.values())
+    return _SuiteScore(
+        replace(scored.measured, as_judged=as_judged, n_labels=n_labels),
+        replace(scored.missing, coverage=min(coverages)),
     )
-    judged = [row.raw if row.value.mean is None else row.value for row in rows]
-    parts = [
-        (weight / share, correction.mean or 0.0, correction.interval)
-        for weight, correction in zip(weights, judged, strict=True)
-    ]
-    mean = MeanEstimate(math.fsum(weight * mean for weight, mean, _ in parts), _of_strata(parts))
-    units = cell.value.interval.units or cell.counts.n_scored
-    return replace(cell, value=_with_settled(mean, share, settled, units))
 
 
-def _with_settled(judged: MeanEstimate, share: float, settled: float, units: int) -> MeanEstimate:
-    """Join a mean of the `share` of responses that were judged with what the others, `settled`, add to the mean."""
-    if judged.mean is None or share > 1 - TOLERANCE:
-        return join_ends(judged.mean, judged.interval.low, judged.interval.high, units)
-    without_judge = min(max(settled / (1 - share), 0.0), 1.0)
-    mean = min(max(share * judged.mean + (1 - share) * without_judge, 0.0), 1.0)
-    low, high = limit_mixture(judged.mean, judged.interval, without_judge, share, units)
-    return join_ends(mean, low, high, units)
-
-
-def _by_labels(cell: SummaryRow, label: Powered) -> SummaryRow:
-    """Replace the judged mean by the prediction-powered mean; responses settled without a judge are unchanged.
-
-    With s the share of responses that were judged: mean = s * powered + (1 - s) * settled. With k the share of rows
-    that have a score or could be labelled, it is between k * mean and k * mean + (1 - k); no bounds if k is 1.
-    """
-    counts = cell.counts
-    n = label.n_samples + label.n_settled
-    share = label.n_samples / n
-    settled = (1 - share) * label.settled
-    units = round((label.judged.interval.units or label.n_samples) / share)
-
-    value = _with_settled(MeanEstimate(label.value, label.interval), share, settled, units)
-    mean, low, high = value.mean, value.interval.low, value.interval.high
-    n_asked = counts.n_scored + counts.n_lost
-    scored_share = min(1.0, n / n_asked)  # labels replace verdicts of judges that do not count
-
-    def at(missing: float, value: float | None) -> float | None:
-        return None if value is None or scored_share == 1 else scored_share * value + missing * (1 - scored_share)
-
-    lower, upper = (join_ends(at(end, mean), at(end, low), at(end, high), n_asked) for end in (0.0, 1.0))
-    return replace(cell, value=value, lower=lower, upper=upper)
+def _set_estimates(blank: _SuiteScore, estimates: Estimates) -> _SuiteScore:
+    """Return a suite's score with its mean, and its bounds if there are any."""
+    lower, upper = estimates.get("lower", MeanEstimate()), estimates.get("upper", MeanEstimate())
+    return _SuiteScore(
+        replace(blank.measured, score=estimates["value"]), replace(blank.missing, lower=lower, upper=upper)
+    )
 
 
 def _apply_sequence(measured: Measurement, stopping: Sequence[ConfidenceSequence], key: Key) -> Measurement:
     """Replace the interval, invalid after interim looks, by the sequence's."""
-    sequences = [
-        sequence
-        for sequence in stopping
-        if not sequence.against and (sequence.suite, sequence.metric, sequence.model) == key
-    ]
-    if not sequences:
+    sequence = _find_sequence(stopping, key)
+    if sequence is None:
         return measured
-    sequence = sequences[0]
-    last = sequence.looks[-1] if sequence.looks else None
-    interval = Interval(last.low, last.high, "sequence", last.n) if last else Interval()
+    interval = Interval()
+    if sequence.looks:
+        last = sequence.looks[-1]
+        interval = Interval(last.low, last.high, "sequence", last.n)
     corrected = MeanEstimate()
     if sequence.corrected is not None and measured.corrected.mean is not None:
         low, high = sequence.corrected
@@ -528,3 +553,11 @@ def _apply_sequence(measured: Measurement, stopping: Sequence[ConfidenceSequence
         corrected = MeanEstimate(mean, Interval(low, high, "sequence", interval.units))
     score = MeanEstimate(measured.score.mean, interval)
     return replace(measured, score=score, corrected=corrected, stopping=sequence)
+
+
+def _find_sequence(stopping: Sequence[ConfidenceSequence], key: Key) -> ConfidenceSequence | None:
+    """Return a score's own sequence, which compares it with no other model."""
+    for sequence in stopping:
+        if not sequence.against and (sequence.suite, sequence.metric, sequence.model) == key:
+            return sequence
+    return None

@@ -11,7 +11,7 @@ from basic_control.metrics.analysis.headlines import Decision, Headline, Measure
 from basic_control.metrics.analysis.judged import outcome_as_judged
 from basic_control.metrics.analysis.policy import Gate, Policy, Undecided, outcome_at
 from basic_control.metrics.analysis.results import Results
-from basic_control.metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, overall
+from basic_control.metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, join_headlines
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.analysis.summary import percent
 from basic_control.metrics.stats.intervals import Interval, MeanEstimate
@@ -315,4 +315,4 @@ def _assume_withheld(model: ModelResult, value: float) -> ModelResult:
             headlines.append(Headline("", "", model.model, headline.weight, assumed))
         else:
             headlines.append(headline)
-    return replace(model, headlines=tuple(headlines), overall=overall(model.model, headlines))
+    return replace(model, headlines=tuple(headlines), overall=join_headlines(model.model, headlines))

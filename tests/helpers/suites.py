@@ -7,7 +7,7 @@ from typing import Any
 from basic_control.config.settings import Settings
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.headlines import Decision, Headline, Measurement, ModelResult, Shortfall
-from basic_control.metrics.analysis.scores import overall
+from basic_control.metrics.analysis.scores import join_headlines
 from basic_control.metrics.stats.intervals import Interval, MeanEstimate
 from basic_control.tasks.generate import items_of
 
@@ -60,7 +60,7 @@ def headline(
 def model_of(name: str, *headlines: Headline, score: float | None = None, **decision: Any) -> ModelResult:
     """Return a model with its headlines and their overall score (or another `score`), which is decided as told."""
     own = tuple(replace(one, model=name) for one in headlines)
-    whole = replace(overall(name, own), decided=Decision(**decision))
+    whole = replace(join_headlines(name, own), decided=Decision(**decision))
     if score is not None:
         estimate = MeanEstimate(score, whole.measured.score.interval)
         whole = replace(whole, measured=replace(whole.measured, score=estimate))

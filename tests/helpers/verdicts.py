@@ -16,7 +16,7 @@ from basic_control.metrics.analysis.judged import Labels, Withheld
 from basic_control.metrics.analysis.observations import Observations
 from basic_control.metrics.analysis.policy import Gate, Policy
 from basic_control.metrics.analysis.results import Participants, Results, SuiteFindings, model_results
-from basic_control.metrics.analysis.scores import AnswerDetails, Circumstances, headline, suite_headlines
+from basic_control.metrics.analysis.scores import AnswerDetails, Circumstances, score_headline, suite_headlines
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.analysis.summary import summarise
 from basic_control.metrics.analysis.verdict import RunVerdict, verdict_of
@@ -53,7 +53,11 @@ def finalise(
     details = AnswerDetails(repeated=repeated)
     findings = [
         SuiteFindings(
-            tuple(headline(score, model, summary, facts, details) for model in models for score in columns(suite)),
+            tuple(
+                score_headline(score, model, summary, facts, details)
+                for model in models
+                for score in columns(suite)
+            ),
             facts,
         )
         for suite in suites

@@ -13,7 +13,7 @@ from basic_control.data.errors import InputError
 from basic_control.metrics.analysis.explainability import ExplainabilityResult
 from basic_control.metrics.analysis.judged import JudgeStatus
 from basic_control.metrics.analysis.results import Participants, Results, SuiteFindings, model_results
-from basic_control.metrics.analysis.scores import headline
+from basic_control.metrics.analysis.scores import score_headline
 from basic_control.metrics.analysis.summary import summarise
 from basic_control.metrics.analysis.verdict import RunVerdict, verdict_of
 from basic_control.metrics.stats.labelled import prediction_powered
@@ -69,7 +69,7 @@ def final_of(settings: Settings, summary: pl.DataFrame, missing: dict[str, str] 
     for suite in plan.suites:
         facts = circumstances(suite, missing=missing)
         models = [model for model, suites in plan.members.items() if suite.name in suites]
-        headlines = tuple(headline(suite.suite, model, summary, facts) for model in models)
+        headlines = tuple(score_headline(suite.suite, model, summary, facts) for model in models)
         findings.append(SuiteFindings(headlines, facts))
     found = model_results(findings, Participants(plan.declarations, plan.members))
     return verdict_of(Results({}, found), plan.policy)
