@@ -93,7 +93,7 @@ def find_values(value: Any, kind: type[T]) -> Iterator[T]:
         yield from find_values(part, kind)
 
 
-def key_of(stage: str, inputs: Mapping[str, Any], **facts: Any) -> str:
+def hash_inputs(stage: str, inputs: Mapping[str, Any], **facts: Any) -> str:
     """Hash a stage's inputs, ignoring the store's location and cells' names."""
     ignored = (StoreSettings, Cell)
     encoded = {name: encode(value) for name, value in inputs.items() if not isinstance(value, ignored)}
@@ -119,7 +119,7 @@ class ContentAddress(CachePolicy):
     ) -> str:
         """Return the content address of one execution."""
         name = task_ctx.task.name
-        return f"{name}-{key_of(name, inputs, version=self.version, rules=digest_of(*self.rules))}"
+        return f"{name}-{hash_inputs(name, inputs, version=self.version, rules=digest_of(*self.rules))}"
 
 
 @dataclass
@@ -349,7 +349,7 @@ class Stage(Generic[P, R]):
             return "", {}
         # Tables are findings on the way; a batch's own are its items and replies.
         facts = {name: _reduce_units(value) for name, value in inputs.items() if not isinstance(value, Ref)}
-        return key_of(self.name, facts), units
+        return hash_inputs(self.name, facts), units
 
 
 STAGES: dict[str, Stage[..., Any]] = {}

@@ -46,7 +46,7 @@ _NONE = re.compile(
     re.IGNORECASE,
 )
 """What mathematics answers where there is no value: `no real solution`."""
-_MOST_WORDS = 4
+_MAXIMUM_WORDS = 4
 """Most words of a unit, or of an answer that is a text."""
 _UNIT_AFTER = re.compile(r"[0-9)}^°]\s*(?:\\?%|\\?°)?\s*[^\W\d_]")
 _WINDOW = 20_000
@@ -75,7 +75,7 @@ class Expressions(NamedTuple):
                 return None
             return frozenset({_list(segments)})
         value = content.strip(_WRAPPING)
-        return frozenset({value}) if value and _is_expression(value) else None
+        return frozenset({value}) if value and _reads_as_expression(value) else None
 
     def read_entry(self, content: str) -> Values | None:
         """Return the values of an entry of a list of answers."""
@@ -127,7 +127,7 @@ def _find_bare(text: str, begin: int, end: int) -> Iterator[Mention]:
     first = last = -1
     for token in _TOKEN.finditer(text, begin, end):
         word = token[0].strip(_WRAPPING)
-        if word and _is_expression(word, most_words=0):
+        if word and _reads_as_expression(word, maximum_words=0):
             if first < 0:
                 first = token.start()
             last = token.end()
@@ -163,13 +163,13 @@ def _is_balanced(text: str) -> bool:
     return braces.count("{") == braces.count("}") and text.count("\\begin") == text.count("\\end")
 
 
-def _is_expression(text: str, most_words: int = _MOST_WORDS) -> bool:
+def _reads_as_expression(text: str, *, maximum_words: int = _MAXIMUM_WORDS) -> bool:
     """Return whether a text reads as an expression: no words but functions, a unit behind it, or one alone."""
     plain = _TEXT.sub(" ", text)
     words = [word for word in _WORD.findall(plain) if not _FUNCTION.fullmatch(word)]
-    if not words or (most_words and _NONE.fullmatch(plain.strip())):
+    if not words or (maximum_words and _NONE.fullmatch(plain.strip())):
         return True
-    if len(words) > most_words or pattern("appraisals", text).match(text):
+    if len(words) > maximum_words or pattern("appraisals", text).match(text):
         return False
     is_text = len(words) == 1 and plain.strip() == words[0]
     return is_text or _UNIT_AFTER.search(plain) is not None

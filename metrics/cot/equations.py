@@ -454,12 +454,12 @@ def _balance(side: list[Token]) -> list[Token]:
         side, depth = side[opened[0] + 1 :], 0  # 45 (40 + 5 = 45)
     while depth > 0 and side and side[0].kind == "open":
         side, depth = side[1:], depth - 1
-    if depth or not _is_expression(side):
+    if depth or not _is_well_formed(side):
         return []
     return side
 
 
-def _is_expression(side: Sequence[Token]) -> bool:
+def _is_well_formed(side: Sequence[Token]) -> bool:
     """Return whether operands and operators alternate, from an operand or sign on; it may divide by zero."""
     if not side or side[-1].kind == "operator":
         return False

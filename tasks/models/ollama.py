@@ -17,7 +17,7 @@ from basic_control.data.characters import make_visible
 from basic_control.data.records import CONTEXT, Call, Message, Reply
 from basic_control.data.tools import write_tool
 from basic_control.tasks.models.access import find_ollama
-from basic_control.tasks.models.ollama_context import Context, is_cut, read_default
+from basic_control.tasks.models.ollama_context import Context, is_prompt_cut, read_default
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.refused_parameters import names_structure
 from basic_control.tasks.models.replies import read_reply
@@ -108,7 +108,7 @@ class OllamaClient:
                 # It loads or unloads a model so, if it finds nothing to answer.
                 text = f"{self._errors.where} made no answer (`done_reason` is {answer.done_reason})"
                 raise CallError("empty", text)
-            if not is_cut(call, answer.prompt_eval_count, num_ctx):
+            if not is_prompt_cut(call, answer.prompt_eval_count, num_ctx):
                 break
             self._enlarge(num_ctx, answer.prompt_eval_count or 0)
         reply = read_reply(
@@ -134,7 +134,7 @@ class OllamaClient:
     def doubts(self, call: Call, reply: Reply) -> bool:
         """Return whether a kept reply answers a prompt that the server cut."""
         num_ctx = reply.extra.get(CONTEXT) or self._options_of(call.parameters).get("num_ctx")
-        return is_cut(call, reply.tokens_in, num_ctx)
+        return is_prompt_cut(call, reply.tokens_in, num_ctx)
 
     def _options_of(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return a call's parameters that are set, with those that the entry's `extra` nests in `options`."""

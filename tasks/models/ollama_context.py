@@ -49,7 +49,7 @@ def read_default(version: str) -> int:
     return DEFAULT
 
 
-def is_cut(call: Call, tokens_in: int | None, num_ctx: int | None) -> bool:
+def is_prompt_cut(call: Call, tokens_in: int | None, num_ctx: int | None) -> bool:
     """Return whether a server cut a prompt of which it read so many tokens, in a context of `num_ctx`.
 
     Earlier servers cut it to the context, later ones to half of it. Without `num_ctx` the context may be any power

@@ -373,8 +373,8 @@ class RunningBatch:
         self._count_ends(ends)
         return ends
 
-    async def track(self, work: Awaitable[None]) -> None:
-        """Await work that a stop cancels."""
+    async def await_until_stopped(self, work: Awaitable[None]) -> None:
+        """Await work that a stop of the run cancels."""
         task = _this_task()
         self._tasks.add(task)
         try:

@@ -187,7 +187,7 @@ async def ask_all(
                     raise Stopped
                 if submissions is not None:
                     queue = BatchQueue(batch, submissions, f"{find_endpoint(model)} {model.server_name}")
-                    await batch.track(queue.bring(dict(pending)))
+                    await batch.await_until_stopped(queue.bring(dict(pending)))
                     return batch.answers, tally
                 await batch.work(pending)
                 if batch.digest:

@@ -19,7 +19,7 @@ from basic_control.data.tables import ITEMS
 from basic_control.flows.cli.application import main
 from basic_control.tasks.generate import items_of
 from basic_control.tasks.plan import resolve
-from basic_control.tasks.stage import key_of
+from basic_control.tasks.stage import hash_inputs
 from basic_control.tasks.twins.renew import TWIN, TwinsWanted, plan_twins, twins_of
 from tests.conftest import Run
 from tests.helpers.runs import at, latest
@@ -205,6 +205,6 @@ def test_an_edited_template_of_the_other_language_makes_twins_again(
     monkeypatch.setenv(plugins.VARIABLE, str(tmp_path / "own"))
     items = {"data": str(tmp_path / "sums_en.jsonl")}
     suite = settings(tmp_path, twins=["language"], items=items, prompt="sums/ask").suites[0]
-    before = key_of("renew", {"wanted": plan_twins(suite)})
+    before = hash_inputs("renew", {"wanted": plan_twins(suite)})
     (tmp_path / "own" / "ru" / "sums" / "ask.j2").write_text("Новое: {{ question }}", encoding="utf-8")
-    assert key_of("renew", {"wanted": plan_twins(suite)}) != before
+    assert hash_inputs("renew", {"wanted": plan_twins(suite)}) != before

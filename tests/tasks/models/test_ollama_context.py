@@ -9,7 +9,7 @@ import pytest
 
 from basic_control.config.settings import Model, StoreSettings
 from basic_control.data.records import Call, Message, Reply
-from basic_control.tasks.models.ollama_context import estimate_tokens, is_cut
+from basic_control.tasks.models.ollama_context import estimate_tokens, is_prompt_cut
 from basic_control.tasks.runtime.storage import open_cache
 from basic_control.tasks.store.reply_cache import Remembered
 from tests.conftest import Run
@@ -115,7 +115,7 @@ def test_the_estimate_is_no_less_than_the_tokens(text: str) -> None:
 def test_a_cut_is_told_by_the_tokens_that_were_read(
     n_words: int, tokens_in: int | None, num_ctx: int | None, expected: Any
 ) -> None:
-    assert is_cut(words(n_words), tokens_in, num_ctx) is expected
+    assert is_prompt_cut(words(n_words), tokens_in, num_ctx) is expected
 
 
 def evaluate(run: Run, folder: Path, server: Server, lengths: list[int]) -> list[Any]:
