@@ -399,7 +399,10 @@ _TWICE = frozenset({"twice", "double"})
 def _write_part(match: re.Match[str]) -> str:
     """Return a part of a number as a product: `half of 10` as `1/2 * 10`."""
     count = _COUNTS[(match["count"] or "one").lower().replace("an", "a")]
-    return f"{count}/{_PARTS[match['part'].lower()[:3]]} * {match['number']}"
+    divisor = _PARTS.get(match["part"].lower()[:3])
+    if divisor is None:
+        return match[0]  # thırd, whose ı a pattern without case takes for an i
+    return f"{count}/{divisor} * {match['number']}"
 
 
 def _write_multiple(match: re.Match[str]) -> str:

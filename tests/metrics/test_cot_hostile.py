@@ -41,6 +41,7 @@ HOSTILE = {
     "fractions": "\\frac{" * 160_000,
     "numbers of one hash": "".join(f"<<{(2**61 - 1) * n}+1={(2**61 - 1) * n + 1}>>\n" for n in range(1, 18_000)),
     "carriage returns and NULs": "\r\0" * 100_000 + "#### 5",
+    "letters that look like those of a part": "half of 4 = 2, a th\u0131rd of 9 = 3, a \u017fixth of 6 = 1",
 }
 
 
