@@ -29,7 +29,7 @@ from basic_control.tasks.report.raw import write_results
 from basic_control.tasks.report.screen import screen
 from basic_control.tasks.report.writing import report
 from basic_control.tasks.results import results
-from basic_control.tasks.runtime.logs import event
+from basic_control.tasks.runtime.logs import log_event
 from basic_control.tasks.runtime.storage import open_cache
 
 
@@ -47,7 +47,7 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
     check_rerun(plan, again)
     apart = newly_apart(plan)
     run = open_run(plan, again, clock, facts["files"])  # refusals up to here leave no run behind
-    event("run_started", run=run.ledger.run, suites=plan.suite_names, models=plan.model_names)
+    log_event("run_started", run=run.ledger.run, suites=plan.suite_names, models=plan.model_names)
     with run.record(plan) as ended:
         finished = run_suites(plan, identities)
         tables = finished.tables
@@ -120,4 +120,4 @@ def publish(outcome: RunResult, plan: Plan) -> None:
             resource={"prefect.resource.id": f"basic-control.run.{outcome.run}", "basic-control.gate": passed},
             payload={"exit_code": outcome.exit_code, "outcomes": verdicts, "requests": outcome.requests},
         )
-    event("run_ended", run=outcome.run, exit_code=outcome.exit_code, outcomes=verdicts, **outcome.requests)
+    log_event("run_ended", run=outcome.run, exit_code=outcome.exit_code, outcomes=verdicts, **outcome.requests)

@@ -30,7 +30,7 @@ from basic_control.tasks.models.requests import store_uncut
 from basic_control.tasks.plan import Identities, Plan
 from basic_control.tasks.plan_judges import check_judges
 from basic_control.tasks.query import identify, share_failures
-from basic_control.tasks.runtime.logs import event
+from basic_control.tasks.runtime.logs import log_event
 from basic_control.tasks.runtime.storage import open_cache, open_store
 from basic_control.tasks.runtime.telemetry import ExitStatus, trace_run
 from basic_control.tasks.stage import STAGES, Ledger, recording
@@ -130,7 +130,7 @@ def identify_all(plan: Plan, replies: HeldReplies | None = None) -> Identities:
     if missing and not models:
         raise InputError("\n".join(missing.values()))
     for name, why in missing.items():
-        event("model_missing", level=logging.ERROR, model=name, why=why)
+        log_event("model_missing", level=logging.ERROR, model=name, why=why)
     judges = {judge.name: identify(judge) | mark for judge in plan.judges}
     return Identities(models, join_identities(plan.suites, judges), missing)
 

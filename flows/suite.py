@@ -32,7 +32,7 @@ from basic_control.tasks.judges.labels import has_labels
 from basic_control.tasks.models.protocol import find_server_digest
 from basic_control.tasks.plan import Identities, MetricPlan, Plan, SuitePlan
 from basic_control.tasks.query import prepare, query
-from basic_control.tasks.runtime.logs import event
+from basic_control.tasks.runtime.logs import log_event
 from basic_control.tasks.sandbox import kotlin_tools
 from basic_control.tasks.score import join_metrics, measure, score, score_judged
 from basic_control.tasks.stage import current_ledger
@@ -269,7 +269,7 @@ def run_suite(plan: SuitePlan, identities: Identities) -> Tables:
     tables = Tables(judged=examine(plan, judges))
     left_out, deciders = judges.find_left_out(), judges.deciders()
     twins, counts = renew_items(plan, items)
-    event("suite_started", **count_calls(plan, identities, [*items, *twins.values()]))
+    log_event("suite_started", **count_calls(plan, identities, [*items, *twins.values()]))
     targets = plan.target_names
     # A suite without a stopping rule has one round; with one, targets leave as soon as their verdict is clear.
     for batches in rounds_of(plan.suite, items):
@@ -312,12 +312,12 @@ def run_suites(plan: Plan, identities: Identities) -> FinishedSuites:
             tables = tables.join(part)
             changed = ledger.list_changed(suite.name)
             if changed:
-                event("scored_again", run=ledger.run, suite=suite.name, changed=changed)
+                log_event("scored_again", run=ledger.run, suite=suite.name, changed=changed)
             finding = find_suite(plan, suite, part, identities, waiting)
             decisions = decide_all(finding.headlines, plan.policy)
             is_apart = len(plan.suites) > 1 and not has_one_headline(suite.suite)
             fields = event_fields(decisions)
-            event("suite_ended", run=ledger.run, suite=suite.name, models=fields, is_apart=is_apart)
+            log_event("suite_ended", run=ledger.run, suite=suite.name, models=fields, is_apart=is_apart)
             findings.append(finding)
         ledger.distributed = False
     return FinishedSuites(tables, tuple(findings))

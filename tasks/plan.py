@@ -474,14 +474,14 @@ def _share_alpha(suites: Sequence[SuitePlan]) -> list[SuitePlan]:
         return [*suites]
     # Few runs need these, and they import half of the statistics.
     from basic_control.metrics.analysis.stopping import sequences
-    from basic_control.metrics.stats.sequential import share_of
+    from basic_control.metrics.stats.sequential import divide_alpha
 
     n_sequences = sum(sequences(suite.suite, len(suite.target_names)) for suite in stopping)
     leveled = [*suites]
     for n, suite in enumerate(suites):
         stop = suite.suite.stop
         if stop:
-            leveled[n] = replace(suite, alpha=share_of(stop.alpha, n_sequences))
+            leveled[n] = replace(suite, alpha=divide_alpha(stop.alpha, n_sequences))
     return leveled
 
 

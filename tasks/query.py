@@ -24,7 +24,7 @@ from basic_control.tasks.models.progress import count_calls, show_progress
 from basic_control.tasks.models.protocol import FATAL, NOT_ASKED, CallError, Client
 from basic_control.tasks.models.requests import NOTHING_AROUND, build_requests, read_call, reuse_recorded
 from basic_control.tasks.models.scheduler import BatchProgress, CallResult, ask_all, event_loop_thread
-from basic_control.tasks.runtime.logs import event
+from basic_control.tasks.runtime.logs import log_event
 from basic_control.tasks.runtime.storage import open_cache, open_store, open_submissions
 from basic_control.tasks.stage import current_ledger, stage
 from basic_control.tasks.store.reply_cache import Remembered
@@ -160,7 +160,7 @@ def ask(
             )
 
         answers, tally = event_loop_thread().call(bring())
-    event("query", run=ledger.run, stage="query", label=str(cell), **count_calls(tally))
+    log_event("query", run=ledger.run, stage="query", label=str(cell), **count_calls(tally))
     return RESPONSES.frame(_build_response(answers[request_id], request) for request_id, request in calls), tally
 
 

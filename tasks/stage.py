@@ -33,8 +33,8 @@ from basic_control.data.units import RULES, UnitIdentity, digest_of
 from basic_control.tasks.held import HeldReplies
 from basic_control.tasks.models.progress import has_pages
 from basic_control.tasks.runtime import machine
-from basic_control.tasks.runtime.logs import event
-from basic_control.tasks.runtime.storage import open_results, open_store
+from basic_control.tasks.runtime.logs import log_event
+from basic_control.tasks.runtime.storage import open_result_storage, open_store
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -284,7 +284,7 @@ class Stage(Generic[P, R]):
     def _begin(self, cell: Cell) -> float:
         """Log the stage's start and return the time."""
         run, suite, metric = current_ledger().run, cell.suite, cell.metric
-        event("stage_started", run=run, stage=self.name, label=str(cell), suite=suite, metric=metric)
+        log_event("stage_started", run=run, stage=self.name, label=str(cell), suite=suite, metric=metric)
         return time.monotonic()
 
     def _prepare_task(self, cell: Cell, arguments: Arguments, *, refresh: bool = False) -> Any:
@@ -295,7 +295,7 @@ class Stage(Generic[P, R]):
             options["refresh_cache"] = True
         store = _find_store(arguments)
         if self.cached and store:
-            options["result_storage"] = open_results(store, clustered=current_ledger().distributed)
+            options["result_storage"] = open_result_storage(store, clustered=current_ledger().distributed)
         # `with_options` would read the function's source again, which takes milliseconds.
         task = copy(self.task)
         vars(task).update(task_run_name=name, **options)
@@ -337,7 +337,7 @@ class Stage(Generic[P, R]):
         facts: dict[str, Any] = {"cached": cached, "seconds": round(seconds, 4), "rows": rows}
         if note:
             facts["note"] = note
-        event("stage", run=ledger.run, stage=self.name, label=str(cell), **facts)
+        log_event("stage", run=ledger.run, stage=self.name, label=str(cell), **facts)
         return result
 
     def _subject(self, arguments: Arguments) -> tuple[str, dict[str, str]]:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from basic_control.data.characters import make_visible
-from basic_control.tasks.runtime.logs import event, is_structured
+from basic_control.tasks.runtime.logs import is_structured, log_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -91,7 +91,7 @@ def show_written(paths: "Iterable[object]", language: str = "en") -> None:
 def say(message: str, *, level: int = logging.INFO) -> None:
     """Print a message on stderr, as a JSON line if those are requested."""
     if is_structured():
-        event("message", level=level, message=message)
+        log_event("message", level=level, message=message)
     else:
         print(make_visible(message), file=sys.stderr)  # noqa: T201 - the command line's voice
 

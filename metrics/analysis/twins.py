@@ -95,7 +95,7 @@ def twin_results(
             for model in original_scores["model"].unique(maintain_order=True):
                 before, after = (frame.filter(pl.col("model") == model) for frame in (original_scores, twin_scores))
                 if not after.is_empty():
-                    results.append(_result(suite, str(model), name, by_kind(before, after), suite_items))
+                    results.append(_summarise_twins(suite, str(model), name, by_kind(before, after), suite_items))
     return results
 
 
@@ -106,7 +106,7 @@ def list_right_metrics(suite: Suite) -> Iterator[str]:
         yield f"{name}.{right}" if right else name
 
 
-def _result(suite: Suite, model: str, name: str, values: pl.DataFrame, items: pl.DataFrame) -> TwinResult:
+def _summarise_twins(suite: Suite, model: str, name: str, values: pl.DataFrame, items: pl.DataFrame) -> TwinResult:
     scored = _in_all(values, items, suite.twins.kinds if suite.twins else ())
     share = mean_interval(scored["value"].to_numpy(), clusters=scored["cluster"].to_numpy(), yes_no=True)
     return TwinResult(

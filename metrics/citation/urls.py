@@ -207,7 +207,7 @@ def _read_host(text: str) -> str:
     if "%" in text:
         raise _RefusedError("a percent sign in the host")
     if stated is None:
-        host = _to_ascii(text)
+        host = _encode_host(text)
         # Resolvers treat a host with a numeric last label as an IPv4 address (the WHATWG URL standard).
         if not _NUMBER.fullmatch(host.rpartition(".")[2]):
             return _judge_name(host, idn=not text.isascii() or "xn--" in host)
@@ -222,7 +222,7 @@ def _read_host(text: str) -> str:
     return str(stated)
 
 
-def _to_ascii(text: str) -> str:
+def _encode_host(text: str) -> str:
     host = text.lower().removesuffix(".")
     if len(text) > 253 or any(unicodedata.category(sign) in _UNSEEN for sign in text):  # noqa: PLR2004 - DNS
         raise _RefusedError("not a host")

@@ -30,7 +30,7 @@ from basic_control.metrics._replies import NO_REPLY, program_reply
 from basic_control.metrics.code_tests.checks import Check, as_json
 from basic_control.metrics.code_tests.harness import CALLED, RUNNER, checker, stdin_program
 from basic_control.metrics.code_tests.packages import find_package
-from basic_control.metrics.code_tests.programs import code_before, find_completion, find_script
+from basic_control.metrics.code_tests.programs import find_code_before, find_completion, find_script
 from basic_control.metrics.code_tests.scripts import Test, entry_of, imports_of, read_tests
 
 KEY = "reply"
@@ -136,7 +136,7 @@ def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
     return Expectation("expected tests of a named function, or as many outputs as inputs", column=column)
 
 
-def _find_source(sample: Sample, options: Mapping[str, Any]) -> str | None:
+def _build_program(sample: Sample, options: Mapping[str, Any]) -> str | None:
     """Return the reply's program with the row's set-up and the imports of its tests; None without a program."""
     text, name = str(sample.get("response") or ""), entry(sample, options)
     setup = "\n".join(_read_texts(sample, options["setup"]))
@@ -155,7 +155,7 @@ def _find_source(sample: Sample, options: Mapping[str, Any]) -> str | None:
 def programs(sample: Sample, options: Mapping[str, Any]) -> Mapping[str, Program]:
     """Return the reply's program with its tests as calls; nothing without code or tests."""
     tests, name = row_tests(sample, options), entry(sample, options)
-    source = _find_source(sample, options) if tests and program_reply(sample) else None
+    source = _build_program(sample, options) if tests and program_reply(sample) else None
     if source is None:
         return {}
     apart = frozenset(index for index, test in enumerate(tests) if test.apart)
@@ -164,7 +164,7 @@ def programs(sample: Sample, options: Mapping[str, Any]) -> Mapping[str, Program
     if apart:
         head = "".join(_read_texts(sample, options["prompt_code"]))
         setup = "\n".join(_read_texts(sample, options["setup"]))
-        own_checker = checker(name, join_programs(setup, code_before(head, name)))
+        own_checker = checker(name, join_programs(setup, find_code_before(head, name)))
     program = ProgramUnderTest(
         options["language"],
         join_programs(source, RUNNER) if name else stdin_program(source),
@@ -224,7 +224,7 @@ def _describe_outcome(result: Outcome) -> str:
 
 def _find_lacked_package(sample: Sample, options: Mapping[str, Any], failures: Sequence[Outcome]) -> str:
     """Return the package for lack of which tests failed, all that did; '' if one failed for another reason."""
-    source = _find_source(sample, options) or ""
+    source = _build_program(sample, options) or ""
     packages = [find_package(source, outcome, {entry(sample, options)}) for outcome in failures]
     if not all(packages):
         return ""

@@ -91,7 +91,7 @@ def find_completion(reply: str, function: str, head: str) -> str | None:
     if program:
         tree = parser.parse(program)
     if program and tree and get_definition_worth(tree.body, function) is not None:
-        return join_programs(code_before(head, function, parser), program)
+        return join_programs(find_code_before(head, function, parser), program)
     text = cut_answer(reply)
     bodies = [block.text for block in split_fences(text)[0][-2:]] or [text]
     for body in reversed(bodies):
@@ -101,7 +101,7 @@ def find_completion(reply: str, function: str, head: str) -> str | None:
                 return source
     if not program:
         return None
-    return join_programs(code_before(head, function, parser), program, _wrap_method(tree, function))
+    return join_programs(find_code_before(head, function, parser), program, _wrap_method(tree, function))
 
 
 def _wrap_method(tree: ast.Module | None, function: str) -> str:
@@ -114,7 +114,7 @@ def _wrap_method(tree: ast.Module | None, function: str) -> str:
     return ""
 
 
-def code_before(head: str, function: str, parser: Parser | None = None) -> str:
+def find_code_before(head: str, function: str, parser: Parser | None = None) -> str:
     """Return what stands before a function's signature at the end of a code: imports, helpers."""
     parser = parser or Parser()
     tree = parser.parse(f"{head.rstrip()}\n    pass\n") or parser.parse(head)

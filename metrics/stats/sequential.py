@@ -34,7 +34,7 @@ class Look:
     high: float
 
 
-def share_of(alpha: float, sequences: int) -> float:
+def divide_alpha(alpha: float, sequences: int) -> float:
     """Return the share of `alpha` for each of several sequences (Bonferroni)."""
     return alpha / max(sequences, 1)
 

@@ -18,7 +18,7 @@ from basic_control.data.records import Call, Reply
 from basic_control.tasks.models.leases import LEASE_S
 from basic_control.tasks.models.protocol import RETRIED, BatchState, CallError
 from basic_control.tasks.models.running import RunningBatch
-from basic_control.tasks.runtime.logs import event
+from basic_control.tasks.runtime.logs import log_event
 from basic_control.tasks.runtime.secrets import mask
 from basic_control.tasks.store.reply_cache import FailedCall, Remembered
 from basic_control.tasks.store.submissions import Submissions, Submitted
@@ -146,7 +146,7 @@ class BatchQueue:
         batch_id = await self._find_batch(batch.token, search_s, len(batch.request_ids))
         if batch_id:
             await asyncio.to_thread(self.submissions.mark_submitted, batch.token, batch_id)
-            event("batch_found", model=self.model.name, batch=batch_id, requests=len(batch.request_ids))
+            log_event("batch_found", model=self.model.name, batch=batch_id, requests=len(batch.request_ids))
         else:
             await asyncio.to_thread(self.submissions.end, batch.request_ids)
 
@@ -178,7 +178,7 @@ class BatchQueue:
             refusal = CallError(error.kind, f"no batch was created: {error.message}")
             return await self._refuse(dict.fromkeys(request_ids, refusal), remaining)
         await asyncio.to_thread(self.submissions.mark_submitted, token, batch_id)
-        event("batch_submitted", model=self.model.name, batch=batch_id, requests=len(portion))
+        log_event("batch_submitted", model=self.model.name, batch=batch_id, requests=len(portion))
         return None
 
     async def _create(self, file: str, token: str, n: int) -> str:
@@ -231,7 +231,9 @@ class BatchQueue:
             await asyncio.to_thread(self.submissions.learn, self.endpoint, self.server.dialect.lessons)
             refusals = {request_id: error for request_id, error in refusals.items() if error.kind != "invalid"}
         await asyncio.to_thread(self.submissions.end, list(batch.request_ids))
-        event("batch_collected", model=self.model.name, batch=batch_id, status=state.status, answered=len(entries))
+        log_event(
+            "batch_collected", model=self.model.name, batch=batch_id, status=state.status, answered=len(entries)
+        )
         for entry in entries:
             remaining.pop(entry.request_id, None)
             self.running.count(entry)
@@ -257,7 +259,7 @@ class BatchQueue:
         self._silent.pop(batch_id, None)
         if error.kind == "missing":
             await asyncio.to_thread(self.submissions.end, batch.request_ids)
-            event("batch_lost", model=self.model.name, batch=batch_id, requests=len(batch.request_ids))
+            log_event("batch_lost", model=self.model.name, batch=batch_id, requests=len(batch.request_ids))
             error = CallError(
                 "missing", f"batch {batch_id} is lost: {error.message}; {_AGAIN}, which may cost extra"
             )

@@ -43,7 +43,7 @@ from basic_control.tasks.models.server_errors import Refusal
 from basic_control.tasks.models.threads import run_in_thread
 from basic_control.tasks.models.told_tools import CHOICE, is_required, read_told_calls, tell_tools
 from basic_control.tasks.runtime import machine
-from basic_control.tasks.runtime.logs import event
+from basic_control.tasks.runtime.logs import log_event
 from basic_control.tasks.runtime.storage import find_cache_folder
 from basic_control.tasks.store.tables import write_json
 
@@ -393,7 +393,9 @@ def _load(model: Model, path: Path) -> _LoadedModel:
             except CallError:
                 if not loaded.engines:
                     raise
-                event("engine_not_started", level=logging.WARNING, model=model.name, started=len(loaded.engines))
+                log_event(
+                    "engine_not_started", level=logging.WARNING, model=model.name, started=len(loaded.engines)
+                )
                 break
         loaded.users += 1
         _LOADED[key] = loaded

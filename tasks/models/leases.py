@@ -39,7 +39,7 @@ class Lease:
     async def renew_claims(self, cache: ReplyCache, holder: str) -> AsyncIterator[None]:
         """Renew a holder's claims during the block."""
 
-        async def renew() -> None:
+        async def renew_until_cancelled() -> None:
             while True:
                 await asyncio.sleep(LEASE_S / 3)
                 before, term = self._now(), self.term
@@ -48,7 +48,7 @@ class Lease:
                     if term == self.term:
                         self._renewed = before
 
-        task = asyncio.create_task(renew())
+        task = asyncio.create_task(renew_until_cancelled())
         try:
             yield
         finally:

@@ -16,7 +16,7 @@ from prefect.settings import get_current_settings
 
 from basic_control.data.characters import make_inert
 from basic_control.tasks.models.scheduler import BatchProgress
-from basic_control.tasks.runtime.logs import event
+from basic_control.tasks.runtime.logs import log_event
 
 EVERY_S = 2.0
 """Interval between two updates, each of which takes 9 ms."""
@@ -74,7 +74,7 @@ class _Display:
                 self.show()
             if now - logged >= LOGGED_S and self.tally:
                 logged = now
-                event("progress", run=self.run, stage="query", label=self.label, **count_calls(self.tally))
+                log_event("progress", run=self.run, stage="query", label=self.label, **count_calls(self.tally))
         if self.artifact:
             self.show()
 
@@ -105,7 +105,7 @@ class _Display:
                 update_progress_artifact(self.artifact, percent, description=description)
         except Exception as error:  # noqa: BLE001 - whatever the server's trouble is, it is not the evaluation's
             self.is_shown, kind = False, type(error).__name__
-            event("progress_not_shown", level=logging.WARNING, run=self.run, label=self.label, error=kind)
+            log_event("progress_not_shown", level=logging.WARNING, run=self.run, label=self.label, error=kind)
 
 
 @contextmanager

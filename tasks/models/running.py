@@ -17,7 +17,7 @@ from basic_control.tasks.models.leases import LEASE_S, Lease
 from basic_control.tasks.models.protocol import NOT_ASKED, RETRIED, TRIES, UNASKED, CallError, Client, ErrorKind
 from basic_control.tasks.models.rate_limits import Endpoint
 from basic_control.tasks.models.writer import Writer
-from basic_control.tasks.runtime.logs import event
+from basic_control.tasks.runtime.logs import log_event
 from basic_control.tasks.runtime.secrets import mask
 from basic_control.tasks.store.reply_cache import FailedCall, Remembered
 
@@ -421,7 +421,7 @@ class RunningBatch:
         """Report how many requests are pending elsewhere, and who asks them, or in what they wait."""
         tally = self.tally
         if holders and not tally.holders:
-            event("waiting", model=self.model.name, calls=n, holders=holders)
+            log_event("waiting", model=self.model.name, calls=n, holders=holders)
         if (n, tuple(holders)) != (tally.elsewhere, tally.holders):
             tally.elsewhere, tally.holders = n, tuple(holders)
             self.progress(tally)

@@ -24,7 +24,7 @@ CARE = logging.getLogger("tasks.store")
 """The store's messages, such as a repaired reply cache; always shown."""
 
 
-def event(name: str, /, *, level: int = logging.INFO, **fields: Any) -> None:
+def log_event(name: str, /, *, level: int = logging.INFO, **fields: Any) -> None:
     """Log an event; `fields` are JSON."""
     if LOGGER.isEnabledFor(level):
         text = " ".join(f"{key}={_format_value(value)}" for key, value in fields.items())

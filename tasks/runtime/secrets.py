@@ -60,7 +60,7 @@ class _Search(NamedTuple):
     fragments: re.Pattern[str]
 
 
-def _search_for(pieces: list[str], common: int, least: int) -> _Search:
+def _build_search(pieces: list[str], common: int, least: int) -> _Search:
     """Return the search for patterns of a key's pieces: `common` are not secret, any `least` others identify it."""
     # Every fragment contains one of the grams whole.
     grams = _join_runs(pieces, common, least // 2, step=least // 2)
@@ -76,15 +76,15 @@ def _join_runs(pieces: list[str], first: int, length: int, *, step: int) -> list
     return ["".join(pieces[start : start + length]) for start in starts]
 
 
-def _searches_for(key: str) -> Iterator[_Search]:
+def _list_searches(key: str) -> Iterator[_Search]:
     """Yield the searches for all spellings of a key."""
     match = _COMMON.match(key)
     common = match.end() if match else 0
-    yield _search_for(spell(key), common, LEAST)
+    yield _build_search(spell(key), common, LEAST)
     # With every letter escaped too: %73%6b%2d, \u0073\u006b\u002d
     for template in ("%{:02x}", "\\u{:04x}"):
         pieces = [f"(?i:{re.escape(template.format(code))})" for code in map(ord, key)]
-        yield _search_for(pieces, common, LEAST)
+        yield _build_search(pieces, common, LEAST)
     for before in range(3):
         raw = b"\0" * before + key.encode()
         # A base64 character holds six bits: those that share some with what is around the key are left out.
@@ -92,10 +92,10 @@ def _searches_for(key: str) -> Iterator[_Search]:
         skipped = max(-(-8 * (before + common) // 6) - first, 0)
         letters = b64encode(raw).decode()[first:past]
         pieces = [{"+": "[+-]", "/": "[/_]"}.get(letter, letter) for letter in letters]
-        yield _search_for(pieces, skipped, min(-(-8 * LEAST // 6), len(pieces) - skipped))
+        yield _build_search(pieces, skipped, min(-(-8 * LEAST // 6), len(pieces) - skipped))
 
 
-def _entities_of(key: str) -> _Search:
+def _build_entity_search(key: str) -> _Search:
     """Return the search for a key whose characters may each be an HTML entity, as in s&#107;&#x2d;a."""
     pieces = []
     for character in key:
@@ -105,7 +105,7 @@ def _entities_of(key: str) -> _Search:
         numbers = f"&#0{{0,6}}{code};?|&#[xX]0{{0,6}}(?i:{code:x});?"
         pieces.append(f"(?:{'|'.join([re.escape(character), numbers, *names])})")
     match = _COMMON.match(key)
-    return _search_for(pieces, match.end() if match else 0, LEAST)
+    return _build_search(pieces, match.end() if match else 0, LEAST)
 
 
 _searches: dict[str, list[_Search]] = {}
@@ -118,8 +118,8 @@ def know(key: str) -> None:
     global _quick  # noqa: PLW0603 - one list for the process, as its environment is
     if key in _searches or not is_key(key):
         return
-    _searches[key] = [*_searches_for(key)]
-    _entities.append(_entities_of(key))
+    _searches[key] = [*_list_searches(key)]
+    _entities.append(_build_entity_search(key))
     grams = [_quick.pattern] if _quick else []
     grams += [search.grams for search in _searches[key]]
     _quick = re.compile("|".join(grams))

@@ -71,7 +71,7 @@ def open_store(store: StoreSettings) -> Store:
 
 
 @cache
-def _results(root: str, *, clustered: bool) -> Any:
+def _open_result_storage(root: str, *, clustered: bool) -> Any:
     from prefect.filesystems import RemoteFileSystem
 
     block = RemoteFileSystem(basepath=f"{root.rstrip('/')}/results")
@@ -83,10 +83,10 @@ def _results(root: str, *, clustered: bool) -> Any:
     return block
 
 
-def open_results(store: StoreSettings, *, clustered: bool) -> Any | None:
+def open_result_storage(store: StoreSettings, *, clustered: bool) -> Any | None:
     """Return where Prefect stores the results of finished stages: beside the tables of a remote store.
 
     None for a local store, configured by Prefect's own settings (`flows.environment`). `clustered`: workers get it
     from Prefect's server.
     """
-    return None if open_store(store).local is not None else _results(store.root, clustered=clustered)
+    return None if open_store(store).local is not None else _open_result_storage(store.root, clustered=clustered)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from basic_control.data.batches import Cell, Execution, QueryResult
 from basic_control.data.errors import InputError
 from basic_control.data.extras import format_install
-from basic_control.tasks.runtime.logs import event
+from basic_control.tasks.runtime.logs import log_event
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
@@ -217,4 +217,4 @@ def trace_run(endpoint: str, run: str, stages: Sequence[Execution]) -> Iterator[
             thread.join(PATIENCE_S)
             why = problems[0] if problems else f"no response within {PATIENCE_S:g} s"
             if why:
-                event("telemetry_failed", level=logging.WARNING, run=run, endpoint=endpoint, why=why)
+                log_event("telemetry_failed", level=logging.WARNING, run=run, endpoint=endpoint, why=why)

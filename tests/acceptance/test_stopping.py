@@ -135,7 +135,7 @@ def test_looks_intersect_and_those_beyond_the_end_are_left_out() -> None:
 
 
 def test_each_of_several_sequences_spends_an_equal_share() -> None:
-    assert sequential.share_of(0.05, 4) == pytest.approx(0.0125)
+    assert sequential.divide_alpha(0.05, 4) == pytest.approx(0.0125)
     wide, narrow = (follow(ones(40, 50), alpha=alpha, looks=[50])[0] for alpha in (0.0125, 0.05))
     assert wide.low < narrow.low < 0.8 < narrow.high < wide.high
 

@@ -23,7 +23,7 @@ from scipy.special import logsumexp
 
 from basic_control.metrics.stats.calibration import ExamTable, bounds
 from basic_control.metrics.stats.intervals import Floats, score_limits, wilson
-from basic_control.metrics.stats.sequential import PARTS, find_decided, follow, share_of, side
+from basic_control.metrics.stats.sequential import PARTS, divide_alpha, find_decided, follow, side
 
 Counts = npt.NDArray[np.int64]
 Rule = Callable[[Floats, float, float], tuple[Counts, Counts]]
@@ -165,7 +165,7 @@ def false_decisions() -> None:
 def calls(runs: int = 1000) -> None:
     """Print median calls over ln(1 / alpha) / KL, for one sequence and for one of six."""
     for sequences in (1, 6):
-        alpha = share_of(ALPHA, sequences)
+        alpha = divide_alpha(ALPHA, sequences)
         print(f"\nalpha of the sequence {alpha:.4f}, {runs} runs each, first {FIRST}")
         print("| truth | threshold | ideal | spread bets | over ideal | aGRAPA | plug-in | undecided | fixed n |")
         print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
@@ -201,12 +201,12 @@ def recorded(orders: int = 200) -> None:
     print(f"{n} problems, {orders} orders; alpha {ALPHA} over {len(names)} models, threshold 0.8")
     print("| model | right | median calls | saved | undecided | against the full data |\n|:--|--:|--:|--:|--:|--:|")
     for name in names:
-        _table(name, right[name], shuffles, (0.8, share_of(ALPHA, len(names))), (0.0, 1.0))
+        _table(name, right[name], shuffles, (0.8, divide_alpha(ALPHA, len(names))), (0.0, 1.0))
     pairs = list(combinations(names, 2))
     print(f"\npaired, alpha {ALPHA} over {len(pairs)} pairs, margin 0")
     print("| pair | difference | median pairs | saved | undecided | against |\n|:--|--:|--:|--:|--:|--:|")
     for one, other in pairs:
-        rule = (0.0, share_of(ALPHA, len(pairs)))
+        rule = (0.0, divide_alpha(ALPHA, len(pairs)))
         _table(f"{one} - {other}", right[one] - right[other], shuffles, rule, (-1, 1))
 
 

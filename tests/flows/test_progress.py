@@ -20,7 +20,7 @@ from basic_control.flows.cli.progress import LineDisplay, Work
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.running import FRESH_S
 from basic_control.tasks.models.scheduler import BatchProgress
-from basic_control.tasks.runtime.logs import event
+from basic_control.tasks.runtime.logs import log_event
 from tests.conftest import TOP, Run
 from tests.helpers.runs import at
 from tests.servers.running import serve_openai
@@ -29,13 +29,13 @@ FAMILIES = ("--set", "suites=[basic_control]", "--set", "basic_control.families=
 
 
 def begin(suite: str, calls: int) -> None:
-    event("suite_started", run="r", suite=suite, items=calls, calls=calls)
-    event("stage_started", run="r", stage="query", label=f"{suite} m", suite=suite, metric="")
+    log_event("suite_started", run="r", suite=suite, items=calls, calls=calls)
+    log_event("stage_started", run="r", stage="query", label=f"{suite} m", suite=suite, metric="")
 
 
 def end(suite: str, score: float | None, reason: str = "") -> None:
     found = {"score": score, "low": 0.1, "high": 0.5, "outcome": "fail", "reason": reason, "n_deciding": None}
-    event("suite_ended", run="r", suite=suite, models={"m\x1b[31m": {**found, "n_scored": 3, "n_asked": 4}})
+    log_event("suite_ended", run="r", suite=suite, models={"m\x1b[31m": {**found, "n_scored": 3, "n_asked": 4}})
 
 
 def test_batches_are_added_up_to_one_work_whatever_their_number() -> None:
@@ -79,7 +79,7 @@ def test_lines_say_how_far_the_calls_are_and_what_a_suite_came_to_and_name_no_st
         for batch in range(2):
             tally = BatchProgress(total=10, answered=4, failed=1, tokens_out=9, first_s=1.0, last_s=5.0)
             shown.note(Cell("cot", "m", batch), tally)
-            event("stage_started", run="r", stage="measure", label="x", suite="cot", metric="cot")
+            log_event("stage_started", run="r", stage="measure", label="x", suite="cot", metric="cot")
         shown.draw()
         end("cot", 0.25)
     said = [line[9:] for line in capsys.readouterr().err.splitlines()]
@@ -97,7 +97,7 @@ def test_a_russian_run_says_all_of_it_in_russian(capsys: pytest.CaptureFixture[s
         shown.note(Cell("cot", "m", 0), BatchProgress(total=10, answered=5, failed=1, first_s=1.0, last_s=5.0))
         shown.note(Cell("cot", "m", 1), BatchProgress(total=10, cached=2, elsewhere=3))
         shown.draw()
-        event("scored_again", run="r", suite="cot", changed={"score": ["cot"], "verify": ["number"]})
+        log_event("scored_again", run="r", suite="cot", changed={"score": ["cot"], "verify": ["number"]})
         end("cot", 0.255)
     said = [re.sub(r"\d\d:\d\d:\d\d", "T", line[9:]) for line in capsys.readouterr().err.splitlines()]
     going = "ответы: 8 из 20 (40%), из кэша: 2, 1,2 вызовов/с, с ошибкой: 1, ожидается 3 (другой запуск)"
@@ -133,7 +133,7 @@ def test_where_nothing_is_asked_a_line_says_for_how_long_the_stage_has_run(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with LineDisplay(3600.0) as shown:
-        event("stage_started", run="r", stage="verify", label="x", suite="basic_control", metric="")
+        log_event("stage_started", run="r", stage="verify", label="x", suite="basic_control", metric="")
         shown.draw()
     assert capsys.readouterr().err.splitlines()[-1].strip().endswith("Basic tasks: verify, for 0:00")
 
@@ -194,11 +194,11 @@ from basic_control.flows.cli.progress import BarDisplay
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.running import FRESH_S
 from basic_control.tasks.models.scheduler import BatchProgress
-from basic_control.tasks.runtime.logs import event
+from basic_control.tasks.runtime.logs import log_event
 
 with BarDisplay() as shown:
     for suite in ("a_suite_with_quite_a_long_name_of_its_own", "cot"):
-        event("suite_started", run="r", suite=suite, items=4000, calls=4000)
+        log_event("suite_started", run="r", suite=suite, items=4000, calls=4000)
         for batch in range(200):
             tally = BatchProgress(total=20, answered=19, failed=1, first_s=1.0, last_s=2.0 + batch)
             shown.note(Cell(suite, "m", batch), tally)
@@ -207,7 +207,7 @@ with BarDisplay() as shown:
                 shown.draw()
         found = {"score": 0.25, "low": 0.1, "high": 0.5, "outcome": "fail", "reason": "", "n_deciding": None}
         found |= {"n_scored": 4000, "n_asked": 4000}
-        event("suite_ended", run="r", suite=suite, models={"m\\x1b[31m": found})
+        log_event("suite_ended", run="r", suite=suite, models={"m\\x1b[31m": found})
 """
 
 
@@ -239,17 +239,17 @@ from basic_control.flows.cli.progress import BarDisplay
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.running import FRESH_S
 from basic_control.tasks.models.scheduler import BatchProgress
-from basic_control.tasks.runtime.logs import event
+from basic_control.tasks.runtime.logs import log_event
 
 with BarDisplay() as shown:
-    event("suite_started", run="r", suite="basic_control", items=60, calls=60)
+    log_event("suite_started", run="r", suite="basic_control", items=60, calls=60)
     done = BatchProgress(total=60, answered=60, first_s=1.0, last_s=121.0)
     shown.note(Cell("basic_control", "smollm2-135m", 0), done)
     found = {"score": 0.05, "low": 0.0171, "high": 0.137, "outcome": "fail", "reason": "", "n_deciding": None}
     found |= {"n_scored": 60, "n_asked": 60}
-    event("suite_ended", run="r", suite="basic_control", models={"smollm2-135m": found})
-    event("suite_started", run="r", suite="cot", items=15, calls=15)
-    event("stage_started", run="r", stage="query", label="cot", suite="cot", metric="")
+    log_event("suite_ended", run="r", suite="basic_control", models={"smollm2-135m": found})
+    log_event("suite_started", run="r", suite="cot", items=15, calls=15)
+    log_event("stage_started", run="r", stage="query", label="cot", suite="cot", metric="")
     shown.note(Cell("cot", "smollm2-135m", 0), BatchProgress(total=15, answered=5, first_s=1.0, last_s=11.0))
     with shown._drawing:  # not while the display's own thread draws
         shown.draw()

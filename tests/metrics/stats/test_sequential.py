@@ -8,7 +8,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from basic_control.metrics.stats.sequential import PARTS, capital, find_decided, follow, lower, share_of, side
+from basic_control.metrics.stats.sequential import PARTS, capital, divide_alpha, find_decided, follow, lower, side
 
 
 def _won(values: Sequence[float], m: float) -> float:
@@ -129,5 +129,5 @@ def test_values_out_of_bounds_are_refused() -> None:
 
 
 def test_alpha_is_split_in_equal_shares() -> None:
-    assert [share_of(0.05, n) for n in (1, 4)] == [0.05, 0.0125]
-    assert Fraction(share_of(0.5, 2)) == Fraction(1, 4)
+    assert [divide_alpha(0.05, n) for n in (1, 4)] == [0.05, 0.0125]
+    assert Fraction(divide_alpha(0.5, 2)) == Fraction(1, 4)

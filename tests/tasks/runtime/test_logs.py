@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from basic_control.tasks.runtime.logs import JsonFormatter, event
+from basic_control.tasks.runtime.logs import JsonFormatter, log_event
 from tests.conftest import TOP, Run
 from tests.helpers.runs import TWO, at
 from tests.servers.running import serve_openai
@@ -35,7 +35,7 @@ def test_people_read_one_line_too() -> None:
     logger = logging.getLogger("basic_control")
     logger.addHandler(handler)
     try:
-        event("stage", label=FORGED, seconds=0.5)
+        log_event("stage", label=FORGED, seconds=0.5)
     finally:
         logger.removeHandler(handler)
     assert heard == ['stage label="a b\\n{\\"event\\": \\"forged\\"}" seconds=0.5']
@@ -75,7 +75,7 @@ def test_an_error_is_json_as_well(run: Run) -> None:
 def test_a_process_without_a_command_line_obeys_the_environment() -> None:
     program = (
         "from basic_control.tasks.runtime import logs;"
-        "logs.event('stage', rows=1); logs.begin('text'); logs.event('stage')"
+        "logs.log_event('stage', rows=1); logs.begin('text'); logs.log_event('stage')"
     )
     environment = {**os.environ, "BASIC_CONTROL_LOG": "json"}
     done = subprocess.run(
