@@ -26,7 +26,7 @@ from basic_control.metrics.analysis.observations import KEY, RepeatedQuestions, 
 from basic_control.metrics.analysis.pairs import Comparison, Grouping, find_crossed
 from basic_control.metrics.analysis.shared_questions import QuestionChanges, align
 from basic_control.prompts.phrases import ENGLISH
-from basic_control.tasks.compare.rows import format_question, list_prompt_columns
+from basic_control.tasks.compare.rows import format_question, list_prompt_columns, shorten_questions
 from basic_control.tasks.compare.sides import (
     FileForm,
     list_shared_metrics,
@@ -248,13 +248,15 @@ def _read_texts(side: Side) -> pl.DataFrame:
 
 def _add_questions(changed: pl.DataFrame, items: pl.DataFrame, columns: Collection[str]) -> pl.DataFrame:
     """Add what tells each question from its neighbours, `question`."""
-    facts: dict[str, Mapping[str, Any]] = {}
-    changed_items = items.join(changed.select("item_id"), on="item_id", how="semi")
-    for item_id, text in changed_items.select("item_id", "facts").iter_rows():
-        facts[item_id] = json.loads(text or "{}")
+    questions: dict[str, str] = {}
+    # All of them: what they begin with alike is seen only beside those that have not changed.
+    of_suites = items.join(changed.select("item_id"), on="item_id", how="semi")["suite"].unique()
+    for item in items.filter(pl.col("suite").is_in(of_suites.implode())).iter_rows(named=True):
+        questions[item["item_id"]] = format_question(item, json.loads(item["facts"] or "{}"), columns)
+    shortened = shorten_questions(questions)
     rows = changed.iter_rows(named=True)
-    questions = [format_question(row, facts.get(row["item_id"], {}), columns) for row in rows]
-    return changed.with_columns(pl.Series("question", questions, pl.String))
+    texts = [shortened.get(row["item_id"]) or format_question(row, {}, columns) for row in rows]
+    return changed.with_columns(pl.Series("question", texts, pl.String))
 
 
 def _add_texts(changed: pl.DataFrame, pair: Comparison, replies: pl.DataFrame) -> pl.DataFrame:

@@ -11,8 +11,10 @@ from typing import Any
 
 import polars as pl
 
+from basic_control.data.prefixes import measure_shared_beginnings
 from basic_control.data.questions import WHOLE, build_content, format_expected
 from basic_control.data.suites import Suite
+from basic_control.tasks.compare.remarks import Remark, list_remarks
 from basic_control.tasks.compare.sides import select_deciding_scores
 from basic_control.tasks.exchange.frames import Side
 
@@ -34,6 +36,7 @@ class ShownRow:
     value: float | None
     status: str
     reason: str
+    remarks: tuple[Remark, ...] = ()
 
     @property
     def is_failed(self) -> bool:
@@ -51,28 +54,56 @@ def list_worst_first(side: Side, metrics: Collection[str] = ()) -> list[ShownRow
     get_key = itemgetter(*KEY)
     replies = {get_key(reply): reply for reply in side.replies.iter_rows(named=True)}
     items = {item["item_id"]: item for item in side.items.iter_rows(named=True)}
-    columns_by_suite = {suite.name: list_prompt_columns(suite) for suite in side.suites}
+    questions = _format_questions(side)
+    options = {(suite.name, name): suite.metrics[name] for suite in side.suites for name in suite.metrics}
     rows: list[ShownRow] = []
+    # One row a reply: what was asked, what came, and what the score that decides says of it.
     for score in scores.iter_rows(named=True):
         item = items[score["item_id"]]
         facts = json.loads(item.get("facts") or "{}")
         reply = replies.get(get_key(score), {})
-        # Of a suite that is not declared any more, the whole prompt is shown.
-        columns = columns_by_suite.get(item["suite"] or "", frozenset())
         rows.append(
             ShownRow(
                 suite=score["suite"] or "",
                 model=score["model"],
                 metric=score["metric"],
-                question=format_question(item, facts, columns),
+                question=questions[score["item_id"]],
                 reply=str(reply.get("text") or reply.get("error") or ""),
                 expected=format_expected(item["answer"] or "", facts),
                 value=score["value"],
                 status=score["status"],
                 reason=score["reason"] or "",
+                remarks=list_remarks(score["details"], options.get((score["suite"], score["metric"]), {})),
             )
         )
     return rows
+
+
+def _format_questions(side: Side) -> dict[str, str]:
+    """Return each item's question, without what it begins with like others of its suite, such as examples."""
+    columns_by_suite = {suite.name: list_prompt_columns(suite) for suite in side.suites}
+    questions_by_suite: dict[str, dict[str, str]] = {}
+    for item in side.items.iter_rows(named=True):
+        suite = item["suite"] or ""
+        # Of a suite that is not declared any more, the whole prompt is shown.
+        columns = columns_by_suite.get(suite, frozenset())
+        question = format_question(item, json.loads(item.get("facts") or "{}"), columns)
+        questions_by_suite.setdefault(suite, {})[item["item_id"]] = question
+    questions: dict[str, str] = {}
+    for suite_questions in questions_by_suite.values():
+        questions |= shorten_questions(suite_questions)
+    return questions
+
+
+def shorten_questions(questions: Mapping[str, str]) -> dict[str, str]:
+    """Return a suite's questions, by any key, with an ellipsis in place of what they begin with alike."""
+    lengths = measure_shared_beginnings([*questions.values()])
+    shortened: dict[str, str] = {}
+    for (key, text), length in zip(questions.items(), lengths, strict=True):
+        shortened[key] = text
+        if length:
+            shortened[key] = f"… {text[length:]}"
+    return shortened
 
 
 def _find_worst_scores(side: Side, metrics: Collection[str]) -> pl.DataFrame:

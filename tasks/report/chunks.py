@@ -16,6 +16,7 @@ from typing import Any
 
 import polars as pl
 
+from basic_control.data.prefixes import measure_shared_beginnings
 from basic_control.tasks.report.samples import OUTCOME, Frames
 
 SIZE = 750
@@ -222,10 +223,10 @@ def _find_starts(weights: Iterable[int], size: int) -> list[int]:
 
 
 def _measure_instructions(items: pl.DataFrame) -> pl.Series:
-    """Return where each prompt begins to differ from others of its kind, in the page's UTF-16 units.
+    """Return where each question begins to differ from others of its kind, in the page's UTF-16 units.
 
-    0 if the rows have their own questions. Otherwise the common prefix of all prompts of a kind, up to a line's
-    end, is the instructions: they distinguish no items.
+    The common prefix of all prompts of a kind, up to a line's end, is the instructions: they distinguish no items.
+    Rows' own questions may begin alike too, such as with examples.
     """
     ends = items.group_by(_KIND).agg(first=pl.col("prompt").min(), last=pl.col("prompt").max())
     pairs = ends.select(pl.col("first", "last").fill_null("")).iter_rows()
@@ -233,5 +234,13 @@ def _measure_instructions(items: pl.DataFrame) -> pl.Series:
     shared = [len(text[: text.rfind("\n") + 1].encode("utf-16-le", "replace")) // 2 for text in common]
     begins = ends.select(*_KIND, begins=pl.Series(shared, dtype=pl.Int64))
     joined = items.join(begins, on=_KIND, how="left", maintain_order="left", nulls_equal=True)
-    skipped = pl.when(pl.col("question").is_null()).then("begins").otherwise(0)
+    own_texts = items["question"].fill_null("").to_list()
+    lengths = map(_count_units, own_texts, measure_shared_beginnings(own_texts))
+    own_begins = pl.Series("own", [*lengths], dtype=pl.Int64)
+    skipped = pl.when(pl.col("question").is_null()).then("begins").otherwise(own_begins)
     return joined.select(begins=skipped)["begins"]
+
+
+def _count_units(text: str, length: int) -> int:
+    """Return how many of the page's UTF-16 units the first characters of a text take."""
+    return len(text[:length].encode("utf-16-le", "replace")) // 2

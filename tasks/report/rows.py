@@ -1,19 +1,89 @@
-"""A run's rows as lines for a terminal: `question → reply (expected …)`."""
+"""A run's rows as lines for a terminal: `question → reply (expected …)`, and what its score says beside."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from basic_control.tasks.compare.remarks import Remark
 from basic_control.tasks.compare.rows import ShownRow
 from basic_control.tasks.report.language import say, say_reason
 
+MOST_REMARKS = 6
+"""Remarks on a row that are listed below it."""
 
-def line_of(row: ShownRow, width: int) -> str:
-    """Return a row as one line of at most `width` characters: `question → reply (expected …)`."""
-    question, reply, expected = map(_join_lines, (row.question, find_ending(row.reply), row.expected))
-    ending = ""
-    if expected:
-        ending = f" ({say('screen.expected', answer=cut(expected, width // 4))})"
-    elif row.reason:
-        ending = f" ({cut(say_reason(row.reason), width // 4)})"
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of a list of rows: its text, the first row that reads so, and how many rows do."""
+
+    line: str
+    row: ShownRow
+    count: int
+
+    @property
+    def text(self) -> str:
+        """The line, with its count if several rows read alike, as of repeats."""
+        if self.count == 1:
+            return self.line
+        return f"{self.line} (× {self.count})"
+
+
+def describe_remark(remark: Remark, *, is_panel: bool = False) -> str:
+    """Return what a score says of a reply in a sentence; of several judges (`is_panel`) with who says it."""
+    text, note = _join_lines(remark.text), _join_lines(remark.note)
+    if remark.kind == "check":
+        sentence = text
+    elif remark.kind == "reason":
+        sentence = say_reason(text)
+    elif remark.kind == "rated":
+        sentence = _describe_rating(remark, text)
+    elif remark.kind == "claim" and remark.label == "contradicted":
+        sentence = say("screen.contradicted", text=text)
+    else:
+        sentence = say(f"screen.{remark.kind}", text=text, label=remark.label)
+    if note:
+        sentence = f"{sentence} ({note})"
+    if is_panel and remark.judge:
+        return f"{remark.judge}: {sentence}"
+    return sentence
+
+
+def _describe_rating(remark: Remark, reason: str) -> str:
+    """Return a judge's rating or verdict: by which criterion, if it has a name, and why."""
+    parts = [say("screen.rated", label=remark.label), reason]
+    if remark.name != "rating":
+        parts.insert(0, remark.name)
+    return ": ".join(filter(None, parts))
+
+
+def describe_remarks(row: ShownRow) -> list[str]:
+    """Return what a row's score says of its reply, sentence by sentence: failed checks, judges' reasons, claims."""
+    judges = {remark.judge for remark in row.remarks if remark.judge}
+    # That the expected answer is missing is said shortest by that answer.
+    remarks = [remark for remark in row.remarks if remark.kind != "lacks" or remark.text != row.expected]
+    return [describe_remark(remark, is_panel=len(judges) > 1) for remark in remarks]
+
+
+def describe_ending(row: ShownRow) -> str:
+    """Return what stands in parentheses after a reply: why it lost points, or what was expected."""
+    sentences = describe_remarks(row)
+    if row.is_failed and sentences:
+        return sentences[0]
+    if row.expected:
+        return say("screen.expected", answer=_join_lines(row.expected))
+    return say_reason(row.reason)
+
+
+def line_of(row: ShownRow, width: int, *, has_remarks: bool = False) -> str:
+    """Return a row as one line of at most `width` characters: `question → reply (expected …)`.
+
+    `has_remarks`: what the score says stands below, so that nothing of it is cut here.
+    """
+    question, reply = map(_join_lines, (row.question, find_ending(row.reply)))
+    ending = describe_ending(row)
+    if has_remarks and row.is_failed and len(ending) > width // 3 and describe_remarks(row):
+        ending = ""
+    if ending:
+        ending = f" ({cut(ending, width // 3)})"
     room = max(width - len(ending) - len(" → "), 8)
     # The question takes what the reply leaves of the line, and at least a third.
     shown_reply = cut(reply, max(room - len(question), 2 * room // 3)) or f"({say('screen.empty_reply')})"
@@ -40,13 +110,29 @@ def cut(text: str, longest: int) -> str:
     return f"{text[: max(longest - 1, 0)]}…"
 
 
-def lines_of(rows: Sequence[ShownRow], n: int, width: int) -> Iterator[str]:
-    """Yield the lines of the first `n` rows; a line that comes again, as of repeats, is counted in its first."""
+def list_entries(rows: Sequence[ShownRow], n: int, width: int, *, has_remarks: bool = False) -> list[Entry]:
+    """Return the first `n` lines of rows, as `line_of`; rows that read alike, as of repeats, are one."""
     counts: dict[str, int] = {}
+    first_rows: dict[str, ShownRow] = {}
     for row in rows:
-        line = line_of(row, width - len(" (× 99)"))
+        line = line_of(row, width - len(" (× 99)"), has_remarks=has_remarks)
         if line not in counts and len(counts) == n:
             break
         counts[line] = counts.get(line, 0) + 1
-    for line, count in counts.items():
-        yield f"{line} (× {count})" if count > 1 else line
+        first_rows.setdefault(line, row)
+    return [Entry(line, first_rows[line], count) for line, count in counts.items()]
+
+
+def lines_of(rows: Sequence[ShownRow], n: int, width: int) -> list[str]:
+    """Return the first `n` lines of rows."""
+    return [entry.text for entry in list_entries(rows, n, width)]
+
+
+def list_unsaid(entry: Entry, width: int) -> Iterator[str]:
+    """Yield what the score of a failed row says and its line has no room for, a line each."""
+    sentences = describe_remarks(entry.row) if entry.row.is_failed else []
+    unsaid = [sentence for sentence in sentences if f"({sentence})" not in entry.line]
+    for sentence in unsaid[:MOST_REMARKS]:
+        yield cut(sentence, width)
+    if len(unsaid) > MOST_REMARKS:
+        yield say("screen.more", n=len(unsaid) - MOST_REMARKS)

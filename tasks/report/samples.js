@@ -47,11 +47,10 @@ function models(d) {
   return [...new Set([...d.targets.map((one) => one.name), ...there])].filter((name) => there.has(name));
 }
 
-// What a question begins with where it differs from others of its kind, unless the row has its own.
+// What a question begins with where it differs from others of its kind.
 function beginning(at) {
-  const own = cell("items", "question")(at);
-  const from = own === null ? cell("items", "begins")(at) ?? 0 : 0;
-  return (own ?? cell("items", "prompt")(at))?.slice(from, from + 960).replace(/\s+/g, " ").slice(0, 240) ?? null;
+  const from = cell("items", "begins")(at) ?? 0;
+  return (cell("items", "question")(at) ?? cell("items", "prompt")(at))?.slice(from, from + 960).replace(/\s+/g, " ").slice(0, 240) ?? null;
 }
 
 const promptOf = (model) => `prompt [${S.d.targets.find((one) => one.name === model)?.prompt}]`;

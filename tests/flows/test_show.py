@@ -49,7 +49,7 @@ def test_no_screen_is_longer_than_a_terminal() -> None:
     assert {name: length for name, length in lengths.items() if length > 24} == {}
 
 
-def asked(body: dict[str, object]) -> str:
+def answer_ticket(body: dict[str, object]) -> str:
     text = json.dumps(body["messages"])
     return next(reply for ticket, reply in REPLIES.items() if ticket in text)
 
@@ -58,7 +58,7 @@ def test_the_screen_show_and_compare_name_rows_by_their_questions(
     run: Run,
     configuration: Path,
 ) -> None:
-    with serve_openai(asked) as server:
+    with serve_openai(answer_ticket) as server:
         words = (str(configuration), "--set", at(server, name="m"))
         first = run(*words)
         assert first.returncode == 1, first.stderr
@@ -93,7 +93,7 @@ def test_the_screen_show_and_compare_name_rows_by_their_questions(
 
 
 def test_show_filters_rows_and_says_what_it_does_not_know(run: Run, configuration: Path) -> None:
-    with serve_openai(asked) as server:
+    with serve_openai(answer_ticket) as server:
         run(str(configuration), "--set", at(server, name="m"))
     every = run(command="show")
     assert every.returncode == 0, every.stderr

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from basic_control.tasks.compare.rows import ShownRow
 
+INDENT, DEEPER = "  ", "      "
 REASONS = 5
 """The most reasons that are counted at the end."""
 
@@ -37,11 +38,11 @@ def show(
         failed: only replies with less than the full score, and missing ones
         metric: by this metric, such as exact_match; may be repeated (default: those that decide)
         model: only replies of this model
-        n: maximum number of rows
+        n: maximum number of rows, over all suites, models and metrics
     """
     from basic_control.tasks.compare.rows import list_worst_first
     from basic_control.tasks.compare.sides import load_side
-    from basic_control.tasks.report.rows import lines_of
+    from basic_control.tasks.report.language import say
     from basic_control.tasks.report.words import suite_title
     from basic_control.tasks.store.runs import find
 
@@ -59,16 +60,46 @@ def show(
             names = ", ".join(models)
             raise InputError(f"--model {model}: run {side.name} has no reply of it; expected one of {names}.")
     wrong_rows = [row for row in rows if row.is_failed]
-    width, _ = console.room()
     console.show(f"Run {side.name}: {len(rows)} replies, {len(wrong_rows)} with less than the full score.")
     # Each score of a suite and model has a list of its own, in the order of the rows.
     groups: dict[tuple[str, str, str], list[ShownRow]] = {}
-    for row in wrong_rows if failed else rows:
+    shown_rows = wrong_rows if failed else rows
+    for row in shown_rows:
         groups.setdefault((row.suite, row.model, row.metric), []).append(row)
-    for (suite, name, scored_by), group in groups.items():
-        console.show("", f"{suite_title(suite)}, {name}, {scored_by}: {len(group)}")
-        for line in (*lines_of(group, n, width - 2), *_count_reasons(group)):
-            console.show(f"  {line}")
+    shares = share_out(n, [len(group) for group in groups.values()])
+    n_shown = 0
+    for ((suite, name, scored_by), group), share in zip(groups.items(), shares, strict=True):
+        if share:
+            console.show("", f"{suite_title(suite)}, {name}, {scored_by}: {len(group)}")
+            n_shown += _show_group(group, share)
+    if len(shown_rows) > n_shown:
+        console.show("", say("screen.more_rows", n=len(shown_rows) - n_shown, total=len(shown_rows)))
+
+
+def _show_group(rows: "Sequence[ShownRow]", n: int) -> int:
+    """Print the first `n` lines of rows with what their scores say; return how many rows these are."""
+    from basic_control.tasks.report.rows import list_entries, list_unsaid
+
+    width, _ = console.room()
+    entries = list_entries(rows, n, width - len(INDENT), has_remarks=True)
+    for entry in entries:
+        console.show(INDENT + entry.text)
+        for sentence in list_unsaid(entry, width - len(DEEPER)):
+            console.show(DEEPER + sentence)
+    for line in _count_reasons(rows):
+        console.show(INDENT + line)
+    return sum(entry.count for entry in entries)
+
+
+def share_out(n: int, lengths: "Sequence[int]") -> list[int]:
+    """Return how many of each list are shown where all lists together have room for `n`: one of each in turn."""
+    shares = [0] * len(lengths)
+    while n > 0 and shares != [*lengths]:
+        for position, length in enumerate(lengths):
+            if n > 0 and shares[position] < length:
+                shares[position] += 1
+                n -= 1
+    return shares
 
 
 def _count_reasons(rows: "Sequence[ShownRow]") -> "Iterator[str]":

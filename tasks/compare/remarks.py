@@ -1,0 +1,112 @@
+"""What a score's details say of a reply: failed checks, texts that it lacks, judges' ratings, unsupported claims.
+
+Everything in a remark may be a model's or a stranger's text: whoever shows it makes control characters visible.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+SUPPORTED = "SUPPORTED"
+"""The verdict on a claim that needs no remark."""
+LABELS = ("rating", "winner", "verdict", "label")
+"""Keys of what a judge has decided, in a mapping with its `reason`."""
+Kind = Literal["check", "lacks", "unwanted", "pattern", "claim", "context", "rated", "reason"]
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A remark on a reply: `text` is what it is about or says, `label` the verdict, `name` the criterion.
+
+    `judge` is who says it, '' for a rule, and `note` the reason that the judge gave for a verdict on a text.
+    """
+
+    kind: Kind
+    text: str
+    label: str = ""
+    name: str = ""
+    judge: str = ""
+    note: str = ""
+
+
+def list_remarks(details: str | None, options: Mapping[str, Any]) -> tuple[Remark, ...]:
+    """Return the remarks in a score's details, of a metric with these `options`; each judge has its own."""
+    try:
+        document = json.loads(details or "{}")
+    except (ValueError, RecursionError):
+        return ()
+    if not isinstance(document, Mapping):
+        return ()
+    remarks = [*_list_of_rules(document)]
+    # A pattern that matched nothing leaves no details.
+    if isinstance(options.get("pattern"), str) and not document:
+        remarks.append(Remark("pattern", options["pattern"]))
+    for judge, result in _read_mapping(document.get("judges")).items():
+        judge_score = _read_mapping(result)
+        judged = [*_list_of_judge(str(judge), _read_mapping(judge_score.get("details")))]
+        # Who was not asked, as of a reply without contexts, or could not be read, has only a reason.
+        if not judged and judge_score.get("reason"):
+            judged = [Remark("reason", str(judge_score["reason"]), judge=str(judge))]
+        remarks.extend(judged)
+    return tuple(remarks)
+
+
+def _read_mapping(value: object) -> Mapping[str, Any]:
+    """Return a mapping as it is, and anything else as an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def _read_mappings(value: object) -> list[Mapping[str, Any]]:
+    """Return the mappings in a list; none of anything else."""
+    if not isinstance(value, list):
+        return []
+    return [entry for entry in value if isinstance(entry, Mapping)]
+
+
+def _list_of_rules(document: Mapping[str, Any]) -> Iterator[Remark]:
+    """Yield what rules found: checks of the row that do not hold, and texts that are missing or unwanted."""
+    for outcome in _read_mappings(document.get("checks")):
+        if not outcome.get("holds", True):
+            yield Remark("check", str(outcome.get("reason") or outcome.get("check") or ""))
+    kinds: tuple[tuple[str, Kind], ...] = (("missing", "lacks"), ("unwanted", "unwanted"))
+    for key, kind in kinds:
+        texts = document.get(key)
+        if isinstance(texts, list) and texts:
+            yield Remark(kind, ", ".join(map(str, texts)))
+
+
+def _list_of_judge(judge: str, details: Mapping[str, Any]) -> Iterator[Remark]:
+    """Yield what a judge found, the claims without support first."""
+    for key, value in details.items():
+        if key.endswith("_claims"):
+            for claim in _read_mappings(value):
+                verdict = str(claim.get("verdict", ""))
+                if verdict != SUPPORTED:
+                    text, note = str(claim.get("text", "")), str(claim.get("reason") or "")
+                    yield Remark("claim", text, verdict.casefold(), judge=judge, note=note)
+    if details.get("judge_reason"):
+        yield Remark("rated", str(details["judge_reason"]), str(details.get("label", "")), judge=judge)
+    yield from _list_contexts(judge, details)
+    yield from _list_ratings(judge, details)
+
+
+def _list_contexts(judge: str, details: Mapping[str, Any]) -> Iterator[Remark]:
+    """Yield the contexts that a judge did not find useful, by their number from 1."""
+    verdicts, reasons = details.get("useful"), details.get("judge_reasons")
+    if not isinstance(verdicts, list) or not isinstance(reasons, list):
+        return
+    for number, (is_useful, reason) in enumerate(zip(verdicts, reasons, strict=False), start=1):
+        if not is_useful:
+            yield Remark("context", str(reason), str(number), judge=judge)
+
+
+def _list_ratings(judge: str, details: Mapping[str, Any]) -> Iterator[Remark]:
+    """Yield a judge's ratings and verdicts with their reasons, also of several criteria, each under its name."""
+    for name, value in details.items():
+        result = _read_mapping(value)
+        labels = [str(result[key]) for key in LABELS if key in result]
+        if labels and "reason" in result:
+            yield Remark("rated", str(result["reason"]), labels[0], name=str(name), judge=judge)
+        else:
+            yield from _list_ratings(judge, result)
