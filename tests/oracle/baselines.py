@@ -15,7 +15,7 @@ from basic_control.tasks.store import manifest as manifests
 from basic_control.tasks.store.baselines import write_baseline
 from basic_control.tasks.store.runs import find, load_items, load_replies
 from tests.oracle.draws import LETTERS, Question, Reply, Suite, is_single, pick, runs
-from tests.oracle.held_against import check, equal, hold
+from tests.oracle.held_against import check, check_pair, check_tests, equal, hold
 from tests.oracle.pairs import Sequel, lines_of, outcomes
 from tests.oracle.product import BEFORE, NOW, Output, configuration, decide_run, manifest_of, measure_run
 
@@ -115,12 +115,11 @@ def check_sequel(output: Output | None, sequel: Sequel) -> None:
     equal({*entries}, {line.key for line in lines}, "lines of the comparison")
     equal(bool(comparison["missing"]), bool(missing), f"missing: {missing}")
     allowed = outcomes(lines, sequel.max_drop, is_allowed=sequel.is_allowed)
+    check_tests([entry["pair"] for entry in entries.values()])
     ended = ["regressed"] * bool(missing and not sequel.is_allowed)
     for line in lines:
         pair, decision = entries[line.key]["pair"], entries[line.key]["decision"]
-        hold(f"{line.key}", pair, {"n": len(line.paired["value"]), "difference": line.mean("value")})
-        ends = {key: line.mean(end) for key, end in (("low", "worst"), ("high", "best")) if pair[key] is not None}
-        hold(f"{line.key}", pair, ends)
+        check_pair(pair, line)
         test = line.test("value", margin)
         if test.is_exact and not line.is_equal("value"):
             hold(f"{line.key}", decision, {"p_regressed": test.p_below, "p_held": test.p_above})

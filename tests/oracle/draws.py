@@ -1,6 +1,6 @@
 """Draw small runs: suites of one to three metrics, their replies, scores, thresholds, weights and gates."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -14,6 +14,9 @@ METRICS = (
     ("exact_match",), ("exact_match",), ("similarity",), ("exact_match", "contains"), ("exact_match", "similarity"),
     ("exact_match", "similarity", "contains"),
 )  # fmt: skip
+PLAIN = ("wrong", "wrong", "wrong", "empty", "cut", "failed", "lacking")
+TROUBLED = ("wrong", "cut", "failed", "lacking", "lacking")
+"""How replies that are not right end in a suite: in one of the latter, about as many are missing as may be."""
 OWN = ({}, {}, {"threshold": None}, {"threshold": 0.5}, {"threshold": 0.75}, {"threshold": 1.0})
 """What a metric says of its own threshold."""
 
@@ -82,11 +85,11 @@ def pick(draw: st.DrawFn, *values: Any) -> Any:
     return draw(st.sampled_from(values))
 
 
-def _reply(draw: st.DrawFn, answer: str, metrics: Collection[str], *, odds: int) -> Reply:
-    """Draw a reply; `odds` of 20 are right, some of the others fail, are empty or are cut."""
+def _reply(draw: st.DrawFn, answer: str, metrics: Collection[str], kinds: Sequence[str], *, odds: int) -> Reply:
+    """Draw a reply; `odds` of 20 are right, the others are of these kinds."""
     if draw(st.integers(0, 19)) < odds:
         return Reply(answer, cut=draw(st.integers(0, 9)) == 0)
-    kind = pick(draw, "wrong", "wrong", "wrong", "empty", "cut", "failed", "lacking")
+    kind = pick(draw, *kinds)
     if kind == "failed":
         return Reply(failed=True)
     if kind == "lacking":
@@ -136,11 +139,15 @@ def _questions(draw: st.DrawFn, name: str, most: int) -> list[Question]:
 def drawn_suites(draw: st.DrawFn, name: str, models: tuple[str, ...], repeats: int, most: int) -> Suite:
     metrics = {metric: {"words": False} if metric == "contains" else {} for metric in pick(draw, *METRICS)}
     metrics = {metric: {**options, **pick(draw, *OWN)} for metric, options in metrics.items()}
-    rows, odds = _questions(draw, name, most), pick(draw, 0, 10, 15, 19, 20)
+    rows, odds, kinds = (
+        _questions(draw, name, most),
+        pick(draw, 0, 10, 15, 19, 20),
+        pick(draw, PLAIN, PLAIN, TROUBLED),
+    )
     answers = {question.text: question.answer for question in reversed(rows)}
     replies: dict[Place, Reply] = {}
     for model, repeat in product(models, range(repeats)):  # an equal request has the same reply
-        by_text = {text: _reply(draw, answer, metrics, odds=odds) for text, answer in answers.items()}
+        by_text = {text: _reply(draw, answer, metrics, kinds, odds=odds) for text, answer in answers.items()}
         replies |= {(model, row, repeat): by_text[question.text] for row, question in enumerate(rows)}
     right = sum(replies[models[0], row, 0].text == question.answer for row, question in enumerate(rows))
     threshold, score = _threshold(draw, len(rows), right), _score(draw, metrics)

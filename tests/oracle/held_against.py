@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.oracle import rules
 from tests.oracle.draws import Run, headline_names
+from tests.oracle.pairs import Line, holm_steps
 from tests.oracle.product import Output
 from tests.oracle.rules import ENDS, ZERO, Headline, Interval, Intervals, Score
 
@@ -193,7 +194,7 @@ def check_slices(reported: Sequence[Document], expected: Expected) -> None:
     sliced = {(entry["model"], entry["suite"]) for entry in reported}
     for model, own in expected.items():
         for by_name in own:
-            suite = next(iter(by_name.values())).suite
+            suite = rules.suite_of(by_name)
             is_scored = any(headline.score().mean is not None for headline in by_name.values())
             assert (model, suite.name) in sliced or "slices" not in suite.options or not is_scored, (
                 f"slices: {suite.name}"
@@ -227,6 +228,41 @@ def check_slice(entry: Document, shown: Headline) -> None:
     )
 
 
+def check_pair(pair: Document, line: Line) -> None:
+    """Check what is said of a difference, of two models or of a run and its baseline."""
+    means = {key: line.mean(end) for key, end in (("low", "worst"), ("high", "best")) if pair[key] is not None}
+    hold(f"{line.key}", pair, {"n": len(line.paired["value"]), "difference": line.mean("value"), **means})
+    test = line.test("value", ZERO)
+    if test.is_exact and line.paired["value"]:
+        hold(f"{line.key}", pair, {"p_value": min(1.0, 2 * min(test.p_below, test.p_above))})
+
+
+def check_tests(pairs: Sequence[Document]) -> None:
+    """Check Holm's steps over all that was compared together, and that no test says more than its interval."""
+    tested = [pair for pair in pairs if pair["p_value"] is not None]
+    for pair, (level, adjusted) in zip(tested, holm_steps([pair["p_value"] for pair in tested]), strict=True):
+        low, high = ends_of(pair["interval"])
+        hold(f"{pair}", pair, {"level": level, "p_adjusted": adjusted})
+        assert low - 1e-9 <= pair["difference"] <= high + 1e-9, f"difference outside its interval: {pair}"
+        equal(not low <= 0 <= high, pair["p_value"] < level, f"a test and its interval: {pair}")
+
+
+def check_comparisons(pairs: Sequence[Document], expected: Expected) -> None:
+    """Check the comparisons of a run's models."""
+    check_tests(pairs)
+    for pair in pairs:
+        models = pair["model_b"], pair["model_a"]
+        scores = [
+            by_name
+            for name in models
+            for by_name in expected[name]
+            if rules.suite_of(by_name).name == pair["suite"]
+        ]
+        if scores and all(pair["metric"] in by_name for by_name in scores):
+            before, after = (by_name[pair["metric"]] for by_name in scores)
+            check_pair(pair, Line(before, after, models[1], models[0]))
+
+
 def check(output: Output, run: Run, changes: Sequence[str] = ()) -> None:
     """Check everything; `changes` are the outcomes against a baseline."""
     expected = {name: [rules.headlines(suite, name, run.repeats) for suite in run.suites] for name in run.models}
@@ -243,3 +279,4 @@ def check(output: Output, run: Run, changes: Sequence[str] = ()) -> None:
     hold("results.json", final, {"exit_code": output.exit_code})
     check_files(output, expected)
     check_slices(output.results["slices"], expected)
+    check_comparisons(output.results["comparisons"], expected)

@@ -196,6 +196,18 @@ def holm(chances: Sequence[float]) -> list[bool]:
     return significant
 
 
+def holm_steps(chances: Sequence[float]) -> list[tuple[float, float]]:
+    """Return Holm's level and adjusted chance of each: the first that is not significant sets all later levels."""
+    steps, level, highest, is_open = [(ALPHA, 1.0)] * len(chances), ALPHA, 0.0, True
+    for rank, place in enumerate(sorted(range(len(chances)), key=chances.__getitem__)):
+        n_left = len(chances) - rank
+        highest = max(highest, min(1.0, chances[place] * n_left))
+        level = ALPHA / n_left if is_open else level
+        is_open = is_open and chances[place] < level
+        steps[place] = level, highest
+    return steps
+
+
 def outcomes_at(lines: Sequence[Line], end: str, margin: Fraction, factor: float) -> list[str]:
     """Return the lines' outcomes at an end; `factor` is by how much a sampled chance may be off."""
     below, above, held = [], [], []

@@ -322,6 +322,10 @@ def headlines(suite: Suite, model: str, repeats: int) -> dict[str, Headline]:
     }
 
 
+def suite_of(by_name: Mapping[str, Headline]) -> Suite:
+    return next(iter(by_name.values())).suite
+
+
 def outcomes_of(own: Mapping[str, Headline], gate: str, intervals: Mapping[str, Intervals]) -> dict[str, str]:
     """Return the outcome of each score of a suite: an error where nothing at all is scored (section 8)."""
     if all(headline.score().mean is None for headline in own.values()):
@@ -339,7 +343,7 @@ def weights(suites: Iterable[Suite]) -> dict[str, Fraction]:
 
 def joined(own: Sequence[Mapping[str, Headline]]) -> list[tuple[Fraction, Headline]]:
     """Return the headlines that the overall score joins, the only ones of their suites, with their shares."""
-    by_suite = [(next(iter(by_name.values())).suite, by_name) for by_name in own]
+    by_suite = [(suite_of(by_name), by_name) for by_name in own]
     shares = weights(suite for suite, _ in by_suite)
     single = [(suite.name, by_name[headline_names(suite)[0]]) for suite, by_name in by_suite if is_single(suite)]
     return [(shares[name], headline) for name, headline in single if shares[name]]
