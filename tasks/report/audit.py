@@ -5,12 +5,13 @@ It is read and signed apart from everything else, so that lists are cut until al
 
 import unicodedata
 from collections.abc import Iterator, Sequence
+from itertools import filterfalse
 from math import ceil
 from pathlib import Path
 
 from basic_control.tasks.report.attestation import state_result
-from basic_control.tasks.report.audit_run import AuditedRun, Detail, Section
-from basic_control.tasks.report.audit_sections import PARTS
+from basic_control.tasks.report.audit_run import AuditedRun, Detail, Lines, Section
+from basic_control.tasks.report.audit_sections import FIRST, PARTS, list_about
 from basic_control.tasks.report.conclusion import conclusion
 from basic_control.tasks.report.language import say, use_language
 from basic_control.tasks.report.pages import still
@@ -28,40 +29,66 @@ _TITLE, _VERDICT = Detail(1, 110), Detail(1, 260)
 # Measured in Chromium with the widest of usual fonts, DejaVu Sans, which fewest characters of fit.
 _SHEET = 79.0
 """The lines of text that a sheet has room for between its head and its signatures."""
-_WIDTH, _CELL = 104, 18
-"""The characters of a line, and of a line of a table's cell."""
+_WIDTH, _HALF, _CELL, _TITLE_WIDTH = 104, 58, 18, 14
+"""The characters of a line, of half a line of the head, of a table's cell, and of a section's title."""
 _GAP, _FRAME, _BLANK_LINE = 0.45, 1.12, 1.35
 """In lines: the space around a section, a line of a table, a line to write on."""
 _SIGNERS = 2
 _BLANK = "_" * 40
 
 
-def fit_sections(run: AuditedRun) -> list[Section]:
-    """Return a run's sections in as much detail as one sheet holds."""
-    sections, room, characters = list[Section](), 0.0, 0
+def fit_sheet(run: AuditedRun) -> tuple[Lines, list[Section]]:
+    """Return what stands in a run's head, and its sections, in as much detail as one sheet holds."""
+    head, sections, room, characters = Lines(), list[Section](), 0.0, 0
     for characters in _CHARACTERS:
+        head = list_about(run, Detail(1, characters))
         sections = [part.build(run, Detail(1, characters)) for part in PARTS]
-        room = _SHEET - sum(map(measure_section, sections))
+        room = _SHEET - measure_head(head) - sum(map(measure_section, sections))
         if room >= 0:
             break
-    # Each list grows by an entry in turn, while there is room.
+    # Each list grows by an entry in turn, while there is room: first those that the page is about.
+    order = [*filterfalse(_is_later, range(len(PARTS))), *filter(_is_later, range(len(PARTS)))]
     for entries in range(2, _ENTRIES + 1):
-        for number, part in enumerate(PARTS):
-            section = part.build(run, Detail(entries, characters))
+        for number in order:
+            section = PARTS[number].build(run, Detail(entries, characters))
             growth = measure_section(section) - measure_section(sections[number])
             if growth <= room:
                 sections[number] = section
                 room -= growth
-    return sections
+    return head, [*filter(has_content, sections)]
+
+
+def _is_later(number: int) -> bool:
+    """Return whether a section's list grows after those that the page is about."""
+    return PARTS[number].name not in FIRST
+
+
+def has_content(section: Section) -> bool:
+    """Return whether a section says anything."""
+    return bool(section.table or section.lines)
+
+
+def measure_head(lines: Lines) -> float:
+    """Return how many lines of the sheet these take, two beside each other."""
+    heights = [measure_lines([line], _HALF) for line in lines]
+    return sum(map(max, heights[::2], heights[1::2]))
 
 
 def measure_section(section: Section) -> float:
-    """Return how many lines of the sheet a section takes."""
-    height = measure_table(section.table)
-    for label, text in section.lines:
-        height += count_lines(f"{label}: {text}", _WIDTH) if text else _BLANK_LINE
-    # Its title stands beside it, and may be broken once.
-    return max(2.0, height) + _GAP
+    """Return how many lines of the sheet a section takes; none if it is empty."""
+    if not has_content(section):
+        return 0.0
+    height = measure_table(section.table) + measure_lines(section.lines, _WIDTH)
+    # Its title stands beside it, and may be broken.
+    return max(count_lines(section.title, _TITLE_WIDTH), height) + _GAP
+
+
+def measure_lines(lines: Sequence[tuple[str, str]], width: int) -> float:
+    """Return how many lines of so many characters these take."""
+    height = 0.0
+    for label, text in lines:
+        height += count_lines(f"{label}: {text}", width) if text else _BLANK_LINE
+    return height
 
 
 def measure_table(table: Table | None) -> float:
@@ -111,7 +138,8 @@ def write_audit(source: Run, folder: Path | None, language: str) -> tuple[Audite
 def compose_html(run: AuditedRun) -> str:
     """Return the page: one sheet when printed."""
     title, name, verdict = list_heads(run)
-    values = {"title": title, "run": name, "verdict": verdict, "sections": fit_sections(run)}
+    head, sections = fit_sheet(run)
+    values = {"title": title, "run": name, "verdict": verdict, "head": head, "sections": sections}
     outcome = conclusion(run.verdict, run.results.baseline).outcome
     return still("audit.html.j2", section="audit", sheet="audit.css", outcome=outcome, signers=_SIGNERS, **values)
 
@@ -120,7 +148,9 @@ def compose_markdown(run: AuditedRun) -> str:
     """Return the page as Markdown."""
     title, name, verdict = list_heads(run)
     lines = [f"# {escape_markdown(title)}", "", escape_markdown(name), "", f"**{escape_markdown(verdict)}**", ""]
-    for section in fit_sections(run):
+    head, sections = fit_sheet(run)
+    lines += _write_lines(head)
+    for section in sections:
         lines += [f"## {escape_markdown(section.title)}", "", *_write_section(section)]
     lines += [f"## {say('audit.signatures')}", ""]
     blanks = [(say(f"audit.{field}"), "") for field in ("name", "role", "date", "signature")]

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from basic_control.tasks.report.audit_run import NAME, AuditedRun, cut_name
-from basic_control.tasks.report.language import say, say_reason
+from basic_control.tasks.report.language import say
 from basic_control.tasks.report.text import clip_text
 from basic_control.tasks.report.words import headlines_of
 
@@ -24,13 +24,9 @@ def format_time(moment: str | datetime) -> str:
 
 
 def find_deviations(run: AuditedRun) -> Iterator[str]:
-    """Yield what was repeated, set beside the configuration, looked at before, edited, or could not be asked."""
+    """Yield what was repeated, set beside the configuration, looked at before, or edited."""
     yield from _describe_repetition(run.facts("rerun"))
     yield from _describe_rules(run)
-    for model in run.verdict.models:
-        reason = model.missing or model.failed
-        if reason:
-            yield f"{cut_name(model.model)}: {say_reason(reason)}"
     for row in headlines_of(run.verdict.models):
         stopping = row.measured.stopping
         if stopping:

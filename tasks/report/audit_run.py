@@ -17,6 +17,8 @@ NAME = 40
 """Characters of a name on the page."""
 _RUNS = "artifacts/runs"
 
+Declaration = Mapping[str, Any]
+"""A suite as a configuration declares it."""
 Lines = list[tuple[str, str]]
 """Lines of a section, each with a label, '' for none; an empty line with a label is to be filled by hand."""
 
@@ -38,7 +40,7 @@ class AuditedRun:
         return self.manifest["configuration"]
 
     @property
-    def suites(self) -> Sequence[Mapping[str, Any]]:
+    def suites(self) -> Sequence[Declaration]:
         """The declarations of its suites."""
         return [suite for suite in self.configuration.get("suites", ()) if isinstance(suite, Mapping)]
 

@@ -1,20 +1,27 @@
 """What an audit page says, section by section: from a run's manifest and its results, nothing computed anew."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from basic_control.data.documents import METHODOLOGY
 from basic_control.metrics.analysis.judged import JudgeStatus
-from basic_control.metrics.analysis.slices import Slice
 from basic_control.metrics.stats.intervals import Share
+from basic_control.tasks.report.audit_comparisons import label_sentences, list_slices, list_standards
 from basic_control.tasks.report.audit_deviations import find_deviations, format_time
+from basic_control.tasks.report.audit_omissions import list_omissions
 from basic_control.tasks.report.audit_run import AuditedRun, Detail, Lines, Part, cut_name
-from basic_control.tasks.report.audit_tables import find_sample, is_generated, tabulate_data, tabulate_scores
+from basic_control.tasks.report.audit_tables import (
+    DIGITS,
+    find_sample,
+    has_bounds,
+    is_generated,
+    list_data_hashes,
+    tabulate_data,
+    tabulate_scores,
+)
 from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.passports import panel
-from basic_control.tasks.report.ranking import differences
-from basic_control.tasks.report.regressions import details, headline
 from basic_control.tasks.report.text import (
     around,
     clip_text,
@@ -22,12 +29,11 @@ from basic_control.tasks.report.text import (
     format_estimate,
     join_names,
     localize_digits,
-    percent,
 )
 from basic_control.tasks.report.warnings import notes
 from basic_control.tasks.report.words import cost_lines, describe_calls, headlines_of
 
-ABOUT = ("purpose", "owner", "decision", "population")
+ABOUT = ("owner", "purpose", "decision", "population")
 """What a configuration says of itself under `about`, in the order of the page; the licence is with the data."""
 _ANSWERS = ("pass", "fail", "undecided", "error", "none")
 _SETTINGS = ("temperature", "seed", "max_tokens")
@@ -60,7 +66,18 @@ def list_targets(run: AuditedRun, detail: Detail) -> Lines:
     start = datetime.fromisoformat(str(run.manifest["started"]))
     end = start + timedelta(seconds=float(run.manifest.get("wall_s") or 0.0))
     dates = say("audit.dates", start=format_time(start), end=format_time(end))
-    return [*detail.choose(lines), ("", f"{dates} {describe_calls(run.facts('requests'))}")]
+    calls = describe_calls(run.facts("requests"))
+    return [*detail.choose(lines), *detail.choose(_list_digests(run)), ("", f"{dates} {calls}")]
+
+
+def _list_digests(run: AuditedRun) -> Lines:
+    """Return the whole digests of the models, each with the models that it is of."""
+    models_by_digest: dict[str, list[str]] = {}
+    for model in run.models:
+        digest = (run.facts("identities").get(model["name"]) or {}).get("digest")
+        if digest:
+            models_by_digest.setdefault(str(digest), []).append(cut_name(model["name"]))
+    return [(say("audit.digest", models=join_names(names)), digest) for digest, names in models_by_digest.items()]
 
 
 def _describe_model(run: AuditedRun, model: Mapping[str, Any]) -> str:
@@ -69,9 +86,6 @@ def _describe_model(run: AuditedRun, model: Mapping[str, Any]) -> str:
     function = str(model.get("function") or "").rpartition("/")[2]
     name = function or identity.get("model") or model.get("model") or ""
     facts = [f"{model.get('provider', '')} {cut_name(name)}".strip()]
-    digest = str(identity.get("digest") or "")
-    if digest:
-        facts.append(say("audit.digest", digest=digest[:_DIGITS]))
     facts += [f"{key} {model[key]}" for key in _SETTINGS if model.get(key) is not None]
     if model.get("system"):
         facts.append(say("audit.system", text=cut_name(model["system"])))
@@ -79,7 +93,7 @@ def _describe_model(run: AuditedRun, model: Mapping[str, Any]) -> str:
 
 
 def list_about(run: AuditedRun, detail: Detail) -> Lines:
-    """Return what the run is for and who answers for it; what is not stated is an empty line."""
+    """Return by whom was tested, for what and for which decision; what is not stated is an empty line."""
     about = run.configuration.get("about") or {}
     return [(say(f"audit.{key}"), detail.cut(about.get(key) or "")) for key in ABOUT]
 
@@ -97,7 +111,11 @@ def list_populations(run: AuditedRun, _: Detail) -> Lines:
 def list_criteria(run: AuditedRun, detail: Detail) -> Lines:
     """Return by what the scores decide, when that was fixed, and what was changed between runs."""
     gate = str(run.configuration.get("gate") or "point")
-    lines: Lines = [("", say("audit.rule", gate=say(f"page.gate_{gate}")))]
+    # What the brackets of a score mean is said where there are some.
+    rule = say("audit.rule", gate=say(f"page.gate_{gate}"))
+    if has_bounds(run):
+        rule = f"{rule} {say('audit.brackets')}"
+    lines: Lines = [("", rule)]
     metrics = []
     for suite in run.suites:
         names = [_describe_metric(name, options) for name, options in (suite.get("metrics") or {}).items()]
@@ -115,9 +133,18 @@ def list_criteria(run: AuditedRun, detail: Detail) -> Lines:
     lines.append(("", say("audit.looks", n=criteria["n_earlier"], names=join_names(names or ["–"]), since=since)))
     changes: Lines = []
     for change in reversed(criteria["changes"]):
-        values = {key: cut_name(change[key]) for key in ("key", "before", "after", "run")}
-        changes.append(("", say("audit.change", at=format_time(change["at"]), **values)))
+        values = {key: _describe_change(change[key]) for key in ("before", "after")}
+        names_of = {key: cut_name(change[key]) for key in ("key", "run")}
+        changes.append(("", say("audit.change", at=format_time(change["at"]), **values, **names_of)))
     return [*lines, *detail.choose(changes)]
+
+
+def _describe_change(value: Any) -> str:
+    """Return what stood in a configuration, with whole hashes; '–' for nothing."""
+    text = value
+    if isinstance(value, list):
+        text = ", ".join(map(str, value))
+    return Detail(1, DIGITS).cut(text or "–")
 
 
 def _describe_metric(name: str, options: Mapping[str, Any]) -> str:
@@ -128,52 +155,16 @@ def _describe_metric(name: str, options: Mapping[str, Any]) -> str:
     return name
 
 
-def list_differences(run: AuditedRun, detail: Detail) -> Lines:
-    """Return which models differ."""
-    return detail.choose(_list_sentences(differences(run.verdict.models, run.results.compared), detail))
-
-
-def _list_sentences(sentences: Iterable[str], detail: Detail) -> Lines:
-    """Return sentences as lines without labels."""
-    return [("", detail.cut(sentence)) for sentence in sentences]
-
-
-def list_slices(run: AuditedRun, detail: Detail) -> Lines:
-    """Return the slices, the worst first."""
-    lines: Lines = []
-    for row in sorted(run.results.compared.slices, key=_rank_slice):
-        label = (
-            f"{cut_name(row.suite)}, {cut_name(row.model)}: {cut_name(row.column)} = {cut_name(row.text or '–')}"
-        )
-        figures = {"score": format_estimate(row.score), "n": row.n, "others": percent(row.elsewhere)}
-        lines.append((label, say("audit.slice", **figures)))
-    return detail.choose(lines) or [("", say("audit.no_slices"))]
-
-
-def _rank_slice(row: Slice) -> float:
-    if row.score.mean is None:
-        return 2.0
-    return row.score.mean
-
-
-def list_changes(run: AuditedRun, detail: Detail) -> Lines:
-    """Return how the run compares with its baseline: the worst first, then what differs."""
-    baseline = run.results.baseline
-    if not baseline:
-        return [("", say("audit.no_baseline"))]
-    lines = _list_sentences(headline(baseline), detail)
-    return lines + detail.choose(_list_sentences(details(baseline), detail))
-
-
 def list_judges(run: AuditedRun, detail: Detail) -> Lines:
     """Return the judges with their measured errors, whether they count, and how far they agree."""
     judged, lines = run.results.judged, list[tuple[str, str]]()
     for name, identity in run.facts("judge_identities").items():
-        facts = [str(identity[key]) for key in ("provider", "model") if identity.get(key)]
+        # The built-in judge is called as its provider.
+        facts = dict.fromkeys(str(identity[key]) for key in ("provider", "model") if identity.get(key))
         lines.append((cut_name(name), " ".join(facts)))
     if not lines:
         return [("", say("audit.no_judges"))]
-    lines += _list_sentences(panel(headlines_of(run.verdict.models), judged), detail)
+    lines += label_sentences("", panel(headlines_of(run.verdict.models), judged), detail)
     for metric, agreement in judged.agreement.items():
         if agreement.alpha is not None:
             lines.append((metric, say("audit.alpha", alpha=localize_digits(f"{agreement.alpha:.2f}"))))
@@ -192,7 +183,7 @@ def describe_errors(status: JudgeStatus) -> str:
     errors = say("audit.errors", sensitivity=sensitivity, specificity=specificity)
     if status.counts:
         return errors
-    return f"{errors}; {say('audit.left_out', why=say_reason(status.why))}"
+    return f"{errors}; {say('audit.judge_left_out', why=say_reason(status.why))}"
 
 
 def format_share(share: Share) -> str:
@@ -201,24 +192,27 @@ def format_share(share: Share) -> str:
 
 
 def list_repeats(run: AuditedRun, detail: Detail) -> Lines:
-    """Return how far repeated answers agree."""
+    """Return how far repeated answers agree; nothing if each question was asked once."""
     lines: Lines = []
     for row in run.results.repeats:
         figures = {"k": row.k, "n": row.n_items, "agreement": format_estimate(row.agreement)}
         lines.append((f"{cut_name(row.suite)}, {cut_name(row.model)}", say("audit.repeated", **figures)))
-    return detail.choose(lines) or [("", say("audit.not_repeated"))]
+    return detail.choose(lines)
 
 
 def list_deviations(run: AuditedRun, detail: Detail) -> Lines:
     """Return what departs from one run of the configuration as it is written."""
-    lines = _list_sentences(find_deviations(run), detail)
+    lines = label_sentences("", find_deviations(run), detail)
     return detail.choose(lines) or [("", say("audit.no_deviation"))]
 
 
 def list_limits(run: AuditedRun, detail: Detail) -> Lines:
-    """Return what to know before relying on the run, and what was left out."""
+    """Return what to know before relying on the run."""
     lines: Lines = []
     for note in notes(run.results, run.verdict):
+        # What differs from the baseline stands beside its changes.
+        if note.topic == "baseline":
+            continue
         lines.append(("", f"{detail.cut(note.text.removesuffix('.'))}."))
     return [*detail.choose(lines), ("", say("audit.always"))]
 
@@ -248,18 +242,20 @@ def list_hashes(run: AuditedRun, _: Detail) -> Lines:
 PARTS: Sequence[Part] = (
     Part("release", list_answers),
     Part("tested", list_targets),
-    Part("purpose_head", list_about),
     Part("question", list_populations),
     Part("criteria", list_criteria),
-    Part("data", tabulate=tabulate_data),
-    Part("results", list_differences, tabulate_scores),
+    Part("data", list_data_hashes, tabulate_data),
+    Part("results", tabulate=tabulate_scores),
     Part("slices", list_slices),
-    Part("baseline", list_changes),
+    Part("against", list_standards),
     Part("judges", list_judges),
     Part("repeatability", list_repeats),
     Part("deviations", list_deviations),
+    Part("left_out", list_omissions),
     Part("limits", list_limits),
     Part("made_by", list_makers),
     Part("hashes", list_hashes),
 )
 """The sections of the page, in its order."""
+FIRST = frozenset({"tested", "data", "results", "left_out"})
+"""The sections whose lists grow first."""

@@ -3,26 +3,25 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import PurePath
 from typing import Any
 
 from basic_control.data.public_sets import SOURCES
 from basic_control.metrics.analysis.headlines import Headline
 from basic_control.metrics.analysis.summary import SummaryRow
-from basic_control.tasks.report.audit_run import AuditedRun, Detail, cut_name
+from basic_control.tasks.report.audit_run import AuditedRun, Declaration, Detail, Lines, cut_name
 from basic_control.tasks.report.language import say
 from basic_control.tasks.report.tables import Column, Table
-from basic_control.tasks.report.text import around, percent
+from basic_control.tasks.report.text import around, join_names, percent
 from basic_control.tasks.report.words import measure, score_name
 
-DIGITS = 12
-"""Digits of a digest in a cell; manifest.json has the whole one."""
+DIGITS = 64
+"""Hexadecimal digits of a whole SHA-256."""
 _STATES = (
     "no_answer", "truncated", "filtered", "unsupported", "model_error", "judge_failed", "not_applicable",
 )  # fmt: skip
 _ORDER = ("error", "fail", "undecided", "none", "pass")
-
-Declaration = Mapping[str, Any]
 
 
 def is_generated(suite: Declaration) -> bool:
@@ -37,16 +36,10 @@ def find_sample(suite: Declaration) -> Mapping[str, Any]:
 
 
 def tabulate_data(run: AuditedRun, detail: Detail) -> Table:
-    """Return the table of the suites' data: source, number, sampling, digest, licence, contamination."""
+    """Return the table of the suites' data: source, number, sampling, licence, contamination."""
     questions: Mapping[str, Any] = run.results.run.get("items") or {}
-    files = run.facts("files")
     twins = {result.suite for result in run.results.twins.results}
     licences = _find_licences(run)
-
-    def find_digest(suite: Declaration) -> str:
-        # Generated questions have no file: their own digest says which they are.
-        digests = files.get(suite["name"]) or [questions.get(suite["name"], {}).get("digest", "–")]
-        return ", ".join(str(digest)[:DIGITS] for digest in digests[:2])
 
     def write_contamination(suite: Declaration) -> str:
         if suite["name"] in twins:
@@ -61,8 +54,7 @@ def tabulate_data(run: AuditedRun, detail: Detail) -> Table:
         Column(say("common.suite"), lambda suite: cut_name(suite["name"])),
         Column(say("audit.source"), _name_source),
         Column("n", lambda suite: str(questions.get(suite["name"], {}).get("n", "–")), numeric=True),
-        Column(say("audit.sampling"), _describe_sampling),
-        Column("SHA-256", find_digest, unbroken=True),
+        Column(say("audit.sampling"), describe_sampling),
         Column(say("audit.licence"), lambda suite: licences[suite["name"]]),
         Column(say("audit.contamination"), write_contamination),
     )
@@ -76,7 +68,26 @@ def _name_source(suite: Declaration) -> str:
     return cut_name(PurePath(data).name or data)
 
 
-def _describe_sampling(suite: Declaration) -> str:
+def list_data_hashes(run: AuditedRun, detail: Detail) -> Lines:
+    """Return the whole hashes of the suites' data: of their files, or of the questions that were generated."""
+    questions: Mapping[str, Any] = run.results.run.get("items") or {}
+    suites_by_digest: dict[str, list[str]] = {}
+    for suite in run.suites:
+        # Generated questions have no file: their own digest says which they are.
+        digests = run.facts("files").get(suite["name"]) or [questions.get(suite["name"], {}).get("digest", "–")]
+        for digest in digests:
+            suites_by_digest.setdefault(str(digest), []).append(cut_name(suite["name"]))
+    lines: Lines = []
+    for digest, names in suites_by_digest.items():
+        phrase = "audit.data_hash"
+        if len(digest) < DIGITS:
+            phrase = "audit.questions_digest"
+        lines.append((say(phrase, suites=join_names(names)), digest))
+    return detail.choose(lines)
+
+
+def describe_sampling(suite: Declaration) -> str:
+    """Return how a suite's rows were chosen, in words."""
     if is_generated(suite):
         return say("audit.seeded", seed=suite["items"].get("seed"))
     sample = find_sample(suite)
@@ -100,8 +111,9 @@ def _find_licences(run: AuditedRun) -> dict[str, str]:
 
 def tabulate_scores(run: AuditedRun, detail: Detail) -> Table:
     """Return the table of all scores, the worst outcome and the lowest score first."""
-    rows = [score for model in run.verdict.models for score in model.scores]
-    rows.sort(key=_rank_score)
+    # The scores are what the page is about: they have more room than what stands around them.
+    detail = replace(detail, entries=2 * detail.entries + 2)
+    rows = choose_scores(run, detail.entries)
     counts = count_states(run.results.cells)
 
     def write_ends(row: Headline) -> str:
@@ -116,10 +128,9 @@ def tabulate_scores(run: AuditedRun, detail: Detail) -> Table:
     def write_interval(row: Headline) -> str:
         return around(row.measured.score.interval, row.decided.threshold)
 
-    # The scores are what the page is about: they have more room than what stands around them.
     return _cut_table(
         rows,
-        replace(detail, entries=2 * detail.entries + 2),
+        detail,
         Column(say("common.model"), lambda row: cut_name(row.model)),
         Column(say("common.score"), lambda row: cut_name(score_name(row))),
         Column("%", write_score, numeric=True),
@@ -128,6 +139,25 @@ def tabulate_scores(run: AuditedRun, detail: Detail) -> Table:
         Column(say("common.outcome"), lambda row: say(f"common.{row.decided.outcome}"), unbroken=True, strong=True),
         Column(say("audit.ends"), write_ends),
     )
+
+
+def choose_scores(run: AuditedRun, maximum: int) -> list[Headline]:
+    """Return all scores, the worst first; those that a table of so many shows have each model's own worst."""
+    scores: list[Headline] = []
+    worst: list[Headline] = []
+    for model in run.verdict.models:
+        ranked = sorted(model.scores, key=_rank_score)
+        worst += ranked[:1]
+        scores += ranked[1:]
+    # No model is released unseen.
+    rows = [*sorted(worst, key=_rank_score), *sorted(scores, key=_rank_score)]
+    return [*sorted(rows[:maximum], key=_rank_score), *rows[maximum:]]
+
+
+def has_bounds(run: AuditedRun) -> bool:
+    """Return whether a score has bounds, as something is missing of it."""
+    scores = chain.from_iterable(model.scores for model in run.verdict.models)
+    return any("[" in write_score(score) for score in scores)
 
 
 def write_score(row: Headline) -> str:

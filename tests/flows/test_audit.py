@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from basic_control.config.about import About
 from basic_control.flows.cli.application import main
-from tests.conftest import Run
+from tests.conftest import TOP, Run
 from tests.helpers.finished import HOSTILE
 from tests.helpers.runs import latest
 
@@ -69,8 +71,15 @@ def page(run: Run, tmp_path: Path) -> str:
 
 def test_it_says_what_was_tested_and_by_whom(page: str) -> None:
     assert "assistant-7" in find_section(page, "What was tested")
-    for key, label in (("purpose", "Purpose"), ("owner", "Who answers for it"), ("decision", "Decision")):
-        assert f"**{label}:** {ABOUT[key]}" in find_section(page, "What for, by whom")
+    head = page.partition("\n## ")[0]
+    labels = {
+        "owner": "Tested by",
+        "purpose": "For",
+        "decision": "Decision",
+        "population": "The questions stand for",
+    }
+    for key, label in labels.items():
+        assert f"- **{label}:** {ABOUT[key]}" in head
     data = find_section(page, "Data")
     assert all(
         text in data for text in ("tickets.jsonl", "| 10 |", "all rows", ABOUT["data_licence"], "not looked")
@@ -99,13 +108,18 @@ def test_it_says_with_which_judge_how_sure_and_against_what(page: str) -> None:
     # 7 of 10 right, as Wilson's interval has it.
     scores = find_section(page, "Scores, the worst first")
     assert "| 70% | 39.7% – 89.2% | 60% | **Pass** | 10 / 10, no answer 1 |" in scores
-    assert "no baseline" in find_section(page, "Against what")
+    against = "The thresholds that stand beside the scores. No baseline, an earlier run to compare with, was set."
+    assert against in find_section(page, "Against what")
+    assert "rackets" not in page, "nothing is missing of a score"
     assert "topic = delivery" in find_section(page, "Slices, the worst first")
 
 
 def test_it_says_what_was_left_out_and_whether_it_may_be_released(page: str) -> None:
     assert "**Yes:** assistant-7" in find_section(page, "Released by these criteria?")
-    assert "what no suite asks" in find_section(page, "Limits; left out")
+    assert "what no suite asks" in find_section(page, "Limits")
+    left_out = find_section(page, "Left out")
+    assert "Nothing was left out: all rows were asked and scored, every judge counts" in left_out
+    assert "**Not looked at:** how far a repeated answer agrees (each question was asked once)" in left_out
     assert "no answer 1" in page
 
 
@@ -144,10 +158,10 @@ def test_what_the_run_is_for_is_no_part_of_what_it_asks(run: Run, tmp_path: Path
     assert run(str(path)).returncode == 0
     before = latest(tmp_path)
     page = audit(tmp_path)
-    assert find_section(page, "What for, by whom").count(":** ____") == 4
+    assert page.partition("\n## ")[0].count(":** ____") == 4
     done = run("--run", before.name, "--rerun", "report", "--set", "about.owner=Ada")
     assert done.returncode == 0, done.stderr
-    assert "**Who answers for it:** Ada" in audit(tmp_path)
+    assert "**Tested by:** Ada" in audit(tmp_path)
     first, second = (
         json.loads((folder / "manifest.json").read_text("utf-8")) for folder in (before, latest(tmp_path))
     )
@@ -225,7 +239,14 @@ def test_a_regression_releases_nothing(run: Run, tmp_path: Path) -> None:
     assert done.returncode == 1, done.stdout + done.stderr
     page = audit(tmp_path)
     assert "**No:** assistant-7" in find_section(page, "Released by these criteria?")
-    assert "regressed" in find_section(page, "Against what")
+    against = find_section(page, "Against what")
+    assert against.count("contains assistant-7: regressed") == 1, "told once"
+    assert "response_groundedness assistant-7: regressed" in against
+    digest = hashlib.sha256((tmp_path / "tickets.jsonl").read_bytes()).hexdigest()
+    assert f"**SHA-256 of the data of tickets:** {digest}" in find_section(page, "Data")
+    assert f" to {digest}." in find_section(page, "Criteria"), "whole, where it replaced another"
+    assert "baseline from – to " in find_section(page, "Criteria")
+    assert "tickets, contains, assistant-7: topic = refund" in find_section(page, "Slices, the worst first")
 
 
 @pytest.mark.usefixtures("page")
@@ -250,3 +271,45 @@ def test_another_tools_file_is_audited_once_it_is_a_run(run: Run, tmp_path: Path
     page = audit(tmp_path)
     assert "replies that came with the data" in page
     assert "rows.jsonl" in find_section(page, "Data")
+    against = find_section(page, "Against what")
+    assert "No threshold was set. No baseline" in against
+    stated = (
+        "exact_match 100% here, 80% by the tool that recorded the replies; 2 of 10 replies are scored otherwise"
+    )
+    assert stated in against
+    silent = "metrics that decide nothing, as no threshold was set: 2 (exact_match and stated)"
+    assert silent in find_section(page, "Left out")
+
+
+def test_what_was_left_out_is_listed_with_its_number(run: Run, tmp_path: Path) -> None:
+    """Rows that were not drawn, rows without contexts, and a metric without a threshold."""
+    path = write_evaluation(tmp_path)
+    data = tmp_path / "tickets.jsonl"
+    rows = [json.loads(line) for line in data.read_text(encoding="utf-8").splitlines()]
+    for row in rows[:8]:
+        row["retrieved_contexts"] = []
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    configuration = json.loads(path.read_text(encoding="utf-8"))
+    (suite,) = configuration["suites"]
+    suite["items"]["sample"] = {"method": "first", "n": 9}
+    suite["metrics"] = {"contains": {"threshold": 0.1}, "response_groundedness": {}}
+    path.write_text(json.dumps(configuration), encoding="utf-8")
+    run(str(path))
+    left_out = find_section(audit(tmp_path), "Left out")
+    assert "Nothing was left out" not in left_out
+    assert "**tickets, assistant-7:** rows without a score: not applicable 8" in left_out
+    assert (
+        "**tickets:** metrics that decide nothing, as no threshold was set: 1 (response_groundedness)" in left_out
+    )
+    assert "**tickets:** 9 rows were asked (the first rows), the other rows of its source were not" in left_out
+
+
+@pytest.mark.parametrize(
+    "path", ["eval.yaml", *(f"{kind}/eval.yaml" for kind in ("rag", "chat", "choice", "tools"))]
+)
+def test_what_init_writes_shows_how_to_say_whom_it_is_for(path: str) -> None:
+    text = (TOP / "config" / "init" / path).read_text(encoding="utf-8")
+    (line,) = [line for line in text.splitlines() if line.startswith("# about: ")]
+    about = yaml.safe_load(line.removeprefix("# "))["about"]
+    assert About.model_validate(about).owner
+    assert not {*about} - {*About.model_fields}

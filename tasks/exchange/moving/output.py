@@ -16,6 +16,9 @@ from basic_control.tasks.exchange.moving.datasets import convert_rows, load_any
 
 CONFIGURATION = "eval.yaml"
 TOOLS = (promptfoo, lm_eval, openai_evals)
+_ABOUT = """\
+# about: {owner: a name, purpose: its use, decision: a release} # by whom and what for, on the page of `audit`
+"""
 
 
 class _Written(yaml.SafeDumper):
@@ -82,7 +85,7 @@ def write_conversion(conversion: Conversion, folder: Path) -> list[Path]:
         for file, rows in tables.items():
             lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
             (folder / file).write_text(make_storable("".join(lines)), encoding="utf-8")
-        configuration.write_text(make_storable(head + text), encoding="utf-8")
+        configuration.write_text(make_storable(f"{head}{text}{_ABOUT}"), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror}); name another folder.") from error
     return paths

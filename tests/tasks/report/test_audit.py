@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from basic_control.metrics.analysis.document import document, read
-from basic_control.tasks.report.audit import compose_html, compose_markdown, fit_sections
-from basic_control.tasks.report.audit_run import AuditedRun
+from basic_control.metrics.analysis.judged import JudgeStatus
+from basic_control.tasks.report.audit import compose_html, compose_markdown, fit_sheet
+from basic_control.tasks.report.audit_omissions import list_omissions
+from basic_control.tasks.report.audit_run import AuditedRun, Detail
 from basic_control.tasks.report.language import use_language
 from basic_control.tasks.report.report_data import ReportData
 from tests.helpers.finished import HOSTILE
@@ -78,7 +80,7 @@ def test_both_forms_say_the_same(data: ReportData) -> None:
     run = audited(data)
     with use_language("en"):
         markdown, html = compose_markdown(run), compose_html(run)
-        for section in fit_sections(run):
+        for section in fit_sheet(run)[1]:
             assert f"## {section.title}".replace("?", "?") in markdown
             for _, text in section.lines:
                 assert " ".join(re.sub("&[^;]+;", "", text).split())[:9] in html.replace("&#39;", "'")
@@ -90,3 +92,30 @@ def test_what_fits_is_not_cut() -> None:
     with use_language("en"):
         markdown = compose_markdown(run)
     assert "more, in results.json" not in markdown
+
+
+def test_each_of_seven_questions_has_an_answer_in_a_run_of_four_suites(data: ReportData) -> None:
+    """What was tested, by whom, by which judge, how sure, against what, what was left out, may it be released."""
+    run = audited(data)
+    with use_language("en"):
+        page = compose_markdown(run).replace("\\", "")
+    for model in run.verdict.models:
+        tested = page.partition("## What was tested")[2].partition("\n## ")[0]
+        assert model.model in tested
+        scores = page.partition("## Scores, the worst first")[2].partition("\n## ")[0]
+        assert f"| {model.model} |" in scores, "no model is released unseen"
+    assert "- **Tested by:** ____" in page
+    for title in ("Judges and their errors", "Against what", "Left out", "Released by these criteria?"):
+        assert page.partition(f"## {title}\n\n")[2].partition("\n## ")[0].startswith("- "), title
+    left_out = page.partition("## Left out")[2].partition("\n## ")[0]
+    assert "rows without a score: " in left_out
+    assert "In brackets: the score if what is missing were wrong, or right." in page
+
+
+def test_a_judge_that_does_not_count_is_among_what_was_left_out(data: ReportData) -> None:
+    run = audited(data)
+    status = JudgeStatus("rag", "faithfulness", "entails", "small", "en", measured=True, counts=False, why="noise")
+    judged = replace(run.results.judged, statuses=[*run.results.judged.statuses, status])
+    with use_language("en"):
+        lines = list_omissions(replace(run, results=replace(run.results, judged=judged)), Detail(24, 200))
+    assert ("small, entails (en)", "does not count: noise") in lines
