@@ -27,10 +27,12 @@ _ENTRIES = 24
 """The most entries of a list, however much room there is."""
 _TITLE, _VERDICT = Detail(1, 110), Detail(1, 260)
 # Measured in Chromium with the widest of usual fonts, DejaVu Sans, which fewest characters of fit.
-_SHEET = 79.0
+_SHEET = 81.0
 """The lines of text that a sheet has room for between its head and its signatures."""
-_WIDTH, _HALF, _CELL, _TITLE_WIDTH = 104, 58, 18, 14
-"""The characters of a line, of half a line of the head, of a table's cell, and of a section's title."""
+_WIDTH, _HALF, _CELL, _TITLE_WIDTH = 104, 58, 9, 14
+"""The characters of a line, of half a line of the head, of the narrowest cell, and of a section's title."""
+_PADDING = 2
+"""The characters that fit into the space between two cells."""
 _GAP, _FRAME, _BLANK_LINE = 0.45, 1.12, 1.35
 """In lines: the space around a section, a line of a table, a line to write on."""
 _SIGNERS = 2
@@ -95,12 +97,21 @@ def measure_table(table: Table | None) -> float:
     """Return how many lines of the sheet a table takes, with what stands below it."""
     if table is None:
         return 0.0
-    broken = [number for number, column in enumerate(table.columns) if not (column.numeric or column.unbroken)]
     rows = [[column.name for column in table.columns], *table.rows]
+    widths = [*map(measure_column, zip(*rows, strict=True))]
+    texts = [number for number, column in enumerate(table.columns) if not (column.numeric or column.unbroken)]
+    text_width = sum(map(widths.__getitem__, texts))
+    # Of a table that is wider than the sheet the texts are broken, each to its share of what is left.
+    share = min(1.0, (_WIDTH - sum(widths) + text_width) / text_width)
     height = 0.0
     for row in rows:
-        height += max(count_lines(row[number], _CELL) for number in broken)
+        height += max(count_lines(row[number], max(_CELL, int(share * widths[number]))) for number in texts)
     return _FRAME * height + bool(table.caption)
+
+
+def measure_column(cells: Sequence[str]) -> int:
+    """Return how many characters wide a table's column is, with the space beside it."""
+    return max(count_lines(cell, 1) for cell in cells) + _PADDING
 
 
 def count_lines(text: str, width: int) -> int:
