@@ -5,8 +5,8 @@ from itertools import filterfalse
 
 from basic_control.metrics.analysis.slices import Slice
 from basic_control.tasks.report.audit_run import AuditedRun, Detail, Lines, cut_name
-from basic_control.tasks.report.ranking import differences
 from basic_control.tasks.report.language import say
+from basic_control.tasks.report.ranking import differences
 from basic_control.tasks.report.regressions import details, headline
 from basic_control.tasks.report.text import format_estimate, percent
 from basic_control.tasks.report.words import headlines_of
