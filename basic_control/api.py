@@ -368,9 +368,9 @@ def read(path: Path_, *, runs: Path_ = RUNS) -> FinishedRun:
 def _read_run(name: str, runs: Path) -> FinishedRun:
     from basic_control.flows.cli.console import text_of
     from basic_control.tasks.report.brief import summary_parts
-    from basic_control.tasks.store.runs import find, load_results
+    from basic_control.tasks.store.runs import find_run, load_results
 
-    stored = find(name, runs)
+    stored = find_run(name, runs)
     measured, verdict = load_results(stored)
     return FinishedRun(int(verdict.exit_code), text_of(*summary_parts(measured, verdict, stored)), stored.folder)
 

@@ -100,7 +100,7 @@ def holds_user(url: str) -> bool:
     return "@" in re.split(r"[/?#]", url.partition("://")[2] or url, maxsplit=1)[0]
 
 
-def mask(text: str) -> str:
+def mask_secrets(text: str) -> str:
     """Return a message with keys, and addresses' passwords and query values, masked."""
     text = _GIVEN.sub(r"\1***", text)
     return _KEYS.sub("***", _QUERY.sub(r"\1***", _USER.sub(r"\1\2***@", text)))

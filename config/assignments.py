@@ -3,7 +3,7 @@
 import re
 from typing import Self
 
-from basic_control.config.addresses import mask
+from basic_control.config.addresses import mask_secrets
 
 SECRET = re.compile(r"api_?key|password|secret", re.IGNORECASE)
 """A key whose value messages do not repeat, such as `api_key`: somebody may have written the secret there."""
@@ -27,8 +27,8 @@ class Assignment(str):
 def format_assignment(assignment: str) -> str:
     """Return an assignment for a message, as the user wrote it, without secrets and shortened."""
     if isinstance(assignment, Assignment):
-        return mask(assignment.typed)[:LONGEST]
+        return mask_secrets(assignment.typed)[:LONGEST]
     dotted, _, value = assignment.partition("=")
     if SECRET.search(dotted):
         return f"--set {dotted}=…"
-    return f"--set {mask(f'{dotted}={value}')[:LONGEST]}"
+    return f"--set {mask_secrets(f'{dotted}={value}')[:LONGEST]}"

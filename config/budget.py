@@ -29,7 +29,7 @@ class Budget(Frozen):
         return self
 
 
-def describe(budget: Budget, currency: str) -> str:
+def describe_budget(budget: Budget, currency: str) -> str:
     """Return a budget in words, such as: 5 USD and 500 calls."""
     limits = []
     if budget.usd is not None:

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from basic_control.data import plugins
 from basic_control.data.deciding import has_one_headline, without_threshold
 from basic_control.data.errors import InputError
-from basic_control.data.options import names, settle
+from basic_control.data.options import list_option_names, settle
 from basic_control.data.plugins import loader, metric
 from basic_control.data.records import Loader, Metric
 from basic_control.data.suites import ALL, ROBUST, Suite, Use
@@ -310,7 +310,7 @@ def _settle_unit(unit: Loader | Metric, values: Mapping[str, Any], location: Ste
     try:
         return settle(unit.options, values)
     except ValidationError as error:
-        allowed = names(unit.options)
+        allowed = list_option_names(unit.options)
         if isinstance(unit, Metric):
             allowed = (*allowed, *Use.model_fields)
         raise DeclarationError(*_locate_errors(error, location, allowed=allowed)) from error
@@ -456,7 +456,7 @@ def _list_entries(value: object) -> Sequence[Any]:
     return value if isinstance(value, list | tuple) else ()
 
 
-def resolve(raw: Mapping[str, Any]) -> Resolved:
+def resolve_suites(raw: Mapping[str, Any]) -> Resolved:
     """Return a configuration in which every suite is a whole declaration, and no other key is about suites.
 
     Raises:

@@ -16,8 +16,8 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from basic_control.data.errors import InputError
 from basic_control.data.exam import MOST
-from basic_control.data.options import OFF, Frozen, Number, Seed, check_parameters, names, settle
-from basic_control.data.plugins import discover, find
+from basic_control.data.options import OFF, Frozen, Number, Seed, check_parameters, list_option_names, settle
+from basic_control.data.plugins import discover, find_unit
 from basic_control.data.records import Provider
 from basic_control.data.truncation import find_sent_limit
 
@@ -119,10 +119,10 @@ class Model(Frozen):
         if isinstance(options.get("options"), Mapping):
             options = {**options.pop("options"), **options}
         try:
-            unit = find(Provider, str(entry.get("provider", "ollama")))
+            unit = find_unit(Provider, str(entry.get("provider", "ollama")))
         except InputError:
             return shared  # its keys are unknown: `_find_provider` reports the error
-        declared = names(unit.options)
+        declared = list_option_names(unit.options)
         ambiguous = ours & set(declared)
         if ambiguous:
             raise InputError(f"provider {unit.name} declares {min(ambiguous)!r}, which every entry has; rename it.")
@@ -150,7 +150,7 @@ class Model(Frozen):
     @classmethod
     def _find_provider(cls, value: str) -> str:
         try:
-            return find(Provider, value).name
+            return find_unit(Provider, value).name
         except InputError as error:
             providers = ", ".join(map(repr, discover(Provider)))
             raise ValueError(f"expected one of {providers}") from error
@@ -213,7 +213,7 @@ class Model(Frozen):
     @property
     def unit(self) -> Provider:
         """The provider itself."""
-        return find(Provider, self.provider)
+        return find_unit(Provider, self.provider)
 
     def cost(
         self, tokens_in: float, tokens_out: float, cached: float = 0, thinking: float = 0, *, batches: bool = False

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from basic_control.config.addresses import mask
+from basic_control.config.addresses import mask_secrets
 from basic_control.config.assignments import SECRET, format_assignment
 from basic_control.config.declared import (
     DeclarationError,
@@ -192,7 +192,7 @@ def _assign(raw: dict[str, Any], assignment: str) -> Steps:
     dotted, equals, text = assignment.partition("=")
     if not equals or not dotted.strip():
         raise InputError(
-            f"--set {mask(assignment)}: expected path.to.key=value, for example --set cot.n_samples=10."
+            f"--set {mask_secrets(assignment)}: expected path.to.key=value, for example --set cot.n_samples=10."
         )
     written = format_assignment(assignment)
     try:
@@ -350,7 +350,7 @@ def parse(
         errors: list[Any] = list(error.errors if isinstance(error, DeclarationError) else error.errors())
         if index is not None:
             origins.written.setdefault(("suites", 0), ("suites", index))
-        messages = [mask(_format_error(part, origins, where)) for part in _drop_empty_lists(errors)]
+        messages = [mask_secrets(_format_error(part, origins, where)) for part in _drop_empty_lists(errors)]
         if len(messages) > SHOWN:
             messages[SHOWN:] = [f"… and {len(messages) - SHOWN} more"]
         raise InputError("\n".join(messages)) from error
@@ -490,7 +490,9 @@ def read_store(file: str = "", sets: Sequence[str] = ()) -> StoreSettings:
         messages = []
         for part in error.errors():
             located = {**part, "loc": ("store", *part["loc"])}
-            messages.append(mask(_explain_error(located, lambda path: _locate(path, origin, lines, set_paths))))
+            messages.append(
+                mask_secrets(_explain_error(located, lambda path: _locate(path, origin, lines, set_paths)))
+            )
         raise InputError("\n".join(messages)) from error
 
 

@@ -23,7 +23,7 @@ from basic_control.config.addresses import (
     walk_texts,
 )
 from basic_control.config.budget import Budget, costs_money
-from basic_control.config.declared import DeclarationError, resolve
+from basic_control.config.declared import DeclarationError, resolve_suites
 from basic_control.config.models import Judge, Model
 from basic_control.config.prices import Prices, fill_prices
 from basic_control.data.deciding import components, has_one_headline, headlines, weight_of
@@ -264,7 +264,7 @@ class Settings(Frozen):
         if not isinstance(raw, Mapping):
             return raw
         try:
-            return resolve(fill_prices(raw)).raw
+            return resolve_suites(fill_prices(raw)).raw
         except DeclarationError as error:
             raise ValueError(str(error)) from error
 

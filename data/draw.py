@@ -111,7 +111,7 @@ class Sampling(Frozen):
     seed: Seed = Field(50, description="random seed of the choice")
 
 
-def choose(rows: int, *, method: Method, n: int, seed: int) -> list[int]:
+def choose_rows(rows: int, *, method: Method, n: int, seed: int) -> list[int]:
     """Return the numbers of the chosen rows, ascending, from 0; all of them if there are no more than `n`.
 
     A random choice depends only on seed, number of rows and n, on every machine.
@@ -125,7 +125,7 @@ def choose(rows: int, *, method: Method, n: int, seed: int) -> list[int]:
 
 def select_items(items: Sequence[Item], sampling: Mapping[str, Any]) -> Iterator[Item]:
     """Yield the chosen items, each with its position in the data as its index."""
-    for position in choose(len(items), **sampling):
+    for position in choose_rows(len(items), **sampling):
         yield replace(items[position], index=position)
 
 

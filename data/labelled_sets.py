@@ -131,7 +131,7 @@ SETS: Mapping[str, LabelledSet] = {
 """The sets by name."""
 
 
-def files_of(name: str) -> list[Path]:
+def list_set_files(name: str) -> list[Path]:
     """Return the paths of a set's files."""
     return [local_path(file) for file in GROUPS.get(name, (name,))]
 
@@ -144,7 +144,7 @@ def read_set(name: str) -> list[Item]:
     """
     labelled = SETS[name]
     items = []
-    for path in files_of(name):
+    for path in list_set_files(name):
         if not path.is_file():
             raise InputError(
                 f"data set {name!r} has not been fetched to {path}. Run: {format_command(f'fetch {name}')}"

@@ -8,11 +8,11 @@ from typing import Any
 
 from basic_control.data.errors import InputError
 from basic_control.data.plugins import loader, metric
-from basic_control.data.public_sets import name_of
+from basic_control.data.public_sets import name_set
 from basic_control.data.records import Family, Item, Loader, Metric
 from basic_control.data.suites import Suite
 from basic_control.data.tools import TOOLS, read_tools, write_tool
-from basic_control.data.units import UnitIdentity, digest, identity_of, verifier_of
+from basic_control.data.units import UnitIdentity, digest_file, identity_of, verifier_of
 
 EXPECTED_CALLS = "calls"
 """The fact that holds the calls of tools that are expected."""
@@ -26,7 +26,7 @@ def digests_of(suite: Suite) -> tuple[str, ...]:
 
     '' for a missing file, which the loader reports.
     """
-    return tuple(map(digest, loader(suite.loader).files(suite.source)))
+    return tuple(map(digest_file, loader(suite.loader).files(suite.source)))
 
 
 def offer_items(suite: Suite) -> Mapping[str, Any]:
@@ -169,4 +169,4 @@ def responses_of(suite: Suite) -> str:
         )
     if not n_responses:
         return ""
-    return suite.responses_of or f"responses of {name_of(source)}"
+    return suite.responses_of or f"responses of {name_set(source)}"

@@ -94,7 +94,7 @@ def _create_model(kinds: tuple[tuple[str, Any], ...]) -> type[Frozen]:
     return create_model("Options", __base__=Frozen, **fields)
 
 
-def names(declared: Declared) -> tuple[str, ...]:
+def list_option_names(declared: Declared) -> tuple[str, ...]:
     """Return the options' names."""
     if isinstance(declared, Mapping):
         return tuple(declared)
@@ -131,7 +131,7 @@ def explain_error(error: ValidationError, declared: Declared) -> str:
     for problem in error.errors(include_url=False):
         path = ".".join(map(str, problem["loc"]))
         if problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1:
-            expected = ", ".join(sorted(names(declared))) or "none"
+            expected = ", ".join(sorted(list_option_names(declared))) or "none"
             sentences.append(f"unknown option {path!r}; expected one of {expected}")
         else:
             message = str(problem["msg"]).removeprefix("Value error, ")

@@ -301,7 +301,7 @@ def _find_unit(kind: type[Unit], name: str) -> Located:
     return located
 
 
-def find(kind: type[Unit], name: str) -> Unit:
+def find_unit(kind: type[Unit], name: str) -> Unit:
     """Return the unit of that name; without plug-ins, only this one of the project's units is imported.
 
     Raises:
@@ -328,12 +328,12 @@ def metrics() -> Mapping[str, Metric]:
 
 def metric(name: str) -> Metric:
     """Return the metric of that name; see `find`."""
-    return find(Metric, name)
+    return find_unit(Metric, name)
 
 
 def loader(name: str) -> Loader:
     """Return the loader of that name; see `find`."""
-    return find(Loader, name)
+    return find_unit(Loader, name)
 
 
 def family(name: str) -> Family:

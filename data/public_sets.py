@@ -99,7 +99,7 @@ def find_data_file(source: str, sample: Path) -> Path:
 _ENDINGS = re.compile(r"(?:\.(?:jsonl|ndjson|json|csv|tsv|parquet|yaml|yml))?(?:\.gz)?$", re.IGNORECASE)
 
 
-def name_of(source: str) -> str:
+def name_set(source: str) -> str:
     """Return a data set's name for the column `family`."""
     name = Path(source).name
     # A dot within a name, as in v3.1.jsonl, belongs to it.

@@ -38,7 +38,7 @@ class Identity(NamedTuple):
     answer_digest: str
 
 
-def identify(item: Item, read: Collection[str] = ()) -> Identity:
+def identify_question(item: Item, read: Collection[str] = ()) -> Identity:
     """Return the identity of an item's question; `read` are the columns that the suite's prompts read.
 
     Source: SPEC 15.
@@ -57,10 +57,10 @@ def identify_asked(item: Item, read: Collection[str], column: str = "") -> Ident
     Whatever its column is called, a conversation is the same question.
     """
     if not column or column == MESSAGES:
-        return identify(item, read)
+        return identify_question(item, read)
     facts = dict(item.facts)
     facts[MESSAGES] = facts.pop(column, None)
-    return identify(replace(item, facts=facts), {*read} - {column})
+    return identify_question(replace(item, facts=facts), {*read} - {column})
 
 
 def identify_text(question: str, answer: str) -> tuple[str, str]:

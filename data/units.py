@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from basic_control.data.errors import InputError
-from basic_control.data.plugins import Plugin, Unit, cache_until_forgotten, find, folders, origin
+from basic_control.data.plugins import Plugin, Unit, cache_until_forgotten, find_unit, folders, origin
 from basic_control.data.records import Family
 
 TOP = Path(__file__).parents[1]
@@ -53,7 +53,7 @@ def identity_of(kind: type[Unit], name: str) -> UnitIdentity:
     Raises:
         InputError: there is none.
     """
-    unit = find(kind, name)
+    unit = find_unit(kind, name)
     return UnitIdentity(unit.name, unit.version, _source(kind, unit.name))
 
 
@@ -70,7 +70,7 @@ def load_unit(kind: type[Unit], expected: UnitIdentity) -> Unit:
             f"started with version {expected.version}, source {expected.source}. Give all workers the same code, "
             "and restart them."
         )
-    return find(kind, expected.name)
+    return find_unit(kind, expected.name)
 
 
 def verifier_of(family: Family) -> UnitIdentity:
@@ -80,7 +80,7 @@ def verifier_of(family: Family) -> UnitIdentity:
 
 @cache_until_forgotten
 def _source(kind: Any, name: str) -> str:
-    unit = find(kind, name)
+    unit = find_unit(kind, name)
     places = [*RULES]
     if getattr(unit, "program", None) or getattr(unit, "programs", None):
         places.append(SANDBOX)
@@ -93,13 +93,13 @@ def plugin_source(kind: Any, name: str) -> str:
     unit_origin = origin(kind, name)
     if unit_origin.home is None:
         return ""
-    files = files_of(unit_origin.path, unit_origin.home)
+    files = list_source_files(unit_origin.path, unit_origin.home)
     return _hash_files(files, unit_origin.path.parent)
 
 
 def _hash_files(files: Iterable[Path], folder: Path) -> str:
     """Hash files with their paths from a folder."""
-    return _hash_text("\n".join(f"{_path_from(path, folder)} {digest(path)}" for path in files))
+    return _hash_text("\n".join(f"{_path_from(path, folder)} {digest_file(path)}" for path in files))
 
 
 def _hash_text(text: str) -> str:
@@ -121,7 +121,7 @@ def digest_of(*names: str) -> str:
     return _hash_files(sources, TOP)
 
 
-def digest(path: Path) -> str:
+def digest_file(path: Path) -> str:
     """Return a file's SHA-256; '' if there is none, as for a module in an archive."""
     try:
         with path.open("rb") as file:
@@ -139,10 +139,10 @@ def digest_option_files(options: Any) -> tuple[str, ...]:
     if not isinstance(options, str) or "\0" in options:
         return ()
     # Most texts are no paths; no file has the digest ''.
-    return tuple(filter(None, [digest(Path(options))]))
+    return tuple(filter(None, [digest_file(Path(options))]))
 
 
-def files_of(module: Path, home: Plugin) -> list[Path]:
+def list_source_files(module: Path, home: Plugin) -> list[Path]:
     """Return the file of a plug-in's module, and those that it imports or names, also indirectly.
 
     Raises:

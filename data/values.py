@@ -119,7 +119,7 @@ def read_simple_name(error: str) -> str:
     return name if _IDENTIFIER.fullmatch(name) else "of its own"
 
 
-def describe(outcome: Outcome) -> str:
+def describe_value(outcome: Outcome) -> str:
     """Describe the result of a call in short text."""
     if outcome.kind == "value":
         return format_value(outcome.value)

@@ -61,7 +61,7 @@ def keep_private() -> None:
         os.environ.setdefault(name, value)
 
 
-def prepare(results: Path) -> None:
+def prepare_environment(results: Path) -> None:
     """Set what is unset: no telemetry, fast temporary servers, results kept in `results`.
 
     In `results`, beside the tables, Prefect keeps the references to tables that finished stages returned.

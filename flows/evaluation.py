@@ -15,7 +15,7 @@ from basic_control.data.documents import NEWLY_APART
 from basic_control.data.exits import Exit
 from basic_control.flows.earlier import settings_of
 from basic_control.flows.preflight import check_rerun
-from basic_control.flows.runs import RunResult, describe, identify_all, newly_apart, open_run, provenance
+from basic_control.flows.runs import RunResult, build_manifest, identify_all, newly_apart, open_run, provenance
 from basic_control.flows.suite import run_suites
 from basic_control.tasks.aggregate import aggregate
 from basic_control.tasks.compare.baseline import check_baseline
@@ -52,7 +52,7 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
         finished = run_suites(plan, identities)
         tables = finished.tables
         summary = aggregate(Cell(), plan.store, tables.items, tables.scores, list_monitored(plan.suites))
-        described = describe(plan, facts, tables, summary, identities)
+        described = build_manifest(plan, facts, tables, summary, identities)
         manifest: dict[str, Any] = {
             **run.head,
             "rerun": again.model_dump(),

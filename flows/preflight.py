@@ -15,11 +15,11 @@ from basic_control.data.plugins import loader, metric
 from basic_control.data.records import Item
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.slices import SLICED
-from basic_control.metrics.judging import language_of, templates
+from basic_control.metrics.judging import find_template_language, templates
 from basic_control.prompts import fill, fill_system, is_template_name, read_by, reads, template
 from basic_control.tasks.models.rate_limits import find_endpoint
 from basic_control.tasks.models.readiness import SPARE, check_files, count_connections, find_obstacle
-from basic_control.tasks.plan import Plan, SuitePlan, list_targets, resolve
+from basic_control.tasks.plan import Plan, SuitePlan, plan_targets, resolve
 from basic_control.tasks.plan_judges import check_judges
 from basic_control.tasks.plan_remarks import check_expected
 from basic_control.tasks.report.language import say, use_language
@@ -31,7 +31,7 @@ SHOWN = 80
 """Characters of a prompt that a message quotes."""
 
 
-def check(settings: Settings, again: Rerun | None = None) -> Plan:
+def check_run(settings: Settings, again: Rerun | None = None) -> Plan:
     """Refuse runs that can only fail: missing key, file, judge or column, weights of 0, a refused connection.
 
     As in the run itself, a model that cannot be asked does not stop the others.
@@ -187,7 +187,7 @@ def _check_judge_prompts(suite: Suite, item: Item) -> None:
     for name in list_judged_metrics(suite):
         for prompt in filter(is_template_name, templates(metric(name), suite.options(name))):
             try:
-                template(prompt, language_of(prompt, item.language))
+                template(prompt, find_template_language(prompt, item.language))
             except InputError as error:
                 raise InputError(
                     f"suite {suite.name}, row {item.index + 1}: {name} asks judges: {error}"
@@ -211,7 +211,7 @@ def list_english_judging(plan: Plan) -> Iterator[str]:
 
 def _asks_in(language: str, prompts: Iterable[str]) -> bool:
     """Return whether all judges' prompts are there in a language."""
-    return all(language_of(prompt, language) == language for prompt in prompts)
+    return all(find_template_language(prompt, language) == language for prompt in prompts)
 
 
 def unread_responses(plan: Plan) -> Iterator[str]:
@@ -259,7 +259,7 @@ def too_many_items(settings: Settings, language: str) -> str:
     for suite in settings.suites:
         unit = loader(suite.loader)
         items = unit.count(offer_items(suite)) if unit.count else 0
-        for target in list_targets(settings.models, suite):
+        for target in plan_targets(settings.models, suite):
             n_calls = items * settings.times(suite)
             calls, seconds = calls + n_calls, seconds + n_calls / target.model.concurrency
     if calls <= VAST:

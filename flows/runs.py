@@ -29,7 +29,7 @@ from basic_control.tasks.models.progress import is_deployed
 from basic_control.tasks.models.requests import store_uncut
 from basic_control.tasks.plan import Identities, Plan
 from basic_control.tasks.plan_judges import check_judges
-from basic_control.tasks.query import identify, share_failures
+from basic_control.tasks.query import identify_model, share_failures
 from basic_control.tasks.runtime.logs import log_event
 from basic_control.tasks.runtime.storage import open_cache, open_store
 from basic_control.tasks.runtime.telemetry import ExitStatus, trace_run
@@ -124,14 +124,14 @@ def identify_all(plan: Plan, replies: HeldReplies | None = None) -> Identities:
     else:
         for model in plan.models:
             try:
-                models[model.name] = identify(model) | mark
+                models[model.name] = identify_model(model) | mark
             except InputError as error:
                 missing[model.name] = str(error)
     if missing and not models:
         raise InputError("\n".join(missing.values()))
     for name, why in missing.items():
         log_event("model_missing", level=logging.ERROR, model=name, why=why)
-    judges = {judge.name: identify(judge) | mark for judge in plan.judges}
+    judges = {judge.name: identify_model(judge) | mark for judge in plan.judges}
     return Identities(models, join_identities(plan.suites, judges), missing)
 
 
@@ -156,7 +156,7 @@ def _copy_identities(identities: Mapping[str, Mapping[str, str]]) -> dict[str, d
     return {name: dict(identity) for name, identity in identities.items()}
 
 
-def describe(
+def build_manifest(
     plan: Plan, sources: Mapping[str, Any], tables: Tables, summary: Ref, identities: Identities
 ) -> dict[str, Any]:
     """Return a run's manifest; `sources` is its `provenance`."""

@@ -144,7 +144,7 @@ def score_by(
     cell = Cell(batch.cell.suite, batch.cell.model, batch.cell.batch, name)
     # A metric verifies by the family's own verifier, scores by a rule, or asks judges step by step.
     if unit.verifies:
-        runner = kotlin_tools.describe(sandbox.kotlin_compiler, sandbox.java)
+        runner = kotlin_tools.describe_tools(sandbox.kotlin_compiler, sandbox.java)
         families = verifiers_of(plan.suite)
         verdicts = verify(batch.cell, store, batch, families=families, tools=sandbox, runner=runner)
         return Tables(verdicts=[verdicts], scores=[score(batch.cell, store, verdicts, metric=identity)])

@@ -33,7 +33,7 @@ def reply(sample: Sample) -> str:
 def program_reply(sample: Sample) -> str:
     """Return a reply that should hold a program, without thinking and tokens: lines may be the prompt's."""
     spoken, _ = thinking.split(str(sample.get("response") or ""), prompt(sample))
-    return ends.split(spoken, prompt(sample), labels=False)[0].strip()
+    return ends.split_at_end(spoken, prompt(sample), labels=False)[0].strip()
 
 
 def prompt(sample: Sample) -> str:

@@ -18,7 +18,7 @@ from basic_control.data.shown import read_shown
 from basic_control.data.typed import Typed, object_schema
 from basic_control.metrics._long_texts import divide, is_short
 from basic_control.metrics._reply_bounds import limit_reply, reason_length, widen
-from basic_control.metrics.judging import label, reason_of
+from basic_control.metrics.judging import reason_of, unify_label
 
 WORTH = {"SUPPORTED": 1.0, "CONTRADICTED": 0.0, "NEUTRAL": 0.0}
 VERDICTS = tuple(WORTH)
@@ -205,7 +205,7 @@ def read_verdicts(question: Question, text: str) -> dict[str, dict[str, str]]:
     _check_ids(ids, [claim["id"] for claim in question.values["claims"]])
     verdicts = {}
     for claim_id, entry in zip(ids, entries, strict=True):
-        verdict = label(entry.get("verdict"))
+        verdict = unify_label(entry.get("verdict"))
         if verdict not in VERDICTS:
             raise Unparsable(f"the verdict on claim {claim_id} is none of {', '.join(VERDICTS)}")
         verdicts[claim_id] = {"verdict": verdict, "reason": reason_of(entry)}

@@ -117,10 +117,10 @@ class Session:
 
 @cache
 def _system(language: str) -> Message:
-    return Message("system", render("judging/system", language_of("judging/system", language)))
+    return Message("system", render("judging/system", find_template_language("judging/system", language)))
 
 
-def language_of(prompt: str, language: str) -> str:
+def find_template_language(prompt: str, language: str) -> str:
     """Return the language in which a judge is asked about rows: theirs if the prompt has it, else English.
 
     A user's own prompt is the same in all of them.
@@ -153,7 +153,7 @@ def write(step: Step, question: Question, language: str, options: Mapping[str, A
     """
     values = {**question.values, "mark": fence_code(question.values)}
     prompt = question.prompt or _prompt(step, options)
-    user = Message("user", fill(prompt, language_of(prompt, language), values, may_print_lists=True))
+    user = Message("user", fill(prompt, find_template_language(prompt, language), values, may_print_lists=True))
     schema = question.schema or step.schema_of(question)
     return JudgeRequest(step.name, question, (_system(language), user), schema, step.temperature)
 
@@ -163,7 +163,7 @@ def write_repair(ask: JudgeRequest, reply: str, error: str, language: str) -> Ju
     quoted = reply
     if len(reply) > SHOWN:
         quoted = f"{reply[:SHOWN]} …"
-    instruction = render("judging/repair", language_of("judging/repair", language), error=error)
+    instruction = render("judging/repair", find_template_language("judging/repair", language), error=error)
     messages = (*ask.messages, Message("assistant", quoted.strip() or "(empty)"), Message("user", instruction))
     return replace(ask, messages=messages, repair=True)
 
@@ -406,7 +406,7 @@ def count_unsure(replies: Found) -> int:
     return count
 
 
-def label(value: object) -> str:
+def unify_label(value: object) -> str:
     """Return a verdict in the required form: upper case, `_` between words, no full stop."""
     if not isinstance(value, str):
         return ""
@@ -421,7 +421,7 @@ def read_verdict(text: str, values: Mapping[str, float]) -> Judgement:
         Unparsable: no such object, or another verdict.
     """
     reply = read_object(text, "reason", "verdict")
-    verdict = label(reply["verdict"])
+    verdict = unify_label(reply["verdict"])
     if verdict not in values:
         quoted = json.dumps(reply["verdict"], ensure_ascii=False)
         if len(quoted) > 60:  # noqa: PLR2004 - a glance is enough

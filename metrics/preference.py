@@ -12,7 +12,7 @@ from basic_control.data.records import Found, Measured, Question, Sample, Score,
 from basic_control.data.shown import Shown
 from basic_control.data.typed import Typed
 from basic_control.metrics._replies import NO_REPLY, collapse_spaces, question, reference, reply
-from basic_control.metrics.judging import Judgement, label, reason_of
+from basic_control.metrics.judging import Judgement, reason_of, unify_label
 
 BASELINE = "baseline"
 """The default column of the other response."""
@@ -81,7 +81,7 @@ def read_winner(question: Question, text: str) -> Judgement:
         Unparsable: the winner is missing or another.
     """
     verdict = read_object(text, "winner")
-    winner = label(verdict["winner"])
+    winner = unify_label(verdict["winner"])
     if winner not in WINNERS[question.key]:
         raise Unparsable('"winner" must be exactly one of "first", "second", "tie"')
     return Judgement(winner.lower(), WINNERS[question.key][winner], reason_of(verdict))

@@ -117,7 +117,7 @@ def _is_template_file(file: str) -> bool:
     return file.endswith(".j2") and bool(_NAME.fullmatch(file.removesuffix(".j2")))
 
 
-def digest(name: str, language: str) -> str:
+def digest_template(name: str, language: str) -> str:
     """Return the SHA-256 of a template's texts, or of the given text if it is no template's name."""
     text = name
     if is_template_name(name):
@@ -128,7 +128,7 @@ def digest(name: str, language: str) -> str:
 def digests(*prompts: str | None) -> tuple[str, ...]:
     """Return the digests of a template in all its languages; none for a user's text."""
     names = [prompt.strip() for prompt in prompts if prompt and is_template_name(prompt)]
-    return tuple(digest(name, language) for name in names for language in languages(name))
+    return tuple(digest_template(name, language) for name in names for language in languages(name))
 
 
 def render(name: str, language: str, **values: Any) -> str:

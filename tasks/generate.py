@@ -12,9 +12,9 @@ from basic_control.data.draw import content_id, format_canonical
 from basic_control.data.loading import RESPONSE, offer_items, tools_of, with_tools
 from basic_control.data.messages import column_of_messages
 from basic_control.data.plugins import loader
-from basic_control.data.public_sets import name_of
+from basic_control.data.public_sets import name_set
 from basic_control.data.questions import identify_asked
-from basic_control.data.reading.ends import split
+from basic_control.data.reading.ends import split_at_end
 from basic_control.data.records import Item
 from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS, REQUESTS, RESPONSES
@@ -57,7 +57,7 @@ def rows(
     An item's id is unique in the run: two suites may draw the same items. Equal rows of a data set remain separate
     items: from the second on, the occurrence is part of the id.
     """
-    source = name_of(str(options.get("data", unit_name)))
+    source = name_set(str(options.get("data", unit_name)))
     prompt, read = prompts[0], read_by(prompts).union(*map(reads_of_system, systems))
     column = next(filter(None, map(column_of_messages, prompts)), "")
     if tools:
@@ -151,7 +151,7 @@ def _build_response(facts: Mapping[str, Any]) -> dict[str, Any]:
         response |= {"error": "the data have no response (null)", "error_kind": "missing"}
     stop_tokens = ""
     if text:
-        text, stop_tokens = split(text, str(facts.get("question") or ""))
+        text, stop_tokens = split_at_end(text, str(facts.get("question") or ""))
     response |= {"text": text, "stop_tokens": stop_tokens or None}
     # People's counts: what is no number of tokens is left out.
     for name in ("tokens_in", "tokens_out"):

@@ -19,7 +19,7 @@ from basic_control.data.batches import Batch, Cell, QueryResult, Ref
 from basic_control.data.draw import format_canonical
 from basic_control.data.filters import find_loss
 from basic_control.data.options import options_of
-from basic_control.data.plugins import find
+from basic_control.data.plugins import find_unit
 from basic_control.data.records import CALLS, Message, Metric, Room, Sample
 from basic_control.data.tables import JUDGEMENTS, REQUESTS
 from basic_control.data.truncation import is_cut
@@ -38,7 +38,7 @@ from basic_control.metrics.judging import (
     advance,
     begin,
     constrain,
-    language_of,
+    find_template_language,
     leave_out,
     list_unreadable,
 )
@@ -131,7 +131,7 @@ def _pose_typed(
     message = json.dumps(typed.state, ensure_ascii=False, indent=1)
     if judge.options.get("api") == LOGPROBS:
         values = {"instructions": typed.instructions, "state": typed.state, "labels": typed.labels}
-        language = language_of("judging/label", sample.language)
+        language = find_template_language("judging/label", sample.language)
         message = render("judging/label", language, **values, mark=fence_code(values))
         typed = replace(typed, instructions="", state={})
     return build_request(
@@ -335,7 +335,7 @@ def judge(
     a cascade decides alone.
     """
     tables = open_store(store)
-    unit = find(Metric, metric)
+    unit = find_unit(Metric, metric)
     replies = [reply for reply in read_samples(tables, batch) if reply.error_kind is None]
     # A reply that only calls tools has no text to be judged.
     samples = [reply for reply in replies if reply.sample["response"] or not reply.sample.get(CALLS)]

@@ -358,7 +358,7 @@ def _list_origins(suite: SuitePlan) -> Iterator[tuple[str, str]]:
         yield suite.responses_of, f"the responses in {data}"
 
 
-def list_targets(models: Iterable[Model], suite: Suite) -> Iterator[Target]:
+def plan_targets(models: Iterable[Model], suite: Suite) -> Iterator[Target]:
     """Yield a suite's targets: each of its models with each of its prompts."""
     # What the suite sets goes before what the model does.
     changes: dict[str, Any] = {}
@@ -413,7 +413,7 @@ def find_opponent(targets: Iterable[Target], compared: str, target_name: str) ->
 
 
 def _plan_suite(settings: Settings, suite: Suite, files: tuple[Path, ...]) -> SuitePlan:
-    targets, responder = tuple(list_targets(settings.models, suite)), responses_of(suite)
+    targets, responder = tuple(plan_targets(settings.models, suite)), responses_of(suite)
     required, around = needs_of(suite), Surroundings()
     if not responder:
         required = _list_required(settings.models, suite, targets)

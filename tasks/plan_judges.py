@@ -1,7 +1,7 @@
 """Whether the judges of a plan can answer the metrics that ask them; checked before any call."""
 
 from basic_control.data.errors import InputError
-from basic_control.data.options import names, options_of
+from basic_control.data.options import list_option_names, options_of
 from basic_control.data.plugins import metric
 from basic_control.data.records import Metric
 from basic_control.tasks.plan import MetricPlan, Plan, SuitePlan
@@ -54,7 +54,7 @@ def _check_deciding(suite: str, use: MetricPlan) -> None:
 def _name_alternatives(unit: Metric) -> str:
     """Return what to do about judges that cannot answer a metric."""
     advice = f"Name others: `metrics: {{{unit.name}: {{judges: [NAME]}}}}`"
-    if "claims" not in names(unit.options):
+    if "claims" not in list_option_names(unit.options):
         return f"{advice}."
     return f"{advice}; or take sentences for claims: `metrics: {{{unit.name}: {{claims: sentences}}}}`."
 

@@ -15,7 +15,7 @@ from basic_control.data.batches import Cell, QueryResult, Ref
 from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
 from basic_control.data.examples import Surroundings
-from basic_control.data.reading.ends import split
+from basic_control.data.reading.ends import split_at_end
 from basic_control.data.records import Provider
 from basic_control.data.tables import REQUESTS, RESPONSES
 from basic_control.data.units import plugin_source
@@ -64,7 +64,7 @@ def close_clients() -> None:
             asyncio.run_coroutine_threadsafe(client.close(), event_loop_thread().loop).result(timeout=2.0)
 
 
-def identify(model: Model) -> dict[str, str]:
+def identify_model(model: Model) -> dict[str, str]:
     """Return what identifies a model beyond its name: what its client says, and a plug-in's provider itself.
 
     Raises:
@@ -97,7 +97,7 @@ def _build_response(answer: CallResult, request: Mapping[str, Any]) -> dict[str,
         return {**row, "error": end.message, "error_kind": end.kind}
     reply = end.reply
     prompt = "\n".join(message.content for message in read_call(request).messages)
-    text, stop_tokens = split(reply.text, prompt)
+    text, stop_tokens = split_at_end(reply.text, prompt)
     return {
         **row,
         "text": text,

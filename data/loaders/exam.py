@@ -13,9 +13,9 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from basic_control.data.decorators import loader
-from basic_control.data.draw import choose, source
+from basic_control.data.draw import choose_rows, source
 from basic_control.data.exam import MOST, STEPS, Step, exam_item, part_of
-from basic_control.data.labelled_sets import SETS, files_of, read_set
+from basic_control.data.labelled_sets import SETS, list_set_files, read_set
 from basic_control.data.loaders.families import Wrong
 from basic_control.data.options import Frozen, Seed
 from basic_control.data.records import Item
@@ -123,7 +123,7 @@ def _list_files(options: Mapping[str, Any]) -> Iterator[Path]:
     """Yield the files of the examined steps and of the labelled sets."""
     yield from dict.fromkeys(part_of(step).file for step in options["steps"])
     for name in options["data"]:
-        yield from files_of(name)
+        yield from list_set_files(name)
 
 
 def count(options: Mapping[str, Any]) -> int:
@@ -153,5 +153,5 @@ def exam_questions(options: Mapping[str, Any], _required: Sequence[str]) -> Iter
                 item = _compose(step, rows, twice=twice and options["twice"])
                 yield replace(item, level=level, index=index, seed=seed)
     for items in labelled:
-        for index in choose(len(items), method="random", n=options["n_data"], seed=seed):
+        for index in choose_rows(len(items), method="random", n=options["n_data"], seed=seed):
             yield replace(items[index], index=index, seed=seed)

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from basic_control.data.decorators import loader
 from basic_control.data.draw import draw
 from basic_control.data.errors import InputError
-from basic_control.data.options import Frozen, Seed, names
+from basic_control.data.options import Frozen, Seed, list_option_names
 from basic_control.data.plugins import family
 from basic_control.data.records import Family, Item
 
@@ -83,7 +83,7 @@ def _check_options(options_by_family: Mapping[str, Mapping[str, Any]]) -> Iterat
             continue
         if name != unit.name and unit.name in options_by_family:
             yield ("options", name), f"{name!r} and {unit.name!r} are the same family; set its options in one place"
-        declared = names(unit.options)
+        declared = list_option_names(unit.options)
         for option in values:
             if option not in declared:
                 expected = ", ".join(declared) or "none"

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from basic_control.data.decorators import loader
-from basic_control.data.draw import Sampling, choose
+from basic_control.data.draw import Sampling, choose_rows
 from basic_control.data.errors import InputError
 from basic_control.data.files import read_file_rows
 from basic_control.data.options import Frozen
@@ -167,7 +167,7 @@ def table_rows(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[
     if not selection:
         scope = f" in language {only!r}" if only else ""
         raise InputError(f"{path}: no rows{scope}; expected one question per row.")
-    for position in choose(len(selection), **options["sample"]):
+    for position in choose_rows(len(selection), **options["sample"]):
         number, language, facts = selection[position]
         yield Item(
             "",

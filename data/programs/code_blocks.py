@@ -50,7 +50,7 @@ def cut_answer(reply: str) -> str:
     """Return a response without its thinking and leaked tokens, with line ends and spaces made plain."""
     text = reply[-REPLY_CAP:].replace("\r\n", "\n").replace("\r", "\n")
     spoken, _ = thinking.split(text.translate(_SIGNS))
-    return ends.split(spoken, labels=False)[0]
+    return ends.split_at_end(spoken, labels=False)[0]
 
 
 def split_fences(text: str) -> tuple[list[Block], str]:

@@ -78,7 +78,7 @@ def read_written_calls(text: str, prompt: str = "", names: frozenset[str] = froz
             calls = _read_marked(text, mark, names)
         if calls:
             return calls
-    body = ends.split(spoken, prompt, labels=False)[0].strip()
+    body = ends.split_at_end(spoken, prompt, labels=False)[0].strip()
     calls = _read_body(_unwrap(body), names)
     if calls is not None:
         return calls

@@ -263,7 +263,7 @@ _NUMBER_AFTER = re.compile(r"[.,][0-9]")
 
 
 @lru_cache(maxsize=256)  # each of a row's options is looked for in the replies of all models
-def options_of(pairs: tuple[tuple[str, str], ...]) -> Options:
+def build_options(pairs: tuple[tuple[str, str], ...]) -> Options:
     """Return the options of (label, text) pairs."""
     texts = {label: collapse_spaces(unify(text)) for label, text in pairs}
     labels = dict[str, set[str]]()

@@ -72,7 +72,7 @@ class Mention(NamedTuple):
     end: int
 
 
-def runs(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
+def group_mentions(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
     """Group mentions joined by 'and', 'or', a comma or a slash; a letter beside its text is one mention."""
     grouped = list[list[Mention]]()
     join = pattern(
@@ -94,7 +94,7 @@ def runs(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
 def drop_denied(text: str, mentions: Sequence[Mention], begin: int) -> list[Mention]:
     """Return the mentions in a clause from `begin` that it does not deny; a denial holds for all of a run."""
     undenied, last = list[Mention](), begin
-    grouped = runs(text, mentions)
+    grouped = group_mentions(text, mentions)
     for number, run in enumerate(grouped):
         start, end = run[0].start, run[-1].end
         # `B, not C`: a denial before the next value is that one's.
@@ -193,7 +193,7 @@ def find_first(reply: Prepared, begin: int, end: int, mentions: Sequence[Mention
         later = [mention for mention in mentions if mention.start >= position]
         main = set_aside(text, position, end, drop_denied(text, later, position))
         if main:
-            run = unite(runs(text, main)[0])
+            run = unite(group_mentions(text, main)[0])
             return run._replace(values=run.values | open_values(text, position, run, end))
     return None
 
@@ -211,7 +211,7 @@ def open_values(text: str, begin: int, run: Mention, end: int) -> Values:
 
 def find_last(reply: Prepared, begin: int, end: int, mentions: Sequence[Mention]) -> Mention | None:
     """Return the values of the run of mentions right before a position, if the clause does not deny it."""
-    grouped = [unite(run) for run in runs(reply.text, mentions)]
+    grouped = [unite(run) for run in group_mentions(reply.text, mentions)]
     if not grouped:
         return None
     run = grouped[-1]

@@ -60,7 +60,7 @@ def _compile_tables() -> EndTables:
     )
 
 
-def split(text: str, prompt: str = "", expected: str = "", *, labels: bool = True) -> tuple[str, str]:
+def split_at_end(text: str, prompt: str = "", expected: str = "", *, labels: bool = True) -> tuple[str, str]:
     """Separate a reply from what its server or model wrote beyond its end.
 
     text -> (reply, what follows: template tokens, or text after them or, with `labels`, after the label of a new

@@ -12,9 +12,9 @@ from basic_control.data.reading.clauses import (
     Values,
     find_affirmed,
     find_first,
+    group_mentions,
     is_remark,
     lines,
-    runs,
 )
 from basic_control.data.reading.words import pattern
 from basic_control.data.sentences import split_sentences
@@ -104,7 +104,7 @@ class Expressions(NamedTuple):
             span = begin + start, begin + end
             affirmed = find_affirmed(reply, *span, self.mentions(reply, *span))
             if affirmed:
-                last = runs(text, affirmed)[-1]
+                last = group_mentions(text, affirmed)[-1]
                 return Mention(frozenset({_list(last)}), last[0].start, last[-1].end)
         return None
 

@@ -150,7 +150,7 @@ def read_number(
 
     Source: SPEC 3 (L1), 19.
     """
-    reading = read(prepare(text, language), Numbers(question, exact), cut=cut, prompt=prompt)
+    reading = read(unify_notation(text, language), Numbers(question, exact), cut=cut, prompt=prompt)
     if reading.values is None:
         return NumberReading(None, reading.anchor)
     value = None
@@ -164,7 +164,7 @@ def read_number(
     return NumberReading(answer, reading.anchor)
 
 
-def prepare(text: str, language: str = "") -> str:
+def unify_notation(text: str, language: str = "") -> str:
     """Return a reply in one notation of the same length: ASCII digits and signs; points that group as commas."""
     text = narrow_digits(text).translate(_APOSTROPHES).replace("\0", " ")  # NUL stands for a number in an outline
     for unread in (_NOTE, _HTML, _CODE):

@@ -16,7 +16,7 @@ from basic_control.tasks.models import bundled, open_client
 from basic_control.tasks.models.access import strip_secrets
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.readiness import find_obstacle
-from basic_control.tasks.models.server_errors import clean
+from basic_control.tasks.models.server_errors import clean_error
 from basic_control.tasks.store import manifest
 
 ANSWER_S = 10.0
@@ -96,14 +96,14 @@ async def _examine(model: Model) -> Diagnosis:
     name = f"{model.name} ({' at '.join(filter(None, (model.provider, model.base_url)))})"
     obstacle = find_obstacle(model)
     if obstacle:
-        return Diagnosis("model", f"{name}: {clean(obstacle)}", is_obstacle=True)
+        return Diagnosis("model", f"{name}: {clean_error(obstacle)}", is_obstacle=True)
     try:
         async with asyncio.timeout(ANSWER_S):
             identity = await _ask_identity(model)
     except TimeoutError:
         return Diagnosis("model", f"{name}: no answer within {ANSWER_S:g} s", is_obstacle=True)
     except (CallError, InputError) as error:
-        return Diagnosis("model", f"{name}: {clean(str(error))}", is_obstacle=True)
+        return Diagnosis("model", f"{name}: {clean_error(str(error))}", is_obstacle=True)
     return Diagnosis("model", f"{name}: ready, as {identity.get('model', model.server_name)}")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from basic_control.data.exits import Exit
 from basic_control.flows.cli.console import complain, prose, say, show
-from basic_control.flows.environment import prepare, results_of
+from basic_control.flows.environment import prepare_environment, results_of
 from basic_control.flows.preflight import (
     check_rerun,
     check_rows,
@@ -49,10 +49,10 @@ def show_estimate(settings: "Settings", again: "Rerun | None" = None) -> int:
     check_rows(plan)
     for warning in (*unread_responses(plan), *list_english_judging(plan)):
         say(warning, level=logging.WARNING)
-    prepare(results_of(plan.store))
-    from basic_control.tasks.estimate.costs import estimate  # imports Prefect, which is configured by now
+    prepare_environment(results_of(plan.store))
+    from basic_control.tasks.estimate.costs import estimate_plan  # imports Prefect, which is configured by now
 
-    costs = estimate(plan)
+    costs = estimate_plan(plan)
     with use_language(language):
         show(*list_parts(costs))
     for problem in costs.problems:

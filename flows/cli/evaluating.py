@@ -78,16 +78,16 @@ def _prepare(settings: "Settings", again: "Rerun", go_on: Callable[[], str]) -> 
         InputError: as `evaluate`.
         KeyboardInterrupt: as `evaluate`.
     """
-    from basic_control.flows.environment import import_prefect, prepare, results_of
-    from basic_control.flows.preflight import check, list_english_judging, too_few_connections, unread_responses
+    from basic_control.flows.environment import import_prefect, prepare_environment, results_of
+    from basic_control.flows.preflight import check_run, list_english_judging, too_few_connections, unread_responses
 
     leave_at_once()
     try:
-        plan = check(settings, again)
+        plan = check_run(settings, again)
         warnings = (*unread_responses(plan), *list_english_judging(plan), too_few_connections(plan))
         for warning in filter(None, warnings):
             say(warning, level=logging.WARNING)
-        prepare(results_of(plan.store))
+        prepare_environment(results_of(plan.store))
         with ExitStack() as stack:
             display = None
             if not is_structured():
@@ -207,9 +207,9 @@ def _list_worst_rows(outcome: "RunResult", plan: "Plan", width: int) -> list[str
     from basic_control.tasks.compare.rows import list_worst_first
     from basic_control.tasks.compare.sides import load_side
     from basic_control.tasks.report.rows import lines_of
-    from basic_control.tasks.store.runs import find
+    from basic_control.tasks.store.runs import find_run
 
-    side = load_side(find(outcome.folder, Path(outcome.folder).parent), plan.store.root)
+    side = load_side(find_run(outcome.folder, Path(outcome.folder).parent), plan.store.root)
     failed = [row for row in list_worst_first(side) if row.is_failed]
     return [*lines_of(failed, WORST_ROWS, width)]
 
@@ -219,9 +219,9 @@ def _list_changes(outcome: "RunResult", plan: "Plan") -> "Iterator[str]":
     from basic_control.data.commands import format_command
     from basic_control.tasks.compare.changed import count_changed
     from basic_control.tasks.report.language import say
-    from basic_control.tasks.store.runs import find
+    from basic_control.tasks.store.runs import find_run
 
-    run = find(outcome.folder, Path(outcome.folder).parent)
+    run = find_run(outcome.folder, Path(outcome.folder).parent)
     before, n_changed = count_changed(run, plan.store.root)
     if n_changed:
         yield say("screen.changed", n=n_changed, run=before, command=format_command(f"compare {before} {run.name}"))

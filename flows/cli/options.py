@@ -480,7 +480,7 @@ def parse_words(words: Sequence[str], options: RunOptions) -> tuple[str, RunOpti
     return "".join(suites), replace(options, config="".join(files))
 
 
-def choose(
+def read_settings(
     only: str, options: RunOptions, reading: Callable[[Sequence[str], str], "Settings"] | None = None
 ) -> tuple["Settings", "Rerun"]:
     """Return the configuration, of one suite if `only` names it, and what of an earlier run to repeat.
@@ -535,8 +535,8 @@ def read_request(request: Mapping[str, Any]) -> tuple["Settings", "Rerun"]:
     configuration = request["configuration"]
     if isinstance(configuration, str):
         words = [word for word in (configuration, request["suite"]) if word]
-        return choose(*parse_words(words, options))
-    return choose(
+        return read_settings(*parse_words(words, options))
+    return read_settings(
         request["suite"], options, lambda sets, only: parse(configuration, "configuration", {}, sets, only)
     )
 

@@ -29,7 +29,7 @@ from basic_control.prompts.phrases import ENGLISH, languages
 from basic_control.tasks.report import runs as pages
 from basic_control.tasks.report.language import say, use_language
 from basic_control.tasks.store.history import HistoryEntry, read_history
-from basic_control.tasks.store.runs import find, list_folders
+from basic_control.tasks.store.runs import find_run, list_folders
 
 HOST = "127.0.0.1"
 PAGE = "report_*.html"
@@ -208,7 +208,7 @@ def address_of(runs: Path, run: str) -> str:
     return f"/runs/{quote(run, safe='')}/{quote(max(files), safe='')}"
 
 
-def files_of(words: Sequence[str]) -> dict[str, Path]:
+def find_foreign_files(words: Sequence[str]) -> dict[str, Path]:
     """Return the files of other tools among the named ones, by short distinct names.
 
     Raises:
@@ -239,7 +239,7 @@ def report_path(runs: Path, run: str) -> tuple[Path, str]:
     Raises:
         InputError: there is no such run, or it has no report.
     """
-    folder = find(run, runs).folder
+    folder = find_run(run, runs).folder
     address = address_of(folder.parent, folder.name)
     if not address:
         raise InputError(f"run {run}: found no HTML report in {folder / 'reports'}. Run with report.html: true.")
@@ -265,7 +265,7 @@ def bind(port: int, host: str = "") -> socket.socket:
     return listener
 
 
-def name_of(host: str) -> str:
+def find_host_name(host: str) -> str:
     """Return the host name under which an address can be reached; for a wildcard address, this machine's."""
     return socket.gethostname() if host in {"0.0.0.0", "::"} else host or HOST  # noqa: S104 - asked, not listened at
 

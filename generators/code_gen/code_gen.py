@@ -18,7 +18,7 @@ from basic_control.data.programs.python_code import find_python
 from basic_control.data.records import Item, Outcome, Program, Verdict
 from basic_control.data.values import (
     ExpectedException,
-    describe,
+    describe_value,
     format_literal,
     format_value,
     has_same_type,
@@ -157,7 +157,7 @@ def verify(item: Item, reply: str, outcomes: Sequence[Outcome] | None = None) ->
     calls = []
     for call, value, call_outcome, reason in zip(item.facts["calls"], expected, outcomes, reasons, strict=True):
         arguments = format_value(decode({"tuple": call}))
-        result = describe(call_outcome)
+        result = describe_value(call_outcome)
         calls.append({"args": arguments, "expected": format_value(value), "got": result, "correct": not reason})
     return Verdict(correct=False, reason=mistakes[0], details={**details, "calls": calls})
 

@@ -26,7 +26,12 @@ from basic_control.generators.data_extraction.entities import (
     read_email,
     read_phone,
 )
-from basic_control.generators.data_extraction.json_objects import find, find_entities, reverse_objects, strings
+from basic_control.generators.data_extraction.json_objects import (
+    find_entities,
+    find_outermost,
+    reverse_objects,
+    strings,
+)
 from basic_control.generators.data_extraction.letters import LetterDraft
 
 NOUNS = {"emails": "an e-mail", "phones": "a phone", "dates": "a date"}
@@ -128,7 +133,7 @@ def _read_object(reply: str, reading: _Reading) -> str:
     """Read the last object: 'object', 'wrong key' for one without our keys, 'cut off', or '' for none."""
     if "{" not in reply and "[" not in reply:
         return ""
-    parsed = find(reply)
+    parsed = find_outermost(reply)
     if parsed.cut:
         return "cut off"
     values = [*islice(reverse_objects(parsed.values), ATTEMPTS)]

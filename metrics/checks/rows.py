@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from basic_control.data.draw import format_canonical
 from basic_control.data.errors import propose_name
 from basic_control.data.options import Number, Share, explain_error, settle
-from basic_control.data.plugins import find, metrics
+from basic_control.data.plugins import find_unit, metrics
 from basic_control.data.records import Metric, Sample
 from basic_control.metrics._expected import ABSENT, is_absent, parse_json
 
@@ -153,7 +153,7 @@ def _read_check(entry: Any, *, is_mean: bool) -> RowCheck:
     rules = list_rules()
     if name not in rules:
         raise UnreadableChecksError(_refuse_metric(name, rules))
-    unit = find(Metric, name)
+    unit = find_unit(Metric, name)
     try:
         keys = Keys.model_validate(dict(entry))
     except ValidationError as error:

@@ -25,7 +25,7 @@ from basic_control.data.records import (
     Score,
 )
 from basic_control.data.shown import Shown
-from basic_control.data.values import describe, format_value, has_same_type, read_simple_name
+from basic_control.data.values import describe_value, format_value, has_same_type, read_simple_name
 from basic_control.metrics._replies import NO_REPLY, program_reply
 from basic_control.metrics.code_tests.checks import Check, as_json
 from basic_control.metrics.code_tests.harness import CALLED, RUNNER, checker, stdin_program
@@ -219,7 +219,7 @@ def _name_exception(test: Test, result: Outcome, name: str) -> str:
 def _describe_outcome(result: Outcome) -> str:
     if result.kind == "value" and type(result.value) is tuple and len(result.value) == 1:
         return format_value(result.value[0])
-    return describe(result)
+    return describe_value(result)
 
 
 def _find_lacked_package(sample: Sample, options: Mapping[str, Any], failures: Sequence[Outcome]) -> str:

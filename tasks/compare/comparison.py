@@ -26,7 +26,7 @@ from basic_control.metrics.analysis.observations import KEY, RepeatedQuestions, 
 from basic_control.metrics.analysis.pairs import Comparison, Grouping, find_crossed
 from basic_control.metrics.analysis.shared_questions import QuestionChanges, align
 from basic_control.prompts.phrases import ENGLISH
-from basic_control.tasks.compare.rows import format_question, list_prompt_columns, shorten_questions
+from basic_control.tasks.compare.rows import describe_question, list_prompt_columns, shorten_questions
 from basic_control.tasks.compare.sides import (
     FileForm,
     list_shared_metrics,
@@ -252,10 +252,10 @@ def _add_questions(changed: pl.DataFrame, items: pl.DataFrame, columns: Collecti
     # All of them: what they begin with alike is seen only beside those that have not changed.
     of_suites = items.join(changed.select("item_id"), on="item_id", how="semi")["suite"].unique()
     for item in items.filter(pl.col("suite").is_in(of_suites.implode())).iter_rows(named=True):
-        questions[item["item_id"]] = format_question(item, json.loads(item["facts"] or "{}"), columns)
+        questions[item["item_id"]] = describe_question(item, json.loads(item["facts"] or "{}"), columns)
     shortened = shorten_questions(questions)
     rows = changed.iter_rows(named=True)
-    texts = [shortened.get(row["item_id"]) or format_question(row, {}, columns) for row in rows]
+    texts = [shortened.get(row["item_id"]) or describe_question(row, {}, columns) for row in rows]
     return changed.with_columns(pl.Series("question", texts, pl.String))
 
 

@@ -15,7 +15,7 @@ from basic_control.tasks.compare.sides import load_side
 from basic_control.tasks.exchange.frames import Side
 from basic_control.tasks.judges.labels import LABELS, criteria_of, label_rows, load_judged
 from basic_control.tasks.judges.recorded import members_in
-from basic_control.tasks.store.runs import Run, find, read_results
+from basic_control.tasks.store.runs import Run, find_run, read_results
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def compare_rejudged(settings: Settings, before: str, after: str, judge: str) ->
     Raises:
         InputError: a table of either run is not intact.
     """
-    runs = [find(name, Path(settings.store.runs)) for name in (before, after)]
+    runs = [find_run(name, Path(settings.store.runs)) for name in (before, after)]
     names = _name_sides(runs[0], judge)
     suite_metrics: list[tuple[str, str]] = []
     for suite in settings.suites:

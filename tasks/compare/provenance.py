@@ -18,7 +18,7 @@ from basic_control.metrics.analysis.explainability import EXPLAINED
 from basic_control.metrics.analysis.provenance import Provenance, SuiteRules
 from basic_control.metrics.analysis.scores import THRESHOLD
 from basic_control.metrics.judging import templates
-from basic_control.prompts import digest, is_template_name, languages, read_by
+from basic_control.prompts import digest_template, is_template_name, languages, read_by
 from basic_control.tasks.compare.configurations import flatten
 from basic_control.tasks.store.manifest import strip_freshness
 
@@ -40,7 +40,7 @@ def digest_judge_prompts(suites: Iterable[Suite]) -> dict[str, dict[str, dict[st
 def _digest_templates(name: str, suite: Suite) -> Iterator[tuple[str, str]]:
     for template in filter(is_template_name, templates(metric(name), suite.options(name))):
         for language in languages(template):
-            yield f"{template} in {language}", digest(template, language)
+            yield f"{template} in {language}", digest_template(template, language)
 
 
 def read_provenance(manifest: Mapping[str, Any]) -> Provenance:
@@ -182,7 +182,7 @@ def _digest_prompt(prompt: str) -> str:
     text = prompt.strip()
     if not is_template_name(text):
         return _digest_text(text)
-    digests = [digest(text, language) for language in languages(text)]
+    digests = [digest_template(text, language) for language in languages(text)]
     return f"{text} {_digest_text(''.join(digests))}"
 
 

@@ -137,7 +137,7 @@ def _score_batch(suite: SuitePlan, metric_plan: MetricPlan, batch: Batch, judgem
     unit, store, identity = metric(metric_plan.name), suite.store, identity_of(Metric, metric_plan.name)
     if unit.verifies:
         tools = suite.sandbox
-        runner = kotlin_tools.describe(tools.kotlin_compiler, tools.java)
+        runner = kotlin_tools.describe_tools(tools.kotlin_compiler, tools.java)
         families = verifiers_of(suite.suite)
         verdicts = verify.function(store, batch, families=families, tools=tools, runner=runner)
         return score.function(store, verdicts, metric=identity)

@@ -87,7 +87,7 @@ def _format_questions(side: Side) -> dict[str, str]:
         suite = item["suite"] or ""
         # Of a suite that is not declared any more, the whole prompt is shown.
         columns = columns_by_suite.get(suite, frozenset())
-        question = format_question(item, json.loads(item.get("facts") or "{}"), columns)
+        question = describe_question(item, json.loads(item.get("facts") or "{}"), columns)
         questions_by_suite.setdefault(suite, {})[item["item_id"]] = question
     questions: dict[str, str] = {}
     for suite_questions in questions_by_suite.values():
@@ -117,7 +117,7 @@ def _find_worst_scores(side: Side, metrics: Collection[str]) -> pl.DataFrame:
     return scores.sort(order, maintain_order=True).unique(KEY, keep="first", maintain_order=True)
 
 
-def format_question(item: Mapping[str, Any], facts: Mapping[str, Any], columns: Collection[str]) -> str:
+def describe_question(item: Mapping[str, Any], facts: Mapping[str, Any], columns: Collection[str]) -> str:
     """Return what tells a question from its neighbours: the contents of the columns that the prompt reads.
 
     Without such columns, as in a generated family, it is the whole prompt.

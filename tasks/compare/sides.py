@@ -26,7 +26,7 @@ from basic_control.tasks.exchange.frames import (
     tabulate,
 )
 from basic_control.tasks.exchange.log_files import read
-from basic_control.tasks.exchange.logs import name_of
+from basic_control.tasks.exchange.logs import name_our_metric
 from basic_control.tasks.store.baselines import KEPT, Baseline, find_path, is_baseline, read_baseline
 from basic_control.tasks.store.runs import (
     LAST,
@@ -124,7 +124,7 @@ def _add_files(
     by_id = any(log.rows["words"].null_count() == log.rows.height for log in logs.values())
     verified = ""
     if form.verify:
-        verified = name_of(form.verify)
+        verified = name_our_metric(form.verify)
     apart = {verified, *form.requested, *find_differing(logs.values())}
     sides: list[Side] = []
     for n, (name, label) in enumerate(zip(names, _label_files(names), strict=True)):

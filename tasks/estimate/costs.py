@@ -17,7 +17,7 @@ from basic_control.config.settings import Judge, Model
 from basic_control.data.draw import format_canonical
 from basic_control.data.loading import RESPONSE, list_judged_metrics, needs_of, reply_schema
 from basic_control.data.plugins import metric
-from basic_control.data.reading.ends import split
+from basic_control.data.reading.ends import split_at_end
 from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS
 from basic_control.metrics.analysis.judged import collect_left_out, judge_statuses
@@ -129,7 +129,7 @@ class CostEstimate:
         return sum(longest.values())
 
 
-def estimate(plan: Plan) -> CostEstimate:
+def estimate_plan(plan: Plan) -> CostEstimate:
     """Estimate a plan's calls.
 
     Raises:
@@ -394,7 +394,7 @@ def _build_row(
     item: Mapping[str, Any], model: str, repeat: int, text: str, extra: Mapping[str, Any] | None = None
 ) -> SampleRow:
     facts = _read_facts(item)
-    response = split(text)[0]
+    response = split_at_end(text)[0]
     sample = {**merge_columns(item, facts), "response": response, **select_returned(extra or {}, facts)}
     return SampleRow(item["item_id"], model, repeat, item["language"], sample, None, None)
 

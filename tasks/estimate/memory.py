@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from basic_control.config.settings import Model, StoreSettings
 from basic_control.data.errors import InputError
 from basic_control.prompts.phrases import phrase
-from basic_control.tasks.query import identify
+from basic_control.tasks.query import identify_model
 from basic_control.tasks.runtime.storage import find_cache_url, open_cache
 from basic_control.tasks.store.databases import find_file
 from basic_control.tasks.store.reply_cache import Remembered
@@ -36,7 +36,7 @@ class Memory:
         if key not in self.identities:
             self.identities[key] = {"unavailable": "yes"}
             try:
-                self.identities[key] = identify(model)
+                self.identities[key] = identify_model(model)
                 if self.fresh:
                     self.identities[key] = {**self.identities[key], "fresh": self.fresh}
             except (InputError, TimeoutError) as error:

@@ -10,7 +10,7 @@ from typing import Any
 
 from basic_control.data.draw import format_canonical
 from basic_control.data.plugins import metric
-from basic_control.data.reading.ends import split
+from basic_control.data.reading.ends import split_at_end
 from basic_control.metrics.judging import JudgeRequest, Session, advance, begin
 from basic_control.tasks.judge import pose_question, room_of
 from basic_control.tasks.plan import MetricPlan, Panel
@@ -154,7 +154,7 @@ class _Rehearsal:
                 self.ways[n] = (*self.ways[n], request_id)
                 replies.append(suppose(ask))
             else:
-                replies.append(split(entry.reply.text)[0])
+                replies.append(split_at_end(entry.reply.text)[0])
             # Real texts that follow from stand-ins differ, such as an answer's claims.
             key = (way, position if way else 0, request_id)
             if key in self.counted:

@@ -11,7 +11,7 @@ import polars as pl
 
 from basic_control.data.draw import content_id
 from basic_control.data.errors import InputError
-from basic_control.data.questions import identify, identify_text
+from basic_control.data.questions import identify_question, identify_text
 from basic_control.data.records import Item
 from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS, SCORES
@@ -129,7 +129,7 @@ def _row(row: Recorded) -> tuple[Any, ...]:
     choices, contexts = row.material
     if choices or contexts or (isinstance(row.answer, list) and len(row.answer) > 1):
         facts = {"question": question, "options": choices, "contexts": contexts, "answer": row.answer}
-        _, text, expected = identify(Item(prompt="", answer=answer, facts=facts))
+        _, text, expected = identify_question(Item(prompt="", answer=answer, facts=facts))
     return (
         row.id, row.suite or UNNAMED, row.target, row.repeat or 0, row.template, row.cut, row.is_filtered,
         row.error, question, answer, row.response, None if blank else words, text, expected,

@@ -134,7 +134,7 @@ _RIGHT = {"pass": 1.0, "passed": 1.0, "true": 1.0, "yes": 1.0, "correct": 1.0, "
           "false": 0.0, "no": 0.0, "incorrect": 0.0, "c": 1.0, "i": 0.0}  # fmt: skip
 
 
-def read_number(value: object) -> float | None:
+def read_stated_value(value: object) -> float | None:
     """Return a score as a number, words such as pass and fail as 1 and 0; None for other values."""
     if isinstance(value, str):
         value = value.strip().lower()
@@ -158,7 +158,7 @@ UNREAD = f"{UNSTATED}: "
 
 def build_score(value: object, *, judge: str = "", reason: object = "", error: object = "") -> Stated:
     """Return a score; without a number it is a judge's failure, or with an `error` the call's."""
-    number = read_number(value)
+    number = read_stated_value(value)
     status: Status = "scored"
     if error:
         number, status, reason = None, "model_error", error
@@ -167,7 +167,7 @@ def build_score(value: object, *, judge: str = "", reason: object = "", error: o
     elif not judge:
         return Stated(number)
     # A judge's words may hold half of a surrogate pair, which no table of ours can.
-    judge, reason = (make_storable(text_of(text)[:200]) for text in (judge, reason))
+    judge, reason = (make_storable(join_parts(text)[:200]) for text in (judge, reason))
     return Stated(number, status, judge, reason)
 
 
@@ -179,7 +179,7 @@ def _describe_missing(value: object) -> str:
 
 def read_share(value: object) -> float | None:
     """Return a score as a share in [0, 1]; None for other values."""
-    number = None if isinstance(value, str) else read_number(value)
+    number = None if isinstance(value, str) else read_stated_value(value)
     if number is None or not 0 <= number <= 1:
         return None
     return number
@@ -219,7 +219,7 @@ def find_first(values: Mapping[str, Any], names: Iterable[str]) -> Any:
     return None
 
 
-def text_of(value: object) -> str:
+def join_parts(value: object) -> str:
     """Return a text in a file: a string, or the text parts of a message's content."""
     if isinstance(value, str):
         return value
@@ -236,23 +236,23 @@ def _read_part(part: object) -> object:
     return part
 
 
-def name_of(metric: str) -> str:
+def name_our_metric(metric: str) -> str:
     """Return the name of our metric beside the tool's own, which may have the same name."""
     return f"{metric} (ours)"
 
 
-def conversation(messages: object) -> str:
+def join_messages(messages: object) -> str:
     """Return the joined texts of a list of chat messages; a text unchanged."""
     if isinstance(messages, list) and messages and all(isinstance(message, dict) for message in messages):
-        return "\n\n".join(text_of(message.get("content")) for message in messages)
-    return text_of(messages)
+        return "\n\n".join(join_parts(message.get("content")) for message in messages)
+    return join_parts(messages)
 
 
 def read_expected(value: object) -> str | list[str]:
     """Return the expected answer: a text, or several alternatives."""
     if isinstance(value, list):
-        return [*map(text_of, value)]
-    return text_of(value).strip()
+        return [*map(join_parts, value)]
+    return join_parts(value).strip()
 
 
 def collect_facts(**facts: object) -> dict[str, str]:

@@ -7,7 +7,7 @@ from basic_control.data.characters import make_storable
 from basic_control.data.messages import ROLES, is_conversation
 from basic_control.data.records import Message
 from basic_control.data.tools import ToolCall, parse_json, read_call, read_calls, write_calls
-from basic_control.tasks.exchange.logs import Turns, read_mapping, text_of
+from basic_control.tasks.exchange.logs import Turns, join_parts, read_mapping
 
 ATTACHED = "attachment://"
 """Begins a text that stands elsewhere in a file, by its digest."""
@@ -30,9 +30,9 @@ def read_messages_of_file(value: Any, attachments: Mapping[str, Any] | None = No
         messages.append(
             Message(
                 role=role,
-                content=find_text(text_of(entry.get("content")), attachments),
+                content=find_text(join_parts(entry.get("content")), attachments),
                 tool_calls=tuple(_read_made_calls(entry)),
-                tool_call_id=make_storable(text_of(entry.get("tool_call_id"))),
+                tool_call_id=make_storable(join_parts(entry.get("tool_call_id"))),
                 name=make_storable(name) if isinstance(name, str) else "",
             )
         )

@@ -10,7 +10,7 @@ from basic_control.data.options import options_of
 from basic_control.data.plugins import metric, metrics
 from basic_control.data.records import Found, Metric, Sample
 from basic_control.data.truncation import CUT
-from basic_control.tasks.exchange.logs import Log, Recorded, Stated, name_of
+from basic_control.tasks.exchange.logs import Log, Recorded, Stated, name_our_metric
 from basic_control.tasks.sandbox import run_programs
 
 
@@ -42,12 +42,12 @@ def add_our_scores(log: Log, name: str) -> Log:
             return row
         status = "scored" if score.value is not None else score.status
         stated = Stated(score.value, status, reason=score.reason)
-        return row._replace(scores={**row.scores, name_of(unit.name): stated})
+        return row._replace(scores={**row.scores, name_our_metric(unit.name): stated})
 
     rows = tuple(map(add_score, log.rows, samples, outcomes))
     remark = _describe_unread(unit, present, options)
     again = replace(log, rows=rows, remarks=(*log.remarks, *filter(None, [remark])))
-    if name_of(unit.name) not in again.metrics:
+    if name_our_metric(unit.name) not in again.metrics:
         raise InputError(f"--verify {name}: no row has both a reply and the expected answer that it needs.")
     return again
 

@@ -13,7 +13,7 @@ from basic_control.metrics.analysis.judged import Finder, exams_of
 from basic_control.metrics.analysis.passports import Passport, join_passports
 from basic_control.metrics.cascade import Decider
 from basic_control.metrics.stats.cascade import LabelledAnswer, count_errors, find_rule, fold_rules, is_alone
-from basic_control.tasks.judges.labels import LABELS, criteria_of, files_of
+from basic_control.tasks.judges.labels import LABELS, criteria_of, list_label_files
 from basic_control.tasks.judges.recorded import JudgedMetric, Verdicts, find_verdicts, identity_key
 from basic_control.tasks.plan import MetricPlan, SuitePlan
 
@@ -82,7 +82,7 @@ class CascadeFinder:
         # A reply that several labelled sheets hold counts once.
         labels: dict[str, float] = {}
         verdicts: dict[str, Verdicts] = {}
-        for entry in files_of(folder / LABELS, self.suite.name, use.name, criterion):
+        for entry in list_label_files(folder / LABELS, self.suite.name, use.name, criterion):
             labels[entry["reply"]] = fmean(entry["labels"])
             verdicts[entry["reply"]] = {judged["of"]: judged for judged in entry.get("judged", {}).values()}
         lacking = [reply for reply in labels if small not in verdicts[reply]]

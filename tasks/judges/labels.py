@@ -441,7 +441,7 @@ def list_saves(folder: Path, suites: Sequence[Suite]) -> list[dict[str, Any]]:
     return entries
 
 
-def files_of(folder: Path, suite: str, metric: str, criterion: str) -> Iterator[Mapping[str, Any]]:
+def list_label_files(folder: Path, suite: str, metric: str, criterion: str) -> Iterator[Mapping[str, Any]]:
     """Yield the labelled replies of all models that are kept for a metric of a suite by a criterion.
 
     Raises:
@@ -475,7 +475,7 @@ def label_rows(judged_replies: pl.DataFrame, folder: Path, criteria: Criteria) -
     for group in judged_replies.select(GROUP).unique(maintain_order=True).rows():
         suite, _, metric = group
         criterion = criteria.get((suite, metric), "")
-        stored = files_of(folder, suite, metric, criterion)
+        stored = list_label_files(folder, suite, metric, criterion)
         labels = {entry["reply"]: fmean(entry["labels"]) for entry in stored}
         group_replies = _select_group(numbered, group)
         names = reply_names(group_replies.unique("at", keep="first", maintain_order=True), criterion)

@@ -17,8 +17,8 @@ from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.judged import JudgeStatus, judge_statuses
 from basic_control.metrics.analysis.passports import ExamResult, Passport, passports, read_passport
 from basic_control.metrics.exam import EXAMINED, exam_score, prompt_of, step_of
-from basic_control.metrics.judging import NO_CALL, WAITS, WRITES, language_of
-from basic_control.prompts import digest, languages
+from basic_control.metrics.judging import NO_CALL, WAITS, WRITES, find_template_language
+from basic_control.prompts import digest_template, languages
 from basic_control.tasks.judges.cascades import CascadeFinder
 from basic_control.tasks.models.requests import list_parameters
 from basic_control.tasks.plan import Plan, SuitePlan
@@ -58,7 +58,7 @@ def _identify(
         "step": f"{metric.name}.{step.name}",
         "version": metric.version,
         "language": language,
-        "prompts": [digest(name, language_of(name, language)) for name in prompts],
+        "prompts": [digest_template(name, find_template_language(name, language)) for name in prompts],
     }
     if questions != FIRST_EDITION:
         parts["questions"] = questions

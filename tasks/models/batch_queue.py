@@ -19,7 +19,7 @@ from basic_control.tasks.models.leases import LEASE_S
 from basic_control.tasks.models.protocol import RETRIED, BatchState, CallError
 from basic_control.tasks.models.running import RunningBatch
 from basic_control.tasks.runtime.logs import log_event
-from basic_control.tasks.runtime.secrets import mask
+from basic_control.tasks.runtime.secrets import mask_keys
 from basic_control.tasks.store.reply_cache import FailedCall, Remembered
 from basic_control.tasks.store.submissions import Submissions, Submitted
 
@@ -221,7 +221,7 @@ class BatchQueue:
         for request_id in batch.request_ids:
             end = results.get(request_id) or _explain_absence(batch_id, state)
             if isinstance(end, Reply):
-                entries.append(Remembered(request_id, mask(end), state.seconds, self.model.name))
+                entries.append(Remembered(request_id, mask_keys(end), state.seconds, self.model.name))
             else:
                 refusals[request_id] = end
         for start in range(0, len(entries), CHUNK):

@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable
 
-from basic_control.config.budget import Budget, describe
+from basic_control.config.budget import Budget, describe_budget
 from basic_control.config.settings import Model
 from basic_control.data.records import Reply
 from basic_control.tasks.models.protocol import CallError
@@ -26,7 +26,7 @@ class RunBudget:
 
     def __init__(self, limits: Budget, currency: str) -> None:
         self._limits = limits
-        self._words = describe(limits, currency)
+        self._words = describe_budget(limits, currency)
         self._started = 0
         self._spent = 0.0
         self._reserved = 0.0

@@ -15,7 +15,7 @@ from basic_control.data.records import Call, Reply
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.python_child import describe_exception, write_answer
 from basic_control.tasks.models.replies import FIELDS, build_offer, read_answer
-from basic_control.tasks.models.server_errors import clean
+from basic_control.tasks.models.server_errors import clean_error
 from basic_control.tasks.models.threads import run_in_thread
 
 CALLER = "BASIC_CONTROL_CALLER"
@@ -32,9 +32,9 @@ def read_message(message: Mapping[str, Any], name: str) -> Reply:
         CallError: it raised, or returned neither a text nor a mapping of the known fields.
     """
     if "raised" in message:
-        raise CallError("invalid", f"{name} raised {clean(str(message['raised']))}{message.get('at', '')}")
+        raise CallError("invalid", f"{name} raised {clean_error(str(message['raised']))}{message.get('at', '')}")
     if "answer" not in message:
-        returned = clean(str(message.get("returned", "nothing")))
+        returned = clean_error(str(message.get("returned", "nothing")))
         raise CallError("invalid", f"{name} returned {returned}, expected a string or a mapping with `text`")
     answer = json.loads(message["answer"])
     if unknown := [key[:40] for key in answer if key not in FIELDS]:

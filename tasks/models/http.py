@@ -15,7 +15,7 @@ from basic_control.tasks.models.proxies import find_proxy
 from basic_control.tasks.models.readiness import PORTS
 from basic_control.tasks.models.replies import FIELDS, build_offer, read_answer, read_reply
 from basic_control.tasks.models.server import CONNECT_S, Server
-from basic_control.tasks.models.templates import BodyError, PathError, fill, find
+from basic_control.tasks.models.templates import BodyError, PathError, fill_body, find_values
 
 
 class HttpClient:
@@ -74,7 +74,7 @@ class HttpClient:
     def _request(self, call: Call) -> dict[str, Any]:
         """Return the request body, or for a GET the query, of a call."""
         try:
-            body = fill(
+            body = fill_body(
                 self._options["body"], {**build_offer(call), "schema": call.schema, "item_id": call.item_id}
             )
         except BodyError as error:
@@ -99,7 +99,7 @@ class HttpClient:
         values = {}
         for name, path in paths.items():
             try:
-                values[name] = find(body, path)
+                values[name] = find_values(body, path)
             except PathError as error:
                 reason = f"{self._errors.clean(str(error))}: {self._errors.quote(text.encode())}"
                 raise CallError("invalid", f"{places[name]}: {reason}") from None

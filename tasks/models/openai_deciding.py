@@ -79,7 +79,7 @@ class DecidingClient:
             # The package does not know System One's path.
             content = await (self._send_state(body) if self._api == "systemone" else self._create(body))
         except Refusal as refusal:
-            raise explain(refusal, errors, self._api) from None
+            raise explain_refusal(refusal, errors, self._api) from None
         return read_answers(content, self._wire, questions, errors)
 
     async def _create(self, body: Mapping[str, Any]) -> bytes:
@@ -99,7 +99,7 @@ class DecidingClient:
         return response.content
 
 
-def explain(refusal: Refusal, errors: ServerErrors, api: str) -> CallError:
+def explain_refusal(refusal: Refusal, errors: ServerErrors, api: str) -> CallError:
     """Return the error of a server that does not answer typed questions, which no further try will change."""
     if refusal.status not in NO_DECISIONS:
         return refusal

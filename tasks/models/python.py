@@ -24,7 +24,7 @@ from basic_control.data.errors import InputError
 from basic_control.data.records import Call, Reply
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.replies import FIELDS, build_offer, read_answer
-from basic_control.tasks.models.server_errors import clean
+from basic_control.tasks.models.server_errors import clean_error
 from basic_control.tasks.models.threads import run_in_thread
 from basic_control.tasks.runtime.logs import LOGGER, is_structured
 
@@ -57,7 +57,7 @@ def _build_environment() -> dict[str, str]:
 
 def _describe_exception(message: Message) -> str:
     """Return what an application raised, in one line."""
-    return clean(message["raised"]) + make_visible(message["at"])
+    return clean_error(message["raised"]) + make_visible(message["at"])
 
 
 class Process:
@@ -340,7 +340,7 @@ class PythonClient:
             answer = json.loads(message.get("answer", ""))
         except (ValueError, RecursionError) as error:
             value = message.get("returned", f"a mapping that is no JSON ({error})")
-            text = f"{self._reference} returned {clean(value)}, expected a string or a mapping with `text`"
+            text = f"{self._reference} returned {clean_error(value)}, expected a string or a mapping with `text`"
             raise CallError("invalid", text) from None
         unknown = [key[:40] for key in answer if key not in FIELDS]
         if unknown:

@@ -18,7 +18,7 @@ from basic_control.tasks.models.protocol import NOT_ASKED, RETRIED, TRIES, UNASK
 from basic_control.tasks.models.rate_limits import Endpoint
 from basic_control.tasks.models.writer import Writer
 from basic_control.tasks.runtime.logs import log_event
-from basic_control.tasks.runtime.secrets import mask
+from basic_control.tasks.runtime.secrets import mask_keys
 from basic_control.tasks.store.reply_cache import FailedCall, Remembered
 
 POLL_S = 0.5
@@ -299,7 +299,7 @@ class RunningBatch:
         """Make a reply durable and count it."""
         self.endpoint.conclude(self._asker, self.model)
         self.tally.last_s = time.monotonic()
-        entry = Remembered(request_id, mask(reply), latency_s, self.model.name)
+        entry = Remembered(request_id, mask_keys(reply), latency_s, self.model.name)
         await self.writer.keep(entry)
         self.count(entry)
 

@@ -153,7 +153,7 @@ def read_retry_after(headers: Mapping[str, str], body: str = "") -> float | None
         return _wait_in_words(body[:_READ])
 
 
-def clean(text: str, secrets: re.Pattern[str] | None = None) -> str:
+def clean_error(text: str, secrets: re.Pattern[str] | None = None) -> str:
     """Return an error's text without keys, `secrets` and control characters, as one line of bounded length."""
     if secrets:
         text = secrets.sub(HIDDEN, text)
@@ -200,7 +200,7 @@ class ServerErrors:
 
     def clean(self, text: str) -> str:
         """Return an error's text without secrets and control characters, as one line of bounded length."""
-        return clean(text, self._secrets)
+        return clean_error(text, self._secrets)
 
     def refusal(self, status: int, headers: Mapping[str, str], body: str) -> Refusal:
         """Return the error for an HTTP status and body."""

@@ -69,7 +69,7 @@ def _find_names(source: str) -> frozenset[str]:
     return frozenset(meta.find_undeclared_variables(_ENVIRONMENT.parse(source)))
 
 
-def check(body: Any) -> None:
+def check_body(body: Any) -> None:
     """Check a body's templates.
 
     Raises:
@@ -98,7 +98,7 @@ def names_item(body: Any) -> bool:
     return not names.isdisjoint(OF_ITEM)
 
 
-def fill(body: Any, values: Mapping[str, Any]) -> Any:
+def fill_body(body: Any, values: Mapping[str, Any]) -> Any:
     """Return a checked body with its templates filled.
 
     Raises:
@@ -162,7 +162,7 @@ def check_path(path: str) -> str:
     return path
 
 
-def find(answer: Any, path: str) -> Any:
+def find_values(answer: Any, path: str) -> Any:
     """Return the value at a path; with `*`, a flat list of all; None if an optional path ends early.
 
     Raises:

@@ -23,24 +23,24 @@ _OVERALL = "overall"
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def clean(text: object) -> str:
+def strip_forbidden(text: object) -> str:
     """Return text with characters that XML 1.0 forbids written as U+XXXX: it may come from a model."""
     return make_visible(_FORBIDDEN.sub(lambda sign: f"<U+{ord(sign[0]):04X}>", str(text)))
 
 
 def case_of(name: str, of: str, outcome: str, text: str, *, counts: bool, passes: bool) -> ET.Element:
     """Return a gate's test case; `counts`: it affects the exit code, `passes`: undecided counts as passed."""
-    case = ET.Element("testcase", name=clean(name), classname=clean(of), time="0.000")
+    case = ET.Element("testcase", name=strip_forbidden(name), classname=strip_forbidden(of), time="0.000")
     if outcome == "error":
-        ET.SubElement(case, "error", type=outcome, message=clean(text))
+        ET.SubElement(case, "error", type=outcome, message=strip_forbidden(text))
     elif not counts:
         if outcome not in {"none", "pass", "held"}:
-            ET.SubElement(case, "skipped", message=clean(f"{outcome}, and the gate is off: {text}"))
+            ET.SubElement(case, "skipped", message=strip_forbidden(f"{outcome}, and the gate is off: {text}"))
     elif outcome in {"fail", "regressed"} or (outcome == "undecided" and not passes):
-        ET.SubElement(case, "failure", type=outcome, message=clean(text)).text = clean(text)
+        ET.SubElement(case, "failure", type=outcome, message=strip_forbidden(text)).text = strip_forbidden(text)
     elif outcome == "undecided":
-        ET.SubElement(case, "skipped", message=clean(f"undecided: {text}"))
-    ET.SubElement(case, "system-out").text = clean(text)
+        ET.SubElement(case, "skipped", message=strip_forbidden(f"undecided: {text}"))
+    ET.SubElement(case, "system-out").text = strip_forbidden(text)
     return case
 
 
@@ -65,7 +65,7 @@ def gates(data: ReportData) -> list[ET.Element]:
                 _add_properties(case, model_values(row))
             texts = warning_texts.get((score.model, score.suite, score.metric), [])
             if texts:
-                ET.SubElement(case, "system-err").text = clean("\n".join(texts))
+                ET.SubElement(case, "system-err").text = strip_forbidden("\n".join(texts))
             cases.append(case)
     if baseline:
         cases += against_baseline(baseline, counts=policy.regressions, passes=passes)
@@ -78,7 +78,7 @@ def _add_properties(case: ET.Element, values: Mapping[str, str]) -> None:
         return
     properties = ET.SubElement(case, "properties")
     for title, value in values.items():
-        ET.SubElement(properties, "property", name=clean(title), value=clean(value))
+        ET.SubElement(properties, "property", name=strip_forbidden(title), value=strip_forbidden(value))
 
 
 def against_baseline(comparison: BaselineComparison, *, counts: bool, passes: bool) -> Iterator[ET.Element]:
@@ -127,7 +127,7 @@ def document(name: str, cases: Sequence[ET.Element], started: datetime) -> ET.El
         n = sum(case.find(kind) is not None for case in cases)
         counts[attribute] = str(n)
     counts["time"] = "0.000"
-    top = ET.Element("testsuites", {"name": f"basic-control {clean(name)}", **counts})
+    top = ET.Element("testsuites", {"name": f"basic-control {strip_forbidden(name)}", **counts})
     attributes = {"name": "gates", "timestamp": started.isoformat(timespec="seconds")}
     ET.SubElement(top, "testsuite", {**attributes, **counts}).extend(cases)
     ET.indent(top)

@@ -167,7 +167,7 @@ def _hide_within(value: Any) -> tuple[Any, int]:
     return value, 0
 
 
-def mask(reply: Reply) -> Reply:
+def mask_keys(reply: Reply) -> Reply:
     """Return a reply without the keys that it repeats; its `extra` says how many were hidden."""
     fields = [reply.text, reply.reasoning, reply.finish_reason, dict(reply.extra)]
     (text, reasoning, finish_reason, extra), count = _hide_within(fields)

@@ -117,7 +117,7 @@ def describe_layers(kotlin_compiler: str = "", java: str = "") -> dict[str, str]
     Raises:
         InputError: the sandbox cannot be built or started here.
     """
-    return {**_start_pool().layers(), "kotlin": kotlin_tools.describe(kotlin_compiler, java)}
+    return {**_start_pool().layers(), "kotlin": kotlin_tools.describe_tools(kotlin_compiler, java)}
 
 
 def summarize_layers() -> str:

@@ -88,7 +88,7 @@ def run(
     Raises:
         ValueError: a call's arguments cannot be written in Kotlin.
     """
-    tools = kotlin_tools.find(compiler, java)
+    tools = kotlin_tools.find_tools(compiler, java)
     ready = tools if isinstance(tools, str) else kotlin_tools.prepare(tools)
     if isinstance(ready, str):
         return [(Outcome("unavailable", message=ready),) * len(program.calls) for program in programs]

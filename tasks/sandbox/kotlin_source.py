@@ -15,7 +15,7 @@ _INT, _LONG = 2**31, 2**63
 
 
 @cache
-def split(notation: str) -> tuple[str, list[str], bool]:
+def split_type(notation: str) -> tuple[str, list[str], bool]:
     """Split a type: `dict[str, list[int]] | None` → `dict`, [`str`, `list[int]`], True.
 
     Raises:
@@ -42,7 +42,7 @@ def write_type(notation: str) -> str:
     Raises:
         ValueError: there is no such type.
     """
-    head, inner, optional = split(notation)
+    head, inner, optional = split_type(notation)
     parameters = [*map(write_type, inner)]
     if head in _NAMES and not parameters:
         name = _NAMES[head]
@@ -63,7 +63,7 @@ def write_literal(value: Any, notation: str) -> str:
     Raises:
         ValueError: the value is not of the type, or Kotlin has no literal for it.
     """
-    head, inner, optional = split(notation)
+    head, inner, optional = split_type(notation)
     if value is None and (optional or head == "None"):
         return "null"
     written = _write_scalar(value, head) or _write_container(value, head, inner)

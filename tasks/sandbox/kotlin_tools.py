@@ -143,7 +143,7 @@ class Ready:
         return self.tools.confine(command, limits, readable=[*libraries, *jars], writable=[])
 
 
-def find(compiler: str = "", java: str = "", environment: Mapping[str, str] = os.environ) -> Tools | str:
+def find_tools(compiler: str = "", java: str = "", environment: Mapping[str, str] = os.environ) -> Tools | str:
     """Return the tools that run Kotlin here, or in words what is missing.
 
     `compiler` is the path of `kotlinc` or of its unpacked folder; by default `$BASIC_CONTROL_KOTLINC`, then the
@@ -170,9 +170,9 @@ def find(compiler: str = "", java: str = "", environment: Mapping[str, str] = os
     return NO_JAVA
 
 
-def describe(compiler: str = "", java: str = "") -> str:
+def describe_tools(compiler: str = "", java: str = "") -> str:
     """Return the Kotlin tools here, or `off` with what is missing."""
-    tools = find(compiler, java)
+    tools = find_tools(compiler, java)
     if isinstance(tools, str):
         return f"off ({tools})"
     try:

@@ -15,7 +15,7 @@ from basic_control.data.errors import InputError
 from basic_control.tasks.store.inventory import Inventory, list_stage_results
 from basic_control.tasks.store.owners import is_running
 from basic_control.tasks.store.runs import Run
-from basic_control.tasks.store.tables import RENEWED_S, explain
+from basic_control.tasks.store.tables import RENEWED_S, explain_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def carry_out(inventory: Inventory, planned: PruningPlan) -> int:
             run.folder.rename(aside)
             shutil.rmtree(aside)
         except OSError as error:
-            raise explain(error, f"cannot delete {run.folder}") from error
+            raise explain_error(error, f"cannot delete {run.folder}") from error
     for path in planned.results:
         path.unlink(missing_ok=True)
     count = 0

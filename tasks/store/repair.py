@@ -26,7 +26,7 @@ from basic_control.data.records import Reply
 from basic_control.data.tables import RESPONSES
 from basic_control.tasks.store.databases import PATIENCE_S, DamagedFile, find_file, find_mark, is_damage
 from basic_control.tasks.store.reply_tables import COLUMNS, Remembered, ReplyDatabase, Row, read_row, write_row
-from basic_control.tasks.store.tables import Damaged, Store, explain
+from basic_control.tasks.store.tables import Damaged, Store, explain_error
 
 _log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger
 
@@ -230,7 +230,7 @@ def replace(file: Path, tables: Store | None) -> str:
         aside = _move_aside(file)
         _complete(file).replace(file)
     except OSError as error:
-        raise explain(error, f"cannot repair the reply cache {file}") from error
+        raise explain_error(error, f"cannot repair the reply cache {file}") from error
     finally:
         shutil.rmtree(workshop, ignore_errors=True)
     if aside.exists():

@@ -154,7 +154,7 @@ def find_by_name(name: str, runs: Path) -> Run:
     return read_run(runs / name)
 
 
-def find(name_or_path: str, runs: Path) -> Run:
+def find_run(name_or_path: str, runs: Path) -> Run:
     """Return a finished run by its id in the folder `runs`, `last` for the newest, or by the path of its folder.
 
     Raises:
@@ -199,7 +199,7 @@ def find_all(names_or_paths: Sequence[str], runs: Path) -> list[Run]:
     Raises:
         InputError: one cannot be found, or one is named twice.
     """
-    selection = [find(name, runs) for name in names_or_paths]
+    selection = [find_run(name, runs) for name in names_or_paths]
     folders_of_runs = [run.folder.resolve() for run in selection]
     for folder, name in zip(folders_of_runs, names_or_paths, strict=True):
         if folders_of_runs.count(folder) > 1:

@@ -38,7 +38,7 @@ class Damaged(Exception):  # noqa: N818 - said of a table
     """A table that is missing, or does not match its address."""
 
 
-def explain(error: OSError, doing: str) -> InputError:
+def explain_error(error: OSError, doing: str) -> InputError:
     """Turn a file system error into a message for the user."""
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
         todo = "The folders of runs and store are set with --set store.runs=… and store.root=…."
@@ -65,7 +65,7 @@ def open_atomically(path: Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         scratch.replace(path)
     except OSError as error:
-        raise explain(error, f"cannot write {path}") from error
+        raise explain_error(error, f"cannot write {path}") from error
     finally:
         with suppress(OSError):
             scratch.unlink(missing_ok=True)
@@ -286,7 +286,7 @@ class Store:
         except FileNotFoundError:
             return True
         except OSError as error:
-            raise explain(error, f"cannot delete {path}") from error
+            raise explain_error(error, f"cannot delete {path}") from error
         return True
 
 

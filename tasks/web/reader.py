@@ -110,7 +110,7 @@ def extract_article(page: str) -> str:
     return ""
 
 
-def judge(ask: Mapping[str, Any], everything: str, page: str) -> Finding:
+def judge_citation(ask: Mapping[str, Any], everything: str, page: str) -> Finding:
     """Judge one citation: a quote by all the text; claims by the article of a page, or else by all the text."""
     if not everything:
         return judge_outcome("the page cannot be read")
@@ -131,7 +131,7 @@ def answer(job: Mapping[str, Any], body: bytes) -> list[dict[str, Any]]:
     """Return a finding for each ask of a job."""
     page = decode(body, job["charset"])
     everything = page if job["kind"] == "text/plain" else extract_text(page)
-    findings = [judge(ask, everything, page) for ask in job["asks"]]
+    findings = [judge_citation(ask, everything, page) for ask in job["asks"]]
     return [asdict(replace(finding, span=make_storable(finding.span))) for finding in findings]
 
 

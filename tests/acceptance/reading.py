@@ -9,7 +9,7 @@ from typing import Any
 from basic_control.data.numerals import parse_number
 from basic_control.data.options import options_of
 from basic_control.data.plugins import family, metrics
-from basic_control.data.reading.ends import split
+from basic_control.data.reading.ends import split_at_end
 from basic_control.data.reading.numbers import NumberAnswer, read_number
 from basic_control.data.records import Item
 from basic_control.generators.data_extraction.entities import DATE, EMAIL, PHONE
@@ -47,7 +47,7 @@ def read(case: Case) -> NumberAnswer | None:
 
 def clean(case: Case) -> str:
     """Take off what a server leaked."""
-    return split(case["reply"])[0].rstrip()
+    return split_at_end(case["reply"])[0].rstrip()
 
 
 def listed(case: Case) -> list[Claim]:

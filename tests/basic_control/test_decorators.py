@@ -130,7 +130,7 @@ def test_a_unit_of_each_kind_is_read_from_unit_and_units(folder: Path) -> None:
     assert family.verify(family.generate(Random(1)), "It is 7.").correct is True
     (item,) = plugins.loader("old_loader").load({"answer": "8"}, ())
     assert item.answer == "8"
-    assert plugins.find(Provider, "old_provider").open("m") == "client of m"
+    assert plugins.find_unit(Provider, "old_provider").open("m") == "client of m"
 
 
 def test_a_function_with_a_units_own_parameters_is_called_as_it_is(folder: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_function_with_a_units_own_parameters_is_called_as_it_is(folder: Path)
         ("question",),
         ["a.csv"],
     )
-    provider = plugins.find(Provider, "full_provider")
+    provider = plugins.find_unit(Provider, "full_provider")
     assert (provider.open("m"), provider.by_item, provider.sees, provider.brings) == (
         "client of m",
         True,

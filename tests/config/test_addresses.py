@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from basic_control.config.addresses import find_secret_part, mask
+from basic_control.config.addresses import find_secret_part, mask_secrets
 from basic_control.config.reading import read
 from basic_control.config.settings import Settings
 from basic_control.data.errors import InputError
@@ -71,7 +71,7 @@ def test_what_is_no_key_may_stand_in_a_query(query: str) -> None:
 def test_a_user_in_an_address_is_refused_and_not_repeated(address: str) -> None:
     with pytest.raises(InputError, match="contains a user or a password"):
         read(None, [f"models.0.base_url={address}"])
-    assert "hunter2" not in mask(f"--set models.0.base_url={address}:") or "://" not in address
+    assert "hunter2" not in mask_secrets(f"--set models.0.base_url={address}:") or "://" not in address
 
 
 @pytest.mark.parametrize("key", ["root", "cache"])

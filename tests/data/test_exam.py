@@ -10,7 +10,7 @@ import pytest
 
 from basic_control.data.exam import MOST, PARTS, STEPS, edition, mark_split
 from basic_control.data.loaders.exam import ABOUT, check, exam_questions
-from basic_control.data.questions import identify
+from basic_control.data.questions import identify_question
 from basic_control.data.records import Item
 from basic_control.metrics.exam import EXAMINED, LABELS
 from basic_control.metrics.factual_correctness import VERDICTS
@@ -129,7 +129,9 @@ def test_an_exam_has_n_of_each_truth_over_its_levels(language: str) -> None:
     }  # fmt: skip
     assert {item.language for item in items} == {language}
     assert (
-        len({item.item_id for item in items}) == len({identify(item).question_id for item in items}) == len(items)
+        len({item.item_id for item in items})
+        == len({identify_question(item).question_id for item in items})
+        == len(items)
     )
 
 

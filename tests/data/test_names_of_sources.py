@@ -2,7 +2,7 @@
 
 import pytest
 
-from basic_control.data.public_sets import name_of
+from basic_control.data.public_sets import name_set
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,4 @@ from basic_control.data.public_sets import name_of
     ],
 )
 def test_a_name_keeps_its_dots(source: str, name: str) -> None:
-    assert name_of(source) == name
+    assert name_set(source) == name

@@ -91,7 +91,7 @@ def test_an_entry_point_that_cannot_be_loaded_is_named(
         ),
         ('Metric("contains", 1, bounds=(0.0, 1.0), score=print)', plugins.metric),
         ('Loader("table", 1, print, {})', plugins.loader),
-        ('Provider("openai", 1, open=print)', partial(plugins.find, Provider)),
+        ('Provider("openai", 1, open=print)', partial(plugins.find_unit, Provider)),
     ],
 )
 def test_a_plugin_that_takes_a_shipped_name_is_told_and_none_of_the_two_is_used(

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from basic_control.data.exam import EXAM, KIND, QUESTIONS, TRUTH
-from basic_control.data.questions import WHOLE, identify, identify_text
+from basic_control.data.questions import WHOLE, identify_question, identify_text
 from basic_control.data.records import Item
 
 
 def named(prompt: str = "", *, read: tuple[str, ...] = (), language: str = "", **facts: Any) -> Any:
-    return identify(Item(prompt, "", facts, stated_language=language), read)
+    return identify_question(Item(prompt, "", facts, stated_language=language), read)
 
 
 PLAIN = named(question="How many eggs?")
@@ -29,7 +29,7 @@ PLAIN = named(question="How many eggs?")
         named(question="How many eggs?", response="9", contexts=["She sells 9."]),
         named(question="How many eggs?", id=7, topic="farm", finish_reason="stop", stated=1.0),
         named(question="How many eggs?", answer="9", reference="16 - 7 = 9"),
-        identify(Item("", "", {"question": "How many eggs?"}, language="ru", index=3, suite="other")),
+        identify_question(Item("", "", {"question": "How many eggs?"}, language="ru", index=3, suite="other")),
     ],
 )
 def test_what_is_no_part_of_a_question_leaves_it_the_same(same: Any) -> None:
@@ -79,7 +79,7 @@ def test_what_is_expected_has_a_digest_of_its_own() -> None:
     assert nine.question_id == named(question="q", answer="8").question_id
     assert nine.answer_digest != named(question="q", answer="8").answer_digest
     assert nine.answer_digest == named(question="q", answer=[" 9 "]).answer_digest
-    assert nine == identify(Item("", "9", {"question": "q"}))
+    assert nine == identify_question(Item("", "9", {"question": "q"}))
     both = named(question="q", answer=["a", "b"])
     assert both == named(question="q", answer=["b", "a"])
     assert both != nine
@@ -100,23 +100,29 @@ def test_of_an_exam_the_judged_text_is_part_of_the_question_and_the_truth_is_not
         TRUTH: "NEUTRAL",
         KIND: "same",
     }
-    known = identify(Item("In full words: red?", "NEUTRAL", facts))
+    known = identify_question(Item("In full words: red?", "NEUTRAL", facts))
     other = {**facts, QUESTIONS: [{"key": "1", "values": {"claim": "Blue."}}]}
-    assert known.question_id != identify(Item("In full words: red?", "NEUTRAL", other)).question_id
-    reworded = identify(Item("Put otherwise: red?", "SUPPORTED", {**facts, TRUTH: "SUPPORTED"}))
+    assert known.question_id != identify_question(Item("In full words: red?", "NEUTRAL", other)).question_id
+    reworded = identify_question(Item("Put otherwise: red?", "SUPPORTED", {**facts, TRUTH: "SUPPORTED"}))
     assert known.question_id == reworded.question_id
     assert known.answer_digest != reworded.answer_digest
 
 
 def test_a_declared_id_stands_in_for_the_text_whose_digest_stays_beside_it() -> None:
     item = Item("", "9", {"id": 7, "question": "q"}, declared_id="7")
-    assert identify(item) == ("7", named(question="q").text_digest, named(question="q", answer="9").answer_digest)
+    assert identify_question(item) == (
+        "7",
+        named(question="q").text_digest,
+        named(question="q", answer="9").answer_digest,
+    )
     spoken = Item("", "9", {"id": 7, "question": "q"}, declared_id="7", stated_language="ru")
-    assert identify(spoken).question_id != "7"
+    assert identify_question(spoken).question_id != "7"
 
 
 @pytest.mark.parametrize("question", ["2 + 2?", ' Cafe\u0301  \n"au" lait\\ ', "\x00\u2028", "ё" * 3000])
 @pytest.mark.parametrize("answer", ["", " \n", "4", 'Cafe\u0301 "', "1.50"])
 def test_a_text_alone_has_the_digests_that_it_has_as_a_row(question: str, answer: str) -> None:
-    found = identify(Item(prompt="", answer=answer, facts={"question": question, "answer": answer, "options": ()}))
+    found = identify_question(
+        Item(prompt="", answer=answer, facts={"question": question, "answer": answer, "options": ()})
+    )
     assert identify_text(question, answer) == (found.text_digest, found.answer_digest)

@@ -11,7 +11,7 @@ import pytest
 from basic_control.data import plugins, units
 from basic_control.data.errors import InputError
 from basic_control.data.records import Family, Loader, Metric
-from basic_control.data.units import RULES, SANDBOX, TOP, UnitIdentity, files_of, identity_of, verifier_of
+from basic_control.data.units import RULES, SANDBOX, TOP, UnitIdentity, identity_of, list_source_files, verifier_of
 
 
 @pytest.fixture
@@ -126,7 +126,8 @@ def test_each_form_of_an_import_counts(tmp_path: Path, line: str) -> None:
         (tmp_path / name).write_text(text, encoding="utf-8")
     compile(files["unit.py"], "unit.py", "exec")
     found = {
-        path.relative_to(tmp_path).as_posix() for path in files_of(tmp_path / "unit.py", plugins.Plugin(tmp_path))
+        path.relative_to(tmp_path).as_posix()
+        for path in list_source_files(tmp_path / "unit.py", plugins.Plugin(tmp_path))
     }
     assert {"unit.py", "helper.py"} <= found
 
@@ -316,8 +317,8 @@ def test_a_distributions_unit_is_hashed_with_the_distributions_own_files(
 def test_a_module_that_is_no_file_has_no_source_to_read(tmp_path: Path) -> None:
     """One of an archive: its version alone tells it."""
     module = tmp_path / "packed.zip" / "packed.py"
-    assert files_of(module, plugins.Plugin(tmp_path / "packed.zip")) == [module]
-    assert not units.digest(module)
+    assert list_source_files(module, plugins.Plugin(tmp_path / "packed.zip")) == [module]
+    assert not units.digest_file(module)
 
 
 def test_every_unit_has_an_identity() -> None:

@@ -17,7 +17,7 @@ from basic_control.tasks.compare.baseline import pin
 from basic_control.tasks.compare.provenance import read_provenance
 from basic_control.tasks.compare.rescore import rescore
 from basic_control.tasks.plan import resolve
-from basic_control.tasks.store.runs import find
+from basic_control.tasks.store.runs import find_run
 from tests.conftest import Run, free_port
 from tests.flows.scene import Scene
 from tests.helpers.exam import exam_items, perfect, spoken
@@ -143,7 +143,7 @@ def test_replies_to_families_and_judges_verdicts_are_scored_again_as_the_run_sco
     undisturbed: Scene,
 ) -> None:
     """Of a run whose families and judged metrics have all another version since, and whose scores were all lost."""
-    run = find(str(latest(undisturbed.folder)), undisturbed.folder)
+    run = find_run(str(latest(undisturbed.folder)), undisturbed.folder)
     known = pin("main", run)
     provenance = read_provenance(run.manifest)
     assert {*provenance.units} >= {"simple_logic", "response_groundedness", "factual_correctness"}
@@ -224,7 +224,7 @@ def test_a_judge_that_does_not_count_does_not_score_the_baseline_again(run: Run,
         sets = (f"judges={json.dumps(judges)}", "models=[]", "rag.factual_correctness.enabled=false", "gate=off")
         words = [word for one in sets for word in ("--set", one)]
         run("--data", str(rows_in(tmp_path / "rows.jsonl", [*replies])), *words, flow="rag")
-    found = find(str(latest(tmp_path)), tmp_path / "runs")
+    found = find_run(str(latest(tmp_path)), tmp_path / "runs")
     pinned, provenance = pin("main", found), read_provenance(found.manifest)
     assert pinned.side.scores["value"].max() == 0.0, "sound alone counts"
     older = {name: {**one, "source": "0"} for name, one in provenance.units.items()}

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from basic_control.data.loading import with_tools
-from basic_control.data.questions import identify
+from basic_control.data.questions import identify_question
 from basic_control.data.records import Item
 from basic_control.tasks.generate import row
 from tests.conftest import Run
@@ -188,7 +188,10 @@ def test_the_same_conversation_is_the_same_question_whatever_holds_it() -> None:
     assert row(other, {"chat"}, "chat")["question_id"] == question_id
     assert row(text, {"messages"})["question_id"] == question_id
     single = Item("", "18", {"messages": [USER], "answer": "18"})
-    assert identify(single).question_id == identify(Item("", "18", {"question": "And in May?"})).question_id
+    assert (
+        identify_question(single).question_id
+        == identify_question(Item("", "18", {"question": "And in May?"})).question_id
+    )
     told = with_tools(item, TOOLS)
     assert row(told, {"messages", "tools"})["question_id"] != question_id
 

@@ -18,7 +18,7 @@ from basic_control.tasks.estimate.costs import CallEstimate, CostEstimate, find_
 from basic_control.tasks.estimate.rehearsal import stand_in
 from basic_control.tasks.generate import items_of
 from basic_control.tasks.models.requests import build_requests
-from basic_control.tasks.query import ask, identify
+from basic_control.tasks.query import ask, identify_model
 from tests.conftest import Run
 from tests.helpers.estimates import estimate
 from tests.helpers.judges import CLAIMS, judged_by
@@ -87,7 +87,7 @@ def test_a_part_that_is_remembered_tells_tokens_time_and_cost_of_the_rest(tmp_pa
         words = [at(server, price_in=1.0, price_out=2.0, max_concurrency=2), *BASIC, "suites=[basic_control]"]
         settings = read(None, [*words, f"store.root={tmp_path}/store"])
         model = settings.models[0]
-        requests = build_requests(ITEMS.frame(items_of(settings.suites[0])), model, identify(model), 1)
+        requests = build_requests(ITEMS.frame(items_of(settings.suites[0])), model, identify_model(model), 1)
         began = time.monotonic()
         ask(requests, model, settings.store, Cell("some"))
         longest = time.monotonic() - began  # that any of its calls took

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from basic_control.metrics.judging import language_of
+from basic_control.metrics.judging import find_template_language
 from tests.conftest import Run
 from tests.helpers.judges import judged_by
 from tests.helpers.runs import latest
@@ -44,4 +44,4 @@ def test_rows_of_other_languages_are_judged_in_english(
 
 
 def test_a_prompt_of_the_users_own_is_the_same_in_all_languages() -> None:
-    assert language_of("Rate {{ response }}", "de") == "de"
+    assert find_template_language("Rate {{ response }}", "de") == "de"

@@ -15,7 +15,7 @@ from basic_control.data.errors import InputError
 from basic_control.data.records import Message, Question
 from basic_control.data.tables import RESPONSES
 from basic_control.flows.cli.application import main
-from basic_control.flows.cli.options import STAGES, RunOptions, choose
+from basic_control.flows.cli.options import STAGES, RunOptions, read_settings
 from basic_control.flows.earlier import find_interrupted, has_ended, settings_of, to_resume
 from basic_control.flows.environment import results_of
 from basic_control.flows.preflight import check_rerun
@@ -184,7 +184,7 @@ def test_resume_goes_on_with_the_last_run_and_does_none_again_that_has_ended(
     assert main(["run", "--resume", "--set", f"store.runs={tmp_path}/runs"]) == 2
     assert f"to repeat it from the caches: --resume {last}." in capsys.readouterr().err
     options = RunOptions(resume=(last,), sets=(f"store.runs={tmp_path}/runs",))
-    assert choose("", options)[1].resume == last
+    assert read_settings("", options)[1].resume == last
     assert "this run has ended; it is repeated" in capsys.readouterr().err, "and not silently"
 
 
@@ -197,7 +197,7 @@ def test_a_run_is_changed_by_its_own_keys(tmp_path: Path) -> None:
     raw = settings(tmp_path).model_dump(mode="json") | {"models": models, "suites": [own]}
     name = open_run(resolve(Settings.model_validate(raw)), Rerun()).folder.name
     sets = (f"store.runs={tmp_path}/runs", "models.1.batch=wait", "own.threshold=0.5")
-    changed, _ = choose("own", RunOptions(run=name, sets=sets))
+    changed, _ = read_settings("own", RunOptions(run=name, sets=sets))
     assert (changed.models[1].batch, changed.suites[0].threshold) == ("wait", 0.5)
 
 
@@ -205,7 +205,7 @@ def test_a_run_that_is_resumed_repeats_what_it_was_to_repeat(tmp_path: Path) -> 
     again = Rerun(rerun="judge", of="20260101_000000", suite="rag", failed=True)
     name = open_run(resolve(settings(tmp_path)), again).folder.name
     options = RunOptions(resume=(name,), sets=(f"store.runs={tmp_path}/runs",))
-    assert choose("", options)[1] == again.model_copy(update={"resume": name})
+    assert read_settings("", options)[1] == again.model_copy(update={"resume": name})
 
 
 def test_a_fresh_runs_folder_is_found_by_its_mark(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from basic_control.data.errors import InputError
 from basic_control.flows.cli.application import main
-from basic_control.flows.cli.options import RunOptions, build_entries, choose, parse_words
+from basic_control.flows.cli.options import RunOptions, build_entries, parse_words, read_settings
 from tests.conftest import Run
 from tests.helpers.runs import at, latest
 from tests.servers.running import serve_openai
@@ -44,7 +44,7 @@ def test_one_name_at_two_providers_keeps_them_apart() -> None:
 
 def test_models_and_judges_that_are_named_replace_those_of_the_configuration() -> None:
     given = RunOptions(model=("openai/a", "b"), judge=("openai/j",), sets=("models.1.temperature=0.5",))
-    settings, _ = choose("cot", given)
+    settings, _ = read_settings("cot", given)
     assert [(one.name, one.provider, one.temperature) for one in settings.models] == [
         ("a", "openai", 0.0), ("b", "ollama", 0.5),
     ]  # fmt: skip
@@ -58,12 +58,12 @@ def test_a_limit_bounds_the_questions_of_every_suite(tmp_path: Path) -> None:
     own = {"name": "own", "items": {"data": str(tmp_path / "rows.jsonl")}, "prompt": "{{ question }}"}
     suites = json.dumps(["basic_control", "cot", {**own, "metrics": {"exact_match": {}}}])
     sets = (f"suites={suites}", "basic_control.families=[simple_logic, arithmetic]", "basic_control.n_items=10")
-    settings, _ = choose("", RunOptions(sets=(*sets, "basic_control.levels=[easy, hard]"), limit=13))
+    settings, _ = read_settings("", RunOptions(sets=(*sets, "basic_control.levels=[easy, hard]"), limit=13))
     generated, cot, rows = (suite.items for suite in settings.suites)
     assert generated["n_items"] == 3, "3 x 2 families x 2 levels are 12"
     assert (cot["sample"]["n"], cot["sample"]["method"]) == (13, "random")
     assert (rows["sample"]["n"], rows["sample"]["method"]) == (13, "random"), "of all rows so many at random"
-    larger, _ = choose("basic_control", RunOptions(sets=sets[1:], limit=1000))
+    larger, _ = read_settings("basic_control", RunOptions(sets=sets[1:], limit=1000))
     assert larger.suites[0].items["n_items"] == 10, "a limit adds none"
 
 
@@ -71,14 +71,14 @@ def test_a_limit_bounds_the_questions_of_every_suite(tmp_path: Path) -> None:
 def test_a_larger_limit_may_stand_under_its_servers_name(name: str) -> None:
     given = RunOptions(run="19990101_000000", only_truncated=True, sets=(f"models.0.{name}=4096",))
     with pytest.raises(InputError, match="no such run"):
-        choose("", given)
+        read_settings("", given)
 
 
 @pytest.mark.parametrize(("limit", "most"), [(13, (13, 13)), (2, (2, 2)), (1, (2, 1)), (5000, (1000, 1000))])
 def test_a_limit_bounds_suites_that_ask_until_decided_too(limit: int, most: tuple[int, int]) -> None:
     """Of generated items at least one for each of two families."""
     sets = ("suites=[basic_control, cot]", "basic_control.families=[simple_logic, arithmetic]")
-    settings, _ = choose("", RunOptions(sets=sets, limit=limit, until_decided=True))
+    settings, _ = read_settings("", RunOptions(sets=sets, limit=limit, until_decided=True))
     stops = [suite.stop for suite in settings.suites]
     assert [(one.first, one.most) for one in stops if one] == [(min(30, n), n) for n in most]
 
@@ -86,7 +86,7 @@ def test_a_limit_bounds_suites_that_ask_until_decided_too(limit: int, most: tupl
 def test_a_path_is_a_configuration(tmp_path: Path) -> None:
     path = tmp_path / "eval.yaml"
     path.write_text("models: [{name: mine}]\nsuites: [cot]\n", encoding="utf-8")
-    settings, _ = choose(*parse_words([str(path)], RunOptions(name="first", note="a note")))
+    settings, _ = read_settings(*parse_words([str(path)], RunOptions(name="first", note="a note")))
     assert (settings.models[0].name, settings.suite_names, settings.title) == ("mine", ("cot",), "first")
     assert settings.report.note == "a note"
     assert parse_words(["cot", str(path)], RunOptions()) == ("cot", RunOptions(config=str(path)))
@@ -133,11 +133,11 @@ def test_what_init_wrote_runs_under_a_name_that_lists_show(
 
 def test_given_responses_are_sampled_where_a_set_says_so() -> None:
     sets = ("rag.sample_method=first", "rag.n_samples=2", "rag.language=ru")
-    settings, _ = choose("rag", RunOptions(data="answers.jsonl", sets=sets))
+    settings, _ = read_settings("rag", RunOptions(data="answers.jsonl", sets=sets))
     items = settings.suites[0].items
     assert (items["sample"]["method"], items["sample"]["n"], items["language"]) == ("first", 2, "ru")
 
 
 def test_a_name_may_have_any_character() -> None:
-    settings, _ = choose("cot", RunOptions(name="🚀 first", note="𝔸"))
+    settings, _ = read_settings("cot", RunOptions(name="🚀 first", note="𝔸"))
     assert (settings.title, settings.report.note) == ("🚀 first", "𝔸")

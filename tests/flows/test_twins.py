@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from basic_control.config.declared import resolve as declared
+from basic_control.config.declared import resolve_suites as declared
 from basic_control.config.settings import Settings
 from basic_control.data import plugins
 from basic_control.data.errors import InputError

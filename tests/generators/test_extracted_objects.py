@@ -7,7 +7,7 @@ import pytest
 from basic_control.data.draw import draw
 from basic_control.data.records import Item
 from basic_control.generators.data_extraction.data_extraction import LEVELS, data_extraction, verify
-from basic_control.generators.data_extraction.json_objects import find
+from basic_control.generators.data_extraction.json_objects import find_outermost
 from tests.helpers.bounds import bounded
 
 EMAIL, PHONE, DAY = "anna.baker@kestrel.example.com", "+12125550123", "2025-03-14"
@@ -78,6 +78,6 @@ def test_a_megabyte_is_read_in_little_time(unit: str) -> None:
 
 def test_objects_are_found_in_order_and_outermost() -> None:
     text = 'a {"x": {"y": 1}} b {not json {"z": [1, 2,],} } c'
-    assert find(text) == ([{"x": {"y": "1"}}, {"z": ["1", "2"]}], False, False)
-    assert find('{"x": 1} {"y": [2') == ([{"x": "1"}], True, True)
-    assert find("{x: [1 2] // no } here\n} [ ] {so} it [goes") == ([{"x": ["1", "2"]}, []], False, False)
+    assert find_outermost(text) == ([{"x": {"y": "1"}}, {"z": ["1", "2"]}], False, False)
+    assert find_outermost('{"x": 1} {"y": [2') == ([{"x": "1"}], True, True)
+    assert find_outermost("{x: [1 2] // no } here\n} [ ] {so} it [goes") == ([{"x": ["1", "2"]}, []], False, False)

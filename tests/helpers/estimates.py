@@ -7,4 +7,4 @@ from basic_control.tasks.plan import resolve
 
 def estimate(settings: Settings) -> costs.CostEstimate:
     """Return what a configuration would ask."""
-    return costs.estimate(resolve(settings))
+    return costs.estimate_plan(resolve(settings))

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from basic_control.data.questions import identify
+from basic_control.data.questions import identify_question
 from basic_control.data.records import Item
 from basic_control.data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
 from basic_control.tasks.store import manifest as manifests
@@ -29,7 +29,10 @@ def finished(
     if seed := changes.get("seed"):
         items, scores = ((f.with_columns(item_id=f"{seed}" + f["item_id"])) for f in (items, scores))
         items = items.with_columns(prompt=items["prompt"] + f" Drawn from {seed}.")
-    asked = [identify(Item(prompt, answer, {})) for prompt, answer in items.select("prompt", "answer").iter_rows()]
+    asked = [
+        identify_question(Item(prompt, answer, {}))
+        for prompt, answer in items.select("prompt", "answer").iter_rows()
+    ]
     items = items.drop(ITEMS.added).hstack(pl.DataFrame(asked, dict.fromkeys(ITEMS.added, pl.String), orient="row"))
     requests = REQUESTS.frame(
         {"request_id": f"{name}{model}{i}", "item_id": i, "model": model, "step": "answer", "key": "", "repeat": 0,

@@ -7,7 +7,7 @@ import pytest
 
 from basic_control.tasks.sandbox import kotlin_tools
 
-FOUND = kotlin_tools.find()
+FOUND = kotlin_tools.find_tools()
 
 
 def needs_compiler(test: Callable[..., Any]) -> Callable[..., Any]:

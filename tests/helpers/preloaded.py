@@ -190,23 +190,23 @@ def _become(environment: Mapping[str, str], cwd: str) -> None:
     """Be as a process that is started with this environment in this folder."""
     from prefect import context
 
-    from basic_control.flows.environment import prepare
+    from basic_control.flows.environment import prepare_environment
 
     os.chdir(cwd)
     os.environ.clear()
     os.environ |= environment
     sys.path[0:1] = [cwd, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
     random.seed()
-    prepare(Path("unused: the environment names the folder"))
+    prepare_environment(Path("unused: the environment names the folder"))
     context.refresh_global_settings_context()  # prefect.toml of that folder
     for name in [name for name in sys.modules if name.startswith(("basic_control.flows", "flows", "tests"))]:
         del sys.modules[name]
 
 
 def _import() -> None:
-    from basic_control.flows.environment import prepare
+    from basic_control.flows.environment import prepare_environment
 
-    prepare(Path("unused: the environment names the folder"))
+    prepare_environment(Path("unused: the environment names the folder"))
     families = [f"basic_control.generators.{path.stem}" for path in (TOP / "generators").glob("[!_]*.py")]
     for name in [*IMPORTED.split(), *families]:
         __import__(name)

@@ -28,7 +28,7 @@ from basic_control.metrics.judging import (
     read_verdict,
     write_repair,
 )  # fmt: skip
-from basic_control.metrics.judging import label as read_label
+from basic_control.metrics.judging import unify_label as read_label
 from basic_control.metrics.panels import aggregate, combine
 from tests.metrics.judge_pages import FOLDER, Page, pages, show
 from tests.metrics.judges import always, claims, converse

@@ -13,7 +13,7 @@ import pytest
 
 from basic_control.data.errors import InputError
 from basic_control.data.fetch import fetch
-from basic_control.data.labelled_sets import SETS, files_of, read_set
+from basic_control.data.labelled_sets import SETS, list_set_files, read_set
 from basic_control.data.loaders import exam
 from basic_control.data.plugins import loader
 from basic_control.data.public_sets import SOURCES
@@ -42,7 +42,7 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Serve small files in the real sets' forms at their addresses, pinned by their own hashes."""
     there = written(tmp_path / "served")
     monkeypatch.setenv("BASIC_CONTROL_DATA", str(tmp_path / "data"))
-    for name in {one for found in SETS for one in (path.name.partition(".")[0] for path in files_of(found))}:
+    for name in {one for found in SETS for one in (path.name.partition(".")[0] for path in list_set_files(found))}:
         body = (there / kept_at(name).name).read_bytes()
         pinned = replace(SOURCES[name], sha256=hashlib.sha256(body).hexdigest(), size=len(body))
         monkeypatch.setitem(SOURCES, name, pinned)
@@ -61,8 +61,8 @@ def fetched(mirror: str) -> None:
 
 def test_each_set_has_its_licence_and_is_fetched_by_its_name(mirror: str) -> None:
     for name in SETS:
-        assert [path.is_file() for path in fetch(name, base=mirror)] == [True] * len(files_of(name))
-        assert all(SOURCES[path.name.partition(".")[0]].licence for path in files_of(name))
+        assert [path.is_file() for path in fetch(name, base=mirror)] == [True] * len(list_set_files(name))
+        assert all(SOURCES[path.name.partition(".")[0]].licence for path in list_set_files(name))
     kept_at("wice_dev").unlink()
     with pytest.raises(InputError, match=r"'wice' has not been fetched to .*fetch wice"):
         read_set("wice")

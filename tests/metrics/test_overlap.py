@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from basic_control.data.exam import part_of
-from basic_control.data.plugins import find
+from basic_control.data.plugins import find_unit
 from basic_control.data.records import Provider
 from basic_control.metrics.judging import UNSURE
 from basic_control.metrics.overlap import DECISIONS, decide_claim
@@ -162,7 +162,7 @@ def test_no_text_raises_or_takes_long(text: str) -> None:
 
 
 def test_the_provider_names_the_steps_that_have_a_rule() -> None:
-    assert find(Provider, "rules").rules == tuple(DECISIONS)
+    assert find_unit(Provider, "rules").rules == tuple(DECISIONS)
 
 
 @pytest.mark.parametrize(

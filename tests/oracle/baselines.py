@@ -13,7 +13,7 @@ from basic_control.data.errors import InputError
 from basic_control.tasks.compare.baseline import check_baseline, compare_planned, pin
 from basic_control.tasks.store import manifest as manifests
 from basic_control.tasks.store.baselines import write_baseline
-from basic_control.tasks.store.runs import find, load_items, load_replies
+from basic_control.tasks.store.runs import find_run, load_items, load_replies
 from tests.oracle.draws import LETTERS, Question, Reply, Suite, is_single, pick, runs
 from tests.oracle.held_against import check, check_pair, check_tests, equal, hold
 from tests.oracle.pairs import Sequel, lines_of, outcomes
@@ -82,7 +82,7 @@ def drive_sequel(sequel: Sequel, folder: Path) -> Output | None:
     places = {"root": str(folder / "store"), "runs": str(folder / "runs")}
     before = measure_run(sequel.before, configuration(sequel.before, folder / "before", store=places))
     manifests.write(folder / "runs" / BEFORE, manifest_of(before, BEFORE))
-    path = write_baseline(pin("main", find(BEFORE, folder / "runs")), folder / "main.json")
+    path = write_baseline(pin("main", find_run(BEFORE, folder / "runs")), folder / "main.json")
     keys = {
         "baseline": str(path), "max_drop": sequel.max_drop, "fail_on": "regression", "store": places,
         "allow_different": sequel.is_allowed,
@@ -94,7 +94,7 @@ def drive_sequel(sequel: Sequel, folder: Path) -> Output | None:
         check_baseline(after.plan.baseline, manifest, sequel.after.models)
     except InputError:
         return None
-    run = find(NOW, folder / "runs")
+    run = find_run(NOW, folder / "runs")
     scores = pl.concat([after.store.read(ref) for ref in after.tables.scores])
     compared = compare_planned(after.plan, manifest, scores, load_items(run), load_replies(run))
     return decide_run(after, folder, lambda results: replace(results, baseline=compared))

@@ -9,7 +9,7 @@ import pytest
 from basic_control.data import plugins
 from basic_control.data.errors import InputError
 from basic_control.data.questions import WHOLE
-from basic_control.prompts import digest, fill, reads, template
+from basic_control.prompts import digest_template, fill, reads, template
 
 
 @pytest.mark.parametrize(
@@ -53,10 +53,10 @@ def test_what_a_template_includes_is_part_of_it(tmp_path: Path, monkeypatch: pyt
     task = '{% include "en/support/rules.j2" %} {{ question }}'
     (tmp_path / "en" / "support" / "task.j2").write_text(task, encoding="utf-8")
     monkeypatch.setenv(plugins.VARIABLE, str(tmp_path))
-    before = digest("support/task", "en")
+    before = digest_template("support/task", "en")
     assert reads("support/task") == {"question", "customer"}
     included.write_text("Be polite, {{ customer }}.", encoding="utf-8")
-    assert digest("support/task", "en") != before
+    assert digest_template("support/task", "en") != before
 
 
 @pytest.mark.parametrize("name", ["support/task", "cot/task"])
@@ -85,6 +85,6 @@ def test_a_template_chosen_as_it_is_filled_and_one_that_may_be_missing_are_part_
     )
     (tmp_path / "en" / "pick" / "task.j2").write_text(text, encoding="utf-8")
     monkeypatch.setenv(plugins.VARIABLE, str(tmp_path))
-    before = digest("pick/task", "en")
+    before = digest_template("pick/task", "en")
     (tmp_path / "en" / "pick" / "short.j2").write_text("Be brief.", encoding="utf-8")
-    assert digest("pick/task", "en") != before
+    assert digest_template("pick/task", "en") != before

@@ -32,9 +32,9 @@ def audit(
     """
     from basic_control.tasks.report.audit import write_audit
     from basic_control.tasks.report.language import use_language
-    from basic_control.tasks.store.runs import find
+    from basic_control.tasks.store.runs import find_run
 
-    source = find(run, at.runs)
+    source = find_run(run, at.runs)
     report = source.configuration.get("report") or {}
     # Without a language of its own the page speaks that of the report beside it.
     spoken = language or str(report.get("language") or "en")

@@ -16,9 +16,9 @@ def set_(name: Name, run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
     """
     from basic_control.tasks.compare.baseline import pin
     from basic_control.tasks.store.baselines import find_path, write_baseline
-    from basic_control.tasks.store.runs import find
+    from basic_control.tasks.store.runs import find_run
 
-    show_written([write_baseline(pin(name, find(run, at.runs), at.root), find_path(name))])
+    show_written([write_baseline(pin(name, find_run(run, at.runs), at.root), find_path(name))])
 
 
 def list_(folder: Folder = BASELINES, /) -> None:

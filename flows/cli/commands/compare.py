@@ -301,7 +301,7 @@ def view(
     if language:
         catalogue(language)
     # Two files open with their comparison, a run with its report, everything else with the list.
-    folder, page, files = at.runs, "/", viewing.files_of(names)
+    folder, page, files = at.runs, "/", viewing.find_foreign_files(names)
     if len(files) == len(("before", "after")):
         page = viewing.comparison_address(*files)
     elif names and not files:
@@ -311,7 +311,7 @@ def view(
     password = secrets.token_urlsafe(12) if host else ""
     with viewing.bind(port, host) as listening:
         free_port = listening.getsockname()[1]
-        address = f"http://{viewing.name_of(host)}:{free_port}{page}"
+        address = f"http://{viewing.find_host_name(host)}:{free_port}{page}"
         show(f"The runs of {folder} are at {address} until Ctrl-C.")
         if password:
             show(f"Log in with any user name and the password {password}")

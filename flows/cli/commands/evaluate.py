@@ -21,8 +21,8 @@ from basic_control.flows.cli.options import (
     Sets,
     Words,
     as_yaml,
-    choose,
     parse_words,
+    read_settings,
 )
 from basic_control.tasks.runtime.logs import begin
 
@@ -50,7 +50,7 @@ def run(
         verbose: also print the whole report and every stage, above the final screen
     """
     begin(options.log)
-    settings, again = choose(*parse_words(words, options))
+    settings, again = read_settings(*parse_words(words, options))
     if dry_run:
         from basic_control.flows.cli.estimate import show_estimate
 
@@ -122,7 +122,7 @@ def exam(
     # What nobody gave keeps the exam's own default.
     assignments = [f"{SUITE}.items.{key}={as_yaml(value)}" for key, value in values.items() if value]
     options = RunOptions(config=file, sets=(*sets, *assignments), wait=wait)
-    settings, again = _choose_exam(run, options) if run else choose(SUITE, options)
+    settings, again = _choose_exam(run, options) if run else read_settings(SUITE, options)
     settings = examine(settings, judge)
     if dry_run:
         from basic_control.flows.cli.estimate import show_estimate
@@ -223,7 +223,7 @@ def demo(*, folder: Folder = "basic-control-demo", language: str = "en") -> int:
         "report.language": language,
     }
     sets = tuple(f"{key}={as_yaml(text)}" for key, text in texts.items())
-    settings, again = choose("", RunOptions(config=str(shipped / "run.yaml"), sets=sets))
+    settings, again = read_settings("", RunOptions(config=str(shipped / "run.yaml"), sets=sets))
     outcome, plan = evaluate(settings, again, only_failed=False)
     from basic_control.prompts.phrases import phrase
 

@@ -65,9 +65,9 @@ def write(
         to: the folder to write
     """
     from basic_control.tasks.exchange.finished import export
-    from basic_control.tasks.store.runs import find
+    from basic_control.tasks.store.runs import find_run
 
-    show_written([str(path) for path in export(find(run, at.runs), to, form, root=at.root)])
+    show_written([str(path) for path in export(find_run(run, at.runs), to, form, root=at.root)])
 
 
 VERBS = (read, write)

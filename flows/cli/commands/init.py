@@ -10,7 +10,7 @@ from basic_control.data.commands import TOP, format_command
 from basic_control.data.errors import InputError
 from basic_control.data.exits import Exit
 from basic_control.flows.cli.console import show, show_written
-from basic_control.flows.cli.options import Folder, RunOptions, as_yaml, choose
+from basic_control.flows.cli.options import Folder, RunOptions, as_yaml, read_settings
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -62,7 +62,7 @@ def init(
     show_written(files)
     from basic_control.flows.cli.estimate import show_estimate
 
-    settings, _ = choose("", RunOptions(config=str(files[0])))
+    settings, _ = read_settings("", RunOptions(config=str(files[0])))
     code = show_estimate(settings)
     show(f"Next: {format_command(f'run {files[0]}')}")
     return code
@@ -81,7 +81,7 @@ def convert(source: Path, folder: Path) -> int:
     files = write_conversion(conversion, folder)
     show(tabulate_account(conversion))
     show_written(files)
-    settings, _ = choose("", RunOptions(config=str(files[0])))
+    settings, _ = read_settings("", RunOptions(config=str(files[0])))
     # Keys of servers may be missing yet: the estimate says so, and the move is done all the same.
     show_estimate(settings)
     show(f"Next: {format_command(f'run {files[0]}')}")

@@ -55,9 +55,9 @@ def label(
     )
     from basic_control.tasks.judges.recorded import collect_judged, members_in
     from basic_control.tasks.report.exports import write_csv
-    from basic_control.tasks.store.runs import find
+    from basic_control.tasks.store.runs import find_run
 
-    run = find(run_name, at.runs)
+    run = find_run(run_name, at.runs)
     judged_replies = load_judged(run, at.root)
     # Without labels the command draws the sheet, with them it joins them.
     if not labels:

@@ -10,7 +10,7 @@ from basic_control.data.errors import InputError
 from basic_control.data.exits import Exit
 from basic_control.data.public_sets import GROUPS, SOURCES
 from basic_control.flows.cli.console import show
-from basic_control.flows.cli.options import Configuration, RunOptions, Sets, choose, parse_words
+from basic_control.flows.cli.options import Configuration, RunOptions, Sets, parse_words, read_settings
 
 SETS = ", ".join((*SOURCES, *GROUPS, "smollm2"))
 MIRROR = SOURCES["gsm8k"].url.split("/")[2]
@@ -60,7 +60,7 @@ def doctor(file: Configuration = "", /, *, sets: Sets = ()) -> int:
     from basic_control.flows.cli import diagnosis
 
     words = [file] if file else []
-    settings, _ = choose(*parse_words(words, RunOptions(sets=sets)))
+    settings, _ = read_settings(*parse_words(words, RunOptions(sets=sets)))
     lines = [
         *diagnosis.examine_program(),
         diagnosis.examine_bundled(),

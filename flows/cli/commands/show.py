@@ -44,9 +44,9 @@ def show(
     from basic_control.tasks.compare.sides import load_side
     from basic_control.tasks.report.language import say
     from basic_control.tasks.report.words import suite_title
-    from basic_control.tasks.store.runs import find
+    from basic_control.tasks.store.runs import find_run
 
-    side = load_side(find(run, at.runs), at.root)
+    side = load_side(find_run(run, at.runs), at.root)
     rows = list_worst_first(side, metric)
     if not rows and metric:
         names = ", ".join(sorted(set(side.scores["metric"])))

@@ -147,11 +147,11 @@ def _count_faults(faults: Sequence[str]) -> str:
 
 def _verify_run(name: str, where: Where) -> int:
     """Check one run, print the hashes of its documents, and return the exit code."""
-    from basic_control.tasks.store.runs import find
+    from basic_control.tasks.store.runs import find_run
     from basic_control.tasks.store.seals import find_faults, hash_documents
     from basic_control.tasks.store.tables import Store
 
-    run = find(name, where.runs)
+    run = find_run(name, where.runs)
     root = where.root or str((run.configuration.get("store") or {}).get("root") or "")
     faults = [*find_faults(run, Store(root))]
     for document, digest in hash_documents(run.folder).items():

@@ -14,10 +14,10 @@ from basic_control.tasks.exchange.logs import (
     Stated,
     build_score,
     collect_facts,
+    join_parts,
     list_objects,
     read_mapping,
-    read_number,
-    text_of,
+    read_stated_value,
 )
 from basic_control.tasks.exchange.source import Source
 
@@ -42,14 +42,14 @@ def _read_score(result: Mapping[str, Any]) -> Stated:
     value = result.get("score")
     if error or result.get("skipped"):
         value = None
-    return build_score(value, judge=text_of(result.get("evaluationModel")), reason=error or result.get("reason"))
+    return build_score(value, judge=join_parts(result.get("evaluationModel")), reason=error or result.get("reason"))
 
 
 def _read_scores(case: Mapping[str, Any], *, alone: bool) -> dict[str, Stated]:
     """Return a case's scores by metric, and, unless its metric is `alone`, its success by all of them."""
     scores = dict[str, Stated]()
     for result in list_objects(case.get("metricsData")):
-        scores[text_of(result.get("name"))] = _read_score(result)
+        scores[join_parts(result.get("name"))] = _read_score(result)
     if alone:
         return scores
     judges = [score.judge for score in scores.values() if score.judge]
@@ -65,7 +65,7 @@ def _is_lower_better(results: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether a metric, such as Bias, passes at or below its threshold; strict ones have the threshold 0."""
     passes_below = []
     for result in results:
-        score, limit = read_number(result.get("score")), read_number(result.get("threshold"))
+        score, limit = read_stated_value(result.get("score")), read_stated_value(result.get("threshold"))
         if score is not None and limit is not None and not result.get("error") and (score != limit or not limit):
             passes_below.append(result.get("success") is not (score > limit))
     return bool(passes_below) and all(passes_below)
@@ -75,30 +75,30 @@ def read(source: Source) -> Iterator[Found]:
     """Read a test run; conversations are skipped with a remark."""
     run = _find_run(source)
     options = read_mapping(run.get("hyperparameters"))
-    model = text_of(options.get("model")) or text_of(run.get("identifier")) or "model"
+    model = join_parts(options.get("model")) or join_parts(run.get("identifier")) or "model"
     cases = list_objects(run["testCases"])
-    names = [text_of(case.get("name")) for case in cases]
+    names = [join_parts(case.get("name")) for case in cases]
     results_of: dict[str, list[Mapping[str, Any]]] = {}
     for case in cases:
         for result in list_objects(case.get("metricsData")):
-            results_of.setdefault(text_of(result.get("name")), []).append(result)
+            results_of.setdefault(join_parts(result.get("name")), []).append(result)
     # Unless named by the user, cases are named by position.
     if len({*names}) < len(names) or all(name.startswith(("test_case_", "test_")) for name in names):
         names = [""] * len(cases)
     for case, name in zip(cases, names, strict=True):
         yield Recorded(
             name,
-            text_of(case.get("input")),
-            text_of(case.get("expectedOutput")),
-            text_of(case.get("actualOutput")),
+            join_parts(case.get("input")),
+            join_parts(case.get("expectedOutput")),
+            join_parts(case.get("actualOutput")),
             _read_scores(case, alone=len(results_of) == 1),
             model,
-            text_of(run.get("testFile")),
-            material=Material(contexts=tuple(map(text_of, case.get("context") or ()))),
+            join_parts(run.get("testFile")),
+            material=Material(contexts=tuple(map(join_parts, case.get("context") or ()))),
         )
     conversation_count = len(run.get("conversationalTestCases") or ())
     if conversation_count:
         yield f"{plural(conversation_count, 'test case')} left out: multi-turn conversations."
     yield frozenset(name for name, results in results_of.items() if _is_lower_better(results))
-    prompts = [text_of(prompt.get("alias")) for prompt in list_objects(run.get("prompts"))]
+    prompts = [join_parts(prompt.get("alias")) for prompt in list_objects(run.get("prompts"))]
     yield collect_facts(tool=TOOL, prompt=", ".join(prompts), **options)

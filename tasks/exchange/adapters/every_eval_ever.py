@@ -22,10 +22,10 @@ from basic_control.tasks.exchange.logs import (
     Usage,
     build_score,
     collect_facts,
+    join_parts,
     list_objects,
     read_count,
     read_mapping,
-    text_of,
     within,
 )
 from basic_control.tasks.exchange.source import Source, open_source
@@ -69,12 +69,12 @@ def _read_instance(row: Mapping[str, Any], error: str) -> Recorded:
     # The format has a list here, other writers a text; the score is that of the first.
     if isinstance(replies, list) and replies:
         replies = replies[0]
-    metric = text_of(within(row, "metadata", "metric")) or text_of(row.get("evaluation_name")) or "score"
+    metric = join_parts(within(row, "metadata", "metric")) or join_parts(row.get("evaluation_name")) or "score"
     return Recorded(
-        text_of(row.get("sample_id")),
-        text_of(question.get("raw")),
+        join_parts(row.get("sample_id")),
+        join_parts(question.get("raw")),
         [*map(str, question.get("reference") or ())],
-        None if error else text_of(replies),
+        None if error else join_parts(replies),
         {metric: build_score(within(row, "evaluation", "score"), error=error)},
         str(row["model_id"]),
         str(row.get("evaluation_name") or ""),
@@ -114,7 +114,7 @@ def read(source: Source) -> Iterator[Found]:
             raise InputError(
                 f"{instances.path}, line {line_number}: expected an instance of {TOOL}: {', '.join(sorted(_KEYS))}."
             )
-        error = text_of(instance.get("error"))
+        error = join_parts(instance.get("error"))
         # Conversations and agents' runs have no single reply to score; a failed call has no output at all.
         is_single = instance["interaction_type"] == "single_turn" and isinstance(instance.get("output"), Mapping)
         if not error and not is_single:

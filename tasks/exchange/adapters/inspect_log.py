@@ -31,11 +31,11 @@ from basic_control.tasks.exchange.logs import (
     Usage,
     build_score,
     collect_facts,
+    join_parts,
     list_objects,
     read_count,
     read_expected,
     read_mapping,
-    text_of,
     within,
 )
 from basic_control.tasks.exchange.source import LARGEST, Source, refuse_large
@@ -152,17 +152,17 @@ def _read_sample(sample: Mapping[str, Any], facts: Mapping[str, str], epochs: in
     # A log may have the reply as a message alone.
     reply_text = output.get("completion")
     if not isinstance(reply_text, str):
-        reply_text = text_of(within(first.get("message"), "content"))
+        reply_text = join_parts(within(first.get("message"), "content"))
     messages = read_messages_of_file(sample.get("input"), attached)
     question = write_transcript(messages)
     if not messages:
-        question = find_text(text_of(sample.get("input")), attached)
+        question = find_text(join_parts(sample.get("input")), attached)
     turns = cut_before_reply(read_messages_of_file(sample.get("messages"), attached))
     # A single message without calls is asked as a text.
     if not turns.is_chat and not turns.calls:
         turns = Turns()
     return Recorded(
-        text_of(sample.get("id")),
+        join_parts(sample.get("id")),
         question,
         read_expected(sample.get("target")),
         None if error else find_text(reply_text, attached),

@@ -20,10 +20,10 @@ from basic_control.tasks.exchange.logs import (
     Stated,
     build_score,
     collect_facts,
-    conversation,
+    join_messages,
     read_expected,
     read_mapping,
-    read_number,
+    read_stated_value,
     within,
 )
 from basic_control.tasks.exchange.source import Source
@@ -63,7 +63,7 @@ def _read_question(row: Mapping[str, Any]) -> str:
     if isinstance(sent, str) and sent.startswith("["):
         with suppress(ValueError, RecursionError):
             sent = json.loads(sent)
-    return conversation(sent)
+    return join_messages(sent)
 
 
 def _digest_document(row: Mapping[str, Any]) -> str:
@@ -87,7 +87,7 @@ def _read_scores(row: Mapping[str, Any]) -> dict[str, Stated]:
     scores = dict[str, Stated]()
     if isinstance(metric_names, list):
         for name in metric_names:
-            if isinstance(name, str) and read_number(row.get(name)) is not None:
+            if isinstance(name, str) and read_stated_value(row.get(name)) is not None:
                 scores[f"{name}{end}"] = build_score(row[name])
     return scores
 

@@ -15,11 +15,11 @@ from basic_control.tasks.exchange.logs import (
     Usage,
     build_score,
     collect_facts,
-    conversation,
+    join_messages,
+    join_parts,
     read_count,
     read_expected,
     read_mapping,
-    text_of,
     within,
 )
 from basic_control.tasks.exchange.source import Source
@@ -44,14 +44,14 @@ def fits(source: Source) -> bool:
 
 def _read_score(result: Mapping[str, Any], error: str) -> tuple[str, Stated]:
     """Return a grader's name, without the id that the service appends, and its score."""
-    kind = text_of(result.get("type"))
-    judge = text_of(within(result, "sample", "model"))
+    kind = join_parts(result.get("type"))
+    judge = join_parts(within(result, "sample", "model"))
     if not judge and kind in _JUDGED:
         judge = UNNAMED_JUDGE
     value = result.get("score")
     if value is None:
         value = result.get("passed")
-    name = text_of(result.get("name")) or kind or "score"
+    name = join_parts(result.get("name")) or kind or "score"
     start, _, end = name.rpartition("-")
     if len(end) >= _ID:
         name = start
@@ -73,21 +73,21 @@ def _read_item(item: Mapping[str, Any]) -> Recorded:
     inner = read_mapping(row.get("item")) or row
     error = _read_error(sample.get("error"))
     questions = [inner[name] for name in _QUESTIONS if inner.get(name)]
-    question = conversation(next(iter(questions), None) or sample.get("input"))
+    question = join_messages(next(iter(questions), None) or sample.get("input"))
     expected = [inner[name] for name in _EXPECTED if inner.get(name) is not None]
     reply_text, output = None, sample.get("output")
     if output and not error:
-        reply_text = conversation(output)
+        reply_text = join_messages(output)
     # Without a column of a known name, the question is the whole row.
     return Recorded(
-        text_of(inner.get("id")),
+        join_parts(inner.get("id")),
         question or json.dumps(dict(inner), ensure_ascii=False, sort_keys=True),
         read_expected(next(iter(expected), None)),
         reply_text,
         _read_scores(item, error),
-        text_of(sample.get("model")) or "model",
-        text_of(item.get("eval_id") or ""),
-        finish_reason=text_of(sample.get("finish_reason")),
+        join_parts(sample.get("model")) or "model",
+        join_parts(item.get("eval_id") or ""),
+        finish_reason=join_parts(sample.get("finish_reason")),
         error=error,
         usage=Usage(
             read_count(within(sample, "usage", "prompt_tokens")),
@@ -100,7 +100,7 @@ def _read_error(failure: Any) -> str:
     """Return why a call failed; '' for none, which the service also writes as an object without values."""
     if not failure or not any(read_mapping(failure).values()):
         return ""
-    return text_of(read_mapping(failure).get("message") or failure)
+    return join_parts(read_mapping(failure).get("message") or failure)
 
 
 def read(source: Source) -> Iterator[Found]:

@@ -27,11 +27,11 @@ from basic_control.tasks.exchange.logs import (
     build_score,
     collect_facts,
     find_first,
+    join_parts,
     list_objects,
     read_count,
     read_expected,
     read_mapping,
-    text_of,
     within,
 )
 from basic_control.tasks.exchange.source import Source
@@ -74,8 +74,8 @@ def _find_question(variables: Mapping[str, Any], prompt: str) -> str:
     if len(parts) > 1:
         question = find_first(parts, _QUESTIONS)
     if question is None and parts:
-        question = "\n".join(f"{name}: {text_of(value)}" for name, value in parts.items())
-    return text_of(question) or prompt
+        question = "\n".join(f"{name}: {join_parts(value)}" for name, value in parts.items())
+    return join_parts(question) or prompt
 
 
 def _find_varying(tests: Iterable[tuple[Mapping[str, Any], str]]) -> Varying:
@@ -85,7 +85,7 @@ def _find_varying(tests: Iterable[tuple[Mapping[str, Any], str]]) -> Varying:
     for variables, prompt in tests:
         question = _find_question(variables, prompt)
         for name in filter(_is_asked, variables):
-            text = text_of(variables[name])
+            text = join_parts(variables[name])
             values.setdefault(question, {}).setdefault(name, set()).add(text)
             # A prompt of messages is JSON, in which quotes and line breaks are escaped.
             if not prompt or text in prompt or json.dumps(text, ensure_ascii=False)[1:-1] in prompt:
@@ -100,7 +100,7 @@ def _find_varying(tests: Iterable[tuple[Mapping[str, Any], str]]) -> Varying:
 def _list_contexts(variables: Mapping[str, Any], question: str, varying: Varying) -> tuple[str, ...]:
     """Return a test's other variables with which its question is another one."""
     names = varying.get(question, ())
-    return tuple(f"{name}: {text_of(value)}" for name, value in variables.items() if name in names)
+    return tuple(f"{name}: {join_parts(value)}" for name, value in variables.items() if name in names)
 
 
 def _find_judge(grading: Mapping[str, Any]) -> str:
@@ -108,7 +108,7 @@ def _find_judge(grading: Mapping[str, Any]) -> str:
     for part in list_objects(grading.get("componentResults")):
         assertion = read_mapping(part.get("assertion"))
         if _JUDGED.match(str(assertion.get("type"))):
-            return text_of(assertion.get("provider")) or UNNAMED_JUDGE
+            return join_parts(assertion.get("provider")) or UNNAMED_JUDGE
     return ""
 
 
@@ -117,7 +117,7 @@ def _list_metrics(row: Mapping[str, Any]) -> Iterator[str]:
     assertions = list_objects(within(row, "testCase", "assert"))
     inner = [part for assertion in assertions for part in list_objects(assertion.get("assert"))]
     for assertion in (*assertions, *inner):
-        name = text_of(assertion.get("metric"))
+        name = join_parts(assertion.get("metric"))
         if name:
             yield name
 
@@ -127,7 +127,7 @@ def _read_scores(row: Mapping[str, Any]) -> dict[str, Stated]:
     judge, reason, error = _find_judge(grading), grading.get("reason"), ""
     values: dict[str, Any] = {"pass": row.get("success"), "score": row.get("score")}
     if row.get("failureReason") == _ERROR:
-        error = text_of(row.get("error")) or UNSTATED
+        error = join_parts(row.get("error")) or UNSTATED
         # Such a row has no named scores; its assertions name them.
         values |= {f"score.{name}": None for name in _list_metrics(row)}
     values |= {f"score.{name}": value for name, value in read_mapping(row.get("namedScores")).items()}
@@ -156,15 +156,15 @@ def _read_row(
     if not turns.is_chat and not turns.calls:
         turns = Turns()
     return Recorded(
-        text_of(within(test, "metadata", "id")),
+        join_parts(within(test, "metadata", "id")),
         question,
         read_expected(find_first(variables, _EXPECTED) or asserted),
         None if has_failed or output is None else _read_text(output),
         _read_scores(row),
         targets.get((name, read_count(row.get("promptIdx")) or 0), name),
-        text_of(test.get("suite")),
-        finish_reason=text_of(response.get("finishReason")),
-        error=text_of(row.get("error")) if has_failed else "",
+        join_parts(test.get("suite")),
+        finish_reason=join_parts(response.get("finishReason")),
+        error=join_parts(row.get("error")) if has_failed else "",
         usage=Usage(
             read_count(within(response, "tokenUsage", "prompt")),
             read_count(within(response, "tokenUsage", "completion")),
@@ -177,9 +177,9 @@ def _read_row(
 def _read_text(output: Any) -> str:
     """Return an output's text; of calls, and of a message, only what is said."""
     if not isinstance(output, Mapping):
-        return text_of(output)
+        return join_parts(output)
     if output.get("role"):
-        return text_of(output.get("content"))
+        return join_parts(output.get("content"))
     return json.dumps(output, ensure_ascii=False)
 
 
@@ -189,7 +189,7 @@ def _read_asked(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
     sent = _read_sent(row)
     if sent:
         return variables, write_transcript(sent)
-    return variables, text_of(within(row, "prompt", "raw"))
+    return variables, join_parts(within(row, "prompt", "raw"))
 
 
 def _read_sent(row: Mapping[str, Any]) -> tuple[Message, ...]:
@@ -198,13 +198,13 @@ def _read_sent(row: Mapping[str, Any]) -> tuple[Message, ...]:
 
 
 def _name_provider(row: Mapping[str, Any]) -> str:
-    return text_of(within(row, "provider", "label")) or text_of(within(row, "provider", "id")) or "provider"
+    return join_parts(within(row, "provider", "label")) or join_parts(within(row, "provider", "id")) or "provider"
 
 
 def _name_targets(rows: Iterable[Any]) -> dict[tuple[str, int], str]:
     """Name each provider and prompt: with the prompt if a provider was asked with several."""
     labels = {
-        (_name_provider(row), read_count(row.get("promptIdx")) or 0): text_of(within(row, "prompt", "label"))
+        (_name_provider(row), read_count(row.get("promptIdx")) or 0): join_parts(within(row, "prompt", "label"))
         for row in rows
         if isinstance(row, Mapping)
     }
@@ -249,7 +249,7 @@ def read(source: Source) -> Iterator[Found]:
             name = _name_provider(row)
             models[name] = None
             yield _read_row(row, name, targets, varying)
-    prompts = [text_of(prompt.get("raw")) for prompt in list_objects(inner.get("prompts"))]
+    prompts = [join_parts(prompt.get("raw")) for prompt in list_objects(inner.get("prompts"))]
     yield collect_facts(
         tool=TOOL,
         tool_version=within(source.document, "metadata", "promptfooVersion"),

@@ -14,9 +14,9 @@ from basic_control.tasks.exchange.logs import (
     Recorded,
     build_score,
     collect_facts,
-    conversation,
-    read_number,
-    text_of,
+    join_messages,
+    join_parts,
+    read_stated_value,
 )
 from basic_control.tasks.exchange.source import Source
 
@@ -53,7 +53,7 @@ def _list_metrics(source: Source) -> list[str]:
         for name, value in row.items():
             if name in _SAMPLE or name in text_columns:
                 continue
-            is_number = read_number(value) is not None
+            is_number = read_stated_value(value) is not None
             # NaN is a float without a number: it says nothing of its column.
             if not is_number and value not in _NONE and not isinstance(value, float):
                 text_columns.add(name)
@@ -66,7 +66,7 @@ def _read_question(value: Any) -> str:
     if isinstance(value, str) and value.startswith("[{"):
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
             value = ast.literal_eval(value)
-    return conversation(value)
+    return join_messages(value)
 
 
 def _name_judge(metric: str) -> str:
@@ -80,12 +80,12 @@ def read(source: Source) -> Iterator[Found]:
     judges = {name: _name_judge(name) for name in _list_metrics(source)}
     for row in source.rows():
         yield Recorded(
-            text_of(row.get("id")),
+            join_parts(row.get("id")),
             _read_question(row.get("user_input")),
-            text_of(row.get("reference")),
-            text_of(row.get("response")),
+            join_parts(row.get("reference")),
+            join_parts(row.get("response")),
             {name: build_score(row.get(name), judge=judge) for name, judge in judges.items()},
-            text_of(row.get("model")) or "model",
+            join_parts(row.get("model")) or "model",
         )
     yield frozenset(name for name in judges if name.startswith(_LOWER))
     yield collect_facts(tool=TOOL)

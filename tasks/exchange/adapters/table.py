@@ -8,11 +8,11 @@ from basic_control.tasks.exchange.logs import (
     Found,
     Recorded,
     build_score,
-    conversation,
+    join_messages,
+    join_parts,
     read_count,
     read_expected,
-    read_number,
-    text_of,
+    read_stated_value,
 )
 from basic_control.tasks.exchange.source import Source
 
@@ -70,19 +70,19 @@ def _read_reply(value: Any) -> str | None:
     """Return a reply's text; None for none, which an empty one is not."""
     if value is None:
         return None
-    return text_of(value)
+    return join_parts(value)
 
 
 def _read_repeat(value: Any) -> int | None:
-    number = read_number(value)
+    number = read_stated_value(value)
     if number is None:
         return None
     return read_count(int(number))
 
 
 _READ: Mapping[str, Callable[[Any], Any]] = {
-    "id": text_of, "question": conversation, "answer": read_expected, "model": text_of, "suite": text_of,
-    "template": text_of, "finish_reason": text_of, "error": text_of, "judge": text_of,
+    "id": join_parts, "question": join_messages, "answer": read_expected, "model": join_parts, "suite": join_parts,
+    "template": join_parts, "finish_reason": join_parts, "error": join_parts, "judge": join_parts,
     "response": _read_reply, "repeat": _read_repeat,
 }  # fmt: skip
 """Parsers of a column's cells, by our name for it; scores excepted."""
@@ -129,7 +129,7 @@ def read(source: Source) -> Iterator[Found]:
 
 
 def _is_share(value: Any) -> bool:
-    number = read_number(value)
+    number = read_stated_value(value)
     return number is not None and 0 <= number <= 1
 
 

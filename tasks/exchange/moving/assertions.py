@@ -7,7 +7,7 @@ from typing import Any
 
 from basic_control.tasks.exchange.moving.conversions import ConvertedCheck
 from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, UnreadableError, parse
-from basic_control.tasks.exchange.moving.variables import UnfilledError, fill, wrap, write_text
+from basic_control.tasks.exchange.moving.variables import UnfilledError, fill_variables, wrap, write_text
 
 RAW = {"raw": True, "words": False, "case_sensitive": True}
 FOLDED = {"raw": False, "words": False, "case_sensitive": False}
@@ -51,7 +51,7 @@ def convert_assertion(assertion: Mapping[str, Any], variables: Mapping[str, Any]
     if assertion.get("transform") is not None:
         raise UntakenError("its transform is a program, which is not run")
     try:
-        value = fill(_read_value(assertion.get("value"), folder), variables)
+        value = fill_variables(_read_value(assertion.get("value"), folder), variables)
     except (UnfilledError, UnreadableError) as error:
         raise UntakenError(str(error)) from error
     return maker(kind, value, assertion)

@@ -9,7 +9,7 @@ from typing import Any
 from basic_control.data.errors import InputError
 from basic_control.tasks.exchange.moving.conversions import Account, Case
 from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, UnreadableError, read_rows
-from basic_control.tasks.exchange.moving.variables import UnfilledError, fill, list_of, mapping_of, wrap
+from basic_control.tasks.exchange.moving.variables import UnfilledError, fill_variables, list_of, mapping_of, wrap
 
 MOST_CASES = 100_000
 _DEEPEST = 5
@@ -234,7 +234,9 @@ def _compose(variables: dict[str, Any]) -> dict[str, Any]:
         before = dict(variables)
         for name, value in before.items():
             try:
-                variables[name] = fill(value, {key: entry for key, entry in before.items() if key != name})
+                variables[name] = fill_variables(
+                    value, {key: entry for key, entry in before.items() if key != name}
+                )
             except UnfilledError:
                 variables[name] = value
         if variables == before:

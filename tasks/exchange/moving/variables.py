@@ -28,16 +28,16 @@ def write_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def fill(value: Any, variables: Mapping[str, Any]) -> Any:
+def fill_variables(value: Any, variables: Mapping[str, Any]) -> Any:
     """Return a value with `{{ variable }}` replaced in all its texts, once.
 
     Raises:
         UnfilledError: a text has another template, or names no variable of the test.
     """
     if isinstance(value, dict):
-        return dict(zip(value, fill([*value.values()], variables), strict=True))
+        return dict(zip(value, fill_variables([*value.values()], variables), strict=True))
     if isinstance(value, list):
-        return [fill(entry, variables) for entry in value]
+        return [fill_variables(entry, variables) for entry in value]
     if not isinstance(value, str) or not _TEMPLATE.search(value):
         return value
     names = VARIABLE.findall(value)

@@ -57,9 +57,9 @@ class Options(Frozen):
     @field_validator("body")
     @classmethod
     def _check_template(cls, value: Any) -> Any:
-        from basic_control.tasks.models.templates import check
+        from basic_control.tasks.models.templates import check_body
 
-        check(value)
+        check_body(value)
         return value
 
     @field_validator(*_PATHS)

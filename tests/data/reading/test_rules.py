@@ -4,13 +4,13 @@ import pytest
 
 from basic_control.data.reading import reply_text
 from basic_control.data.reading.answer import read
-from basic_control.data.reading.choices import options_of
-from basic_control.data.reading.ends import split as split_end
+from basic_control.data.reading.choices import build_options
+from basic_control.data.reading.ends import split_at_end as split_end
 from basic_control.data.reading.numbers import read_number
 from basic_control.data.reading.texts import unify
 from basic_control.data.reading.thinking import split as split_thinking
 
-METALS = options_of((("A", "Iron"), ("B", "Copper"), ("C", "Zinc"), ("D", "Gold")))
+METALS = build_options((("A", "Iron"), ("B", "Copper"), ("C", "Zinc"), ("D", "Gold")))
 
 
 def number(reply: str, *, cut: bool = False) -> float | str | None:

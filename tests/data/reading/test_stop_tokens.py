@@ -2,7 +2,7 @@
 
 import pytest
 
-from basic_control.data.reading.ends import split
+from basic_control.data.reading.ends import split_at_end
 from tests.helpers.bounds import bounded
 
 LEAKED = [
@@ -27,17 +27,17 @@ HOSTILE = ["</s>", "<s></s>", "<|a|>", "<", " ", "[EOS]", "<|", " >"]
 @pytest.mark.parametrize("text", ["18", "ОТВЕТ: Вера", "答案是 C。", "so:\n\n```\nx\n```"])
 def test_a_leaked_token_is_taken_off(text: str, token: str) -> None:
     for tail in (token, f"\n{token}\n", f" {token}{token}", f"{token}\n\n<|im_end|> "):
-        assert split(text + tail) == (text, tail)
+        assert split_at_end(text + tail) == (text, tail)
 
 
 @pytest.mark.parametrize("text", KEPT)
 def test_what_a_reply_says_stays(text: str) -> None:
-    assert split(text) == (text, "")
+    assert split_at_end(text) == (text, "")
 
 
 def test_a_leaked_opening_strikes_nothing_through() -> None:
-    assert split("<s> 18</s>") == ("<s> 18", "</s>")
-    assert split("an <s>old</s></s>") == ("an <s>old</s>", "</s>")
+    assert split_at_end("<s> 18</s>") == ("<s> 18", "</s>")
+    assert split_at_end("an <s>old</s></s>") == ("an <s>old</s>", "</s>")
 
 
 @pytest.mark.parametrize("unit", HOSTILE)
@@ -45,4 +45,4 @@ def test_a_megabyte_takes_linear_time(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
     with bounded(3.0):
         for one in (text, f"{text}</s>", f"18{text}>"):
-            assert "".join(split(one)) == one
+            assert "".join(split_at_end(one)) == one

@@ -11,11 +11,11 @@ import basic_control.data.reading
 from basic_control.data.numerals import find_numbers, narrow_digits
 from basic_control.data.reading import ends, quantity, reply_text, thinking, words
 from basic_control.data.reading.answer import read
-from basic_control.data.reading.choices import options_of
+from basic_control.data.reading.choices import build_options
 from basic_control.data.reading.texts import unify
 
 FOLDER = Path(basic_control.data.reading.__file__).parent
-LETTERS = options_of(tuple((letter, "") for letter in "ABCD"))
+LETTERS = build_options(tuple((letter, "") for letter in "ABCD"))
 LANGUAGES = 22
 
 
@@ -44,7 +44,7 @@ def test_thinking_is_taken_off(row: Mapping[str, Any]) -> None:
 @pytest.mark.parametrize(("section", "row"), forms("ends"))
 def test_what_is_no_reply_is_taken_off(section: str, row: Mapping[str, Any]) -> None:
     assert reply_text(row["example"]) == row["left"]
-    assert section in {"noise", "roles"} or ends.split(row["example"]) != (row["example"], "")
+    assert section in {"noise", "roles"} or ends.split_at_end(row["example"]) != (row["example"], "")
 
 
 @pytest.mark.parametrize("row", table("words")["answers"], ids=lambda row: row["language"])

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from basic_control.data.errors import InputError
-from basic_control.data.questions import identify
+from basic_control.data.questions import identify_question
 from basic_control.data.records import Item
 from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS, SCORES
@@ -35,7 +35,7 @@ def items(n: int, suite: str = "s", answer: str = "yes", first: int = 0) -> pl.D
     for number in range(first, n):
         item = Item("", answer, {"question": f"Question {number}?"})
         base = {"suite": suite, "family": "", "level": "", "language": "en", "template": "", "answer": answer}
-        named = identify(item)._asdict()
+        named = identify_question(item)._asdict()
         rows.append({**base, **named, "item_id": f"{answer}{number}", "prompt": f"Question {number}?"})
     return ITEMS.frame(rows)
 

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from basic_control.data.plugins import find
+from basic_control.data.plugins import find_unit
 from basic_control.data.records import Metric, Score
 from basic_control.data.tables import ITEMS, SCORES
 from basic_control.data.truncation import is_cut
@@ -155,5 +155,5 @@ def test_of_a_cut_reply_all_that_is_not_fully_right_is_truncated() -> None:
 
 def test_a_truncated_verdict_is_a_wrong_answer_in_its_own_state() -> None:
     verdict = {"item_id": "i", "model": "m", "repeat": 0, "correct": False, "status": "truncated", "reason": "why"}
-    (row,) = scores_of({**verdict, "details": "{}"}, find(Metric, "correct"))
+    (row,) = scores_of({**verdict, "details": "{}"}, find_unit(Metric, "correct"))
     assert (row["value"], row["status"]) == (0.0, "truncated")

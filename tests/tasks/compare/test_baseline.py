@@ -22,7 +22,7 @@ from basic_control.tasks.compare.provenance import read_provenance
 from basic_control.tasks.plan import BaselineRule, Identities, resolve
 from basic_control.tasks.report.regressions import lines
 from basic_control.tasks.store.baselines import read_baseline, write_baseline
-from basic_control.tasks.store.runs import find, load_items, load_replies, load_table
+from basic_control.tasks.store.runs import find_run, load_items, load_replies, load_table
 from tests.conftest import TOP
 from tests.helpers.recorded import recorded_run, suite, written
 
@@ -40,13 +40,13 @@ def declared(folder: Path, rows: Sequence[Declared], name: str = "own", **change
 
 def pinned(folder: Path, *suites: Declared) -> Path:
     recorded_run(folder, "pinned", suites)
-    return write_baseline(pin("main", find("pinned", folder / "runs")), folder / "main.json")
+    return write_baseline(pin("main", find_run("pinned", folder / "runs")), folder / "main.json")
 
 
 def compared(folder: Path, *suites: Declared, allow: bool = False) -> tuple[BaselineComparison, list[str], Exit]:
     """Run suites against the pinned baseline: what it came to, what a terminal says, and the exit code."""
     recorded_run(folder, "later", suites)
-    run = find("later", folder / "runs")
+    run = find_run("later", folder / "runs")
     settings = Settings.model_validate(
         {**run.configuration, "baseline": str(folder / "main.json"), "allow_different": allow}
     )

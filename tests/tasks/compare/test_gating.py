@@ -14,7 +14,7 @@ from basic_control.flows.cli.application import main
 from basic_control.metrics.analysis.document import document
 from basic_control.metrics.analysis.observations import observations
 from basic_control.metrics.analysis.results import Results
-from basic_control.tasks.store.runs import find, load_items, load_table
+from basic_control.tasks.store.runs import find_run, load_items, load_table
 from basic_control.tasks.store.tables import Store
 from tests.helpers.recorded import recorded_run, suite, written
 from tests.helpers.verdicts import verdict_on
@@ -27,7 +27,7 @@ Change = Callable[[pl.DataFrame], pl.DataFrame]
 def finished(folder: Path, name: str, rows: list[dict[str, str]], change: Change | None = None) -> Path:
     """Make a run, its scores perhaps changed, with the results that these come to."""
     path = recorded_run(folder, name, [suite(written(folder / f"{name}.jsonl", rows))])
-    run = find(name, folder / "runs")
+    run = find_run(name, folder / "runs")
     scores, items = load_table(run, "scores"), load_items(run)
     if change:
         scores = change(scores)
@@ -219,7 +219,7 @@ def stratified(tmp_path: Path) -> list[str]:
 
     rows = [*HALF_WRONG[:10], *ROWS[10:15]]
     path = recorded_run(tmp_path, "new", [suite(written(tmp_path / "new.jsonl", rows), strata="family")])
-    items = families(load_table(find("new", tmp_path / "runs"), "items"))
+    items = families(load_table(find_run("new", tmp_path / "runs"), "items"))
     ref = Store(str(tmp_path / "store")).write(ITEMS, items)
     amend(path, lambda manifest: manifest["tables"].update(items=[ref.as_dict()]))
     return ["--set", f"store.runs={tmp_path / 'runs'}"]

@@ -23,7 +23,7 @@ from basic_control.tasks.report.comparison import answers, junit, verdict
 from basic_control.tasks.report.remarks import notes
 from basic_control.tasks.store import baselines
 from basic_control.tasks.store import manifest as manifests
-from basic_control.tasks.store.runs import find, load_items, load_table
+from basic_control.tasks.store.runs import find_run, load_items, load_table
 from tests.helpers.recorded import recorded_run, suite, written
 from tests.helpers.verdicts import verdict_on
 
@@ -42,7 +42,7 @@ def rows(n: int, *, wrong: Sequence[int] = (), size: int = 0, names: str = "t{}"
 def record(folder: Path, name: str, recorded: Rows, *, stop: Mapping[str, Any] | None = None) -> None:
     """Record a run with its results; with `stop` as one whose suite was asked in rounds."""
     path = recorded_run(folder, name, [suite(written(folder / f"{name}.jsonl", recorded), threshold=0.8)])
-    run = find(name, folder / "runs")
+    run = find_run(name, folder / "runs")
     once = observations(load_table(run, "scores"), load_items(run))
     final = verdict_on(once.scores, once.items, suites_in(run.configuration), model="app")
     document_text = json.dumps(document(Results({"run": name}, final.models), final))
@@ -143,8 +143,8 @@ def test_a_template_that_one_side_states_counts_in_both_commands(
     old = "old"
     # Of a pinned baseline whose run is gone only what its file says is left.
     if pinned:
-        baselines.write_baseline(pin("main", find("old", tmp_path / "runs")), baselines.find_path("main"))
-        find("old", tmp_path / "runs").folder.rename(tmp_path / "gone")
+        baselines.write_baseline(pin("main", find_run("old", tmp_path / "runs")), baselines.find_path("main"))
+        find_run("old", tmp_path / "runs").folder.rename(tmp_path / "gone")
         old = "main"
     change, pair = gate_one(tmp_path, old), compare_one(tmp_path, old)
     assert change.decision.outcome == "undecided"

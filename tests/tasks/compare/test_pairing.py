@@ -17,7 +17,7 @@ from basic_control.tasks.exchange import log_suites
 from basic_control.tasks.report.comparison import answers, html, junit, verdict
 from basic_control.tasks.report.remarks import notes
 from basic_control.tasks.store import manifest as manifests
-from basic_control.tasks.store.runs import find
+from basic_control.tasks.store.runs import find_run
 from basic_control.tasks.store.tables import Store
 from tests.helpers.recorded import recorded_run, suite, written
 
@@ -50,7 +50,7 @@ def test_where_one_of_two_runs_stopped_early_the_test_is_one_for_any_number_of_l
     wrong = [{**row, "response": "nothing"} if n % 2 else row for n, row in enumerate(ROWS)]
     recorded(tmp_path, "before", ROWS)
     recorded(tmp_path, "after", wrong)
-    run = find(stopped, tmp_path / "runs")
+    run = find_run(stopped, tmp_path / "runs")
     (declared,) = run.configuration["suites"]
     suites = [{**declared, "threshold": 0.8, "stop": {"when": "decided"}}]
     manifests.write(
@@ -169,7 +169,7 @@ def test_logs_of_one_tool_whose_replies_differ_pair_fully(tmp_path: Path, shared
 
 def without_ids(folder: Path, name: str) -> None:
     """Write a run's items as an earlier version did."""
-    run = find(name, folder / "runs")
+    run = find_run(name, folder / "runs")
     store = Store(run.configuration["store"]["root"])
     (one,) = run.manifest["tables"]["items"]
     from basic_control.data.tables import ITEMS
@@ -223,7 +223,7 @@ def test_one_run_of_models_and_prompts_compares_prompts_by_one_model_and_models_
     """Two models by two prompts: four pairs, not six, in one correction."""
     data = written(tmp_path / "rows.jsonl", ROWS)
     folder = recorded_run(tmp_path, "field", [suite(data)])
-    run, names = find("field", tmp_path / "runs"), {"large": ("plain", "steps"), "small": ("plain", "steps")}
+    run, names = find_run("field", tmp_path / "runs"), {"large": ("plain", "steps"), "small": ("plain", "steps")}
     store = Store(run.configuration["store"]["root"])
     tables = dict(run.manifest["tables"])
     for kind in ("requests", "responses", "scores"):

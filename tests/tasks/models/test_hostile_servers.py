@@ -19,7 +19,7 @@ from basic_control.config.settings import Model, StoreSettings
 from basic_control.data.batches import Cell
 from basic_control.data.records import Reply
 from basic_control.tasks.models.protocol import CallError, find_server_digest
-from basic_control.tasks.query import ask, identify
+from basic_control.tasks.query import ask, identify_model
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
 from tests.servers import Fault, serve, serve_ollama, serve_openai
 from tests.servers.service import Service
@@ -98,7 +98,7 @@ def test_a_model_that_is_exchanged_during_the_run_is_noticed_and_its_replies_are
     with serve_ollama(changing.reply, models={"m:latest": "a" * 64}) as server:
         server.script.models = changing.digests
         model = Model.model_validate({"name": "m", "base_url": server.base_url, "max_concurrency": 2})
-        old = identify(model)
+        old = identify_model(model)
         first = requests_of(model, NUMBERS[:10])
         kept, _ = ask(first, model, place, Cell("x"), digest=find_server_digest(old))
         responses, tally = ask(
@@ -110,7 +110,7 @@ def test_a_model_that_is_exchanged_during_the_run_is_noticed_and_its_replies_are
         assert (
             "replaced on its server during the run (digest aaaaaaaaaaaa, now bbbbbbbbbbbb)" in responses["error"][0]
         )
-        new = identify(model)
+        new = identify_model(model)
         assert new != old
         before = len(server.requests)
         again, tally = ask(first, model, place, Cell("x"), digest=find_server_digest(new))
@@ -123,7 +123,7 @@ def test_a_model_that_is_exchanged_during_the_run_is_noticed_and_its_replies_are
 def test_a_model_that_stays_costs_a_look_a_batch_and_nothing_else(tmp_path: Path) -> None:
     with serve_ollama("yes", models={"m:latest": "a" * 64}) as server:
         model = Model.model_validate({"name": "m", "base_url": server.base_url})
-        digest = find_server_digest(identify(model))
+        digest = find_server_digest(identify_model(model))
         before = len(server.lookups)
         _, tally = ask(
             requests_of(model, NUMBERS), model, StoreSettings(root=str(tmp_path)), Cell("x"), digest=digest

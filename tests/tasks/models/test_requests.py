@@ -13,7 +13,7 @@ from basic_control.data import plugins
 from basic_control.data.plugins import metrics
 from basic_control.data.records import Message, Question
 from basic_control.tasks.models.requests import build_request, read_call
-from basic_control.tasks.query import identify
+from basic_control.tasks.query import identify_model
 from tests.servers import Server, serve_ollama, serve_openai
 from tests.tasks.models.asking import ask
 
@@ -138,12 +138,12 @@ def test_an_edited_provider_of_ones_own_is_asked_again(tmp_path: Path, monkeypat
     try:
         plugins.use([tmp_path])
         model = Model(name="polly", provider="parrot")
-        before = identify(model)
-        assert identify(model) == before
+        before = identify_model(model)
+        assert identify_model(model) == before
         for name in ("parrot.py", "beak.py"):
             (tmp_path / name).write_text(f"{(tmp_path / name).read_text('utf-8')}# edited\n", encoding="utf-8")
             plugins.forget()
-            now = identify(model)
+            now = identify_model(model)
             assert now != before, name
             before = now
         # What a run writes there, and what the provider itself writes, asks nothing again.
@@ -157,7 +157,7 @@ def test_an_edited_provider_of_ones_own_is_asked_again(tmp_path: Path, monkeypat
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text("{}", encoding="utf-8")
         plugins.forget()
-        assert identify(model) == now
+        assert identify_model(model) == now
     finally:
         sys.modules.pop("beak", None)
         monkeypatch.undo()
@@ -170,7 +170,7 @@ def test_the_query_of_an_address_is_part_of_a_models_identity() -> None:
     with serve_openai("yes") as server:
         for query in ("", "?route=blue", "?route=green"):
             at = f"{server.base_url}{query}"
-            said.append(identify(Model.model_validate({"name": "m", "provider": "openai", "base_url": at})))
+            said.append(identify_model(Model.model_validate({"name": "m", "provider": "openai", "base_url": at})))
     assert said[0] == {"provider": "openai", "model": "m", "base_url": server.base_url}
     assert len({str(one) for one in said}) == 3
     assert "blue" not in str(said), "a query may hold what must not be written down"

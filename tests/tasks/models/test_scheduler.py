@@ -14,7 +14,7 @@ from basic_control.data.errors import Stopped
 from basic_control.data.tables import REQUESTS
 from basic_control.tasks.models import scheduler
 from basic_control.tasks.models.scheduler import BatchProgress, event_loop_thread
-from basic_control.tasks.query import ask, identify, watch
+from basic_control.tasks.query import ask, identify_model, watch
 from basic_control.tasks.runtime.storage import find_cache_url
 from basic_control.tasks.store.repair import read_response
 from basic_control.tasks.store.reply_cache import ReplyCache, name_owner
@@ -288,7 +288,7 @@ def test_an_unreachable_server_is_one_message(tmp_path: Path) -> None:
     with serve_openai("yes") as server:
         pass
     with pytest.raises(InputError, match="model m \\(openai\\)"):
-        identify(model_at(server))
+        identify_model(model_at(server))
 
 
 def test_request_rows_fit_their_table() -> None:

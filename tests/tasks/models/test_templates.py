@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from basic_control.tasks.models.templates import BodyError, fill
+from basic_control.tasks.models.templates import BodyError, fill_body
 
 VALUES = {"item": {"question": "q", "facts": {"city": "Oslo"}}, "prompt": "p"}
 
@@ -20,6 +20,6 @@ VALUES = {"item": {"question": "q", "facts": {"city": "Oslo"}}, "prompt": "p"}
 )
 def test_a_key_that_there_is_not_is_named_with_those_that_there_are(body: Any, said: str) -> None:
     with pytest.raises(BodyError) as told:
-        fill(body, VALUES)
+        fill_body(body, VALUES)
     assert str(told.value).startswith(said)
     assert "dict object" not in str(told.value)

@@ -206,7 +206,7 @@ def test_files_of_other_tools_stand_beside_the_runs_and_open_compared(runs: Path
     rows = [json.dumps({"question": f"Is {n} a number?", "score": n % 2, "response": HOSTILE}) for n in range(20)]
     for name in ("old.jsonl", "new.jsonl"):
         (tmp_path / name).write_text("\n".join(rows), encoding="utf-8")
-    files = viewing.files_of([str(tmp_path / "old.jsonl"), str(tmp_path / "new.jsonl")])
+    files = viewing.find_foreign_files([str(tmp_path / "old.jsonl"), str(tmp_path / "new.jsonl")])
     assert [*files] == ["old.jsonl", "new.jsonl"]
     for folder, beside in ((runs, 6), (tmp_path / "none", 0)):
         pages = viewing.Pages(folder, files=files)
@@ -216,9 +216,9 @@ def test_files_of_other_tools_stand_beside_the_runs_and_open_compared(runs: Path
         page = bytes(pages.compare(asked(address.partition("?")[2].encode())).body).decode()
         assert "No difference: " in page
         assert "<script" not in page.replace("&lt;script", "")
-    assert viewing.files_of(["r01"]) == {}
+    assert viewing.find_foreign_files(["r01"]) == {}
     with pytest.raises(InputError, match=r"nosuch\.csv is not a file"):
-        viewing.files_of([str(tmp_path / "old.jsonl"), "nosuch.csv"])
+        viewing.find_foreign_files([str(tmp_path / "old.jsonl"), "nosuch.csv"])
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_others_are_answered_who_have_the_password_and_are_told_no_path(runs: Pa
     assert "data-path" not in found.text.partition("<script")[0]
     elsewhere = {"Origin": "https://evil.example"}
     assert inside.get("/", auth=("ann", "open sesame"), headers=elsewhere).status_code == 403
-    assert viewing.name_of("") == "127.0.0.1"
+    assert viewing.find_host_name("") == "127.0.0.1"
     with pytest.raises(InputError, match=r"--host 203\.0\.113\.1"):
         viewing.bind(0, "203.0.113.1")
 

@@ -12,7 +12,7 @@ import pytest
 from basic_control.data.records import Reply
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.runtime import secrets
-from basic_control.tasks.runtime.secrets import HIDDEN, LEAST, hide, is_key, know, mask
+from basic_control.tasks.runtime.secrets import HIDDEN, LEAST, hide, is_key, know, mask_keys
 
 KEYS = (
     "sk-proj-Q7x2Lm9Zt4Vb8Nc1Ks5Rw3Yd6",
@@ -87,13 +87,13 @@ def test_a_megabyte_of_a_keys_pieces_is_no_key() -> None:
 def test_a_reply_is_masked_whole_and_says_how_often() -> None:
     key = KEYS[0]
     reply = Reply(f"It is {key}.", f"I saw {key!r}", "stop", 3, 4, {"retrieved_contexts": [f"a {key}", "b"]})
-    found = mask(reply)
+    found = mask_keys(reply)
     assert key not in json.dumps([found.text, found.reasoning, found.extra])
     assert (found.text, found.extra["hidden_keys"]) == (f"It is {HIDDEN}.", 3)
     assert found.extra["retrieved_contexts"] == [f"a {HIDDEN}", "b"]
     assert (found.tokens_in, found.tokens_out) == (3, 4)
     plain = Reply("nothing here", extra={"usage": {"cached": 1}})
-    assert mask(plain) is plain
+    assert mask_keys(plain) is plain
 
 
 def test_an_error_never_holds_a_key() -> None:

@@ -96,7 +96,7 @@ def test_without_a_compiler_programs_are_unavailable(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv(kotlin_tools.VARIABLE, "/nonexistent/kotlinc")
     program = Program("kotlin", "fun f() = 1", "f", ((), ()), ("int",))
     assert sandbox.run([program]) == [(Outcome("unavailable", message="no Kotlin compiler"),) * 2]
-    assert kotlin_tools.describe() == "off (no Kotlin compiler)"
+    assert kotlin_tools.describe_tools() == "off (no Kotlin compiler)"
 
 
 def test_without_landlock_programs_are_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,13 +146,13 @@ def test_tools_are_found_where_they_are_said_to_be(tmp_path: Path) -> None:
         expected = kotlin_tools.Tools(f"{java}/bin/java", tmp_path / "kotlin")
         variable = {kotlin_tools.VARIABLE: str(tmp_path / named), "JAVA_HOME": java}
         for found in (
-            kotlin_tools.find(str(tmp_path / named), java, {}),
-            kotlin_tools.find(environment=variable),
-            kotlin_tools.find(environment={"PATH": str(tmp_path / "kotlin/bin"), "JAVA_HOME": java}),
+            kotlin_tools.find_tools(str(tmp_path / named), java, {}),
+            kotlin_tools.find_tools(environment=variable),
+            kotlin_tools.find_tools(environment={"PATH": str(tmp_path / "kotlin/bin"), "JAVA_HOME": java}),
         ):
             assert found in {expected, kotlin_tools.NO_CONFINEMENT}
-    assert kotlin_tools.find(str(tmp_path / "none"), java, {}) == kotlin_tools.NO_COMPILER
-    assert kotlin_tools.find(str(tmp_path / "kotlin"), str(tmp_path), {}) == kotlin_tools.NO_JAVA
+    assert kotlin_tools.find_tools(str(tmp_path / "none"), java, {}) == kotlin_tools.NO_COMPILER
+    assert kotlin_tools.find_tools(str(tmp_path / "kotlin"), str(tmp_path), {}) == kotlin_tools.NO_JAVA
 
 
 SECRET = "canary-51c0"
@@ -226,7 +226,7 @@ def test_programs_run_in_batches_and_touch_nothing(ran: Ran) -> None:
 @needs_compiler
 def test_whether_a_file_exists_and_how_large_it_is_cannot_be_asked(ran: Ran) -> None:
     """Without a file system of its own the answers are the file's: Landlock refuses no such question."""
-    if "own file system" not in kotlin_tools.describe():
+    if "own file system" not in kotlin_tools.describe_tools():
         pytest.skip("this system gives processes no mount namespace")
     assert Path("/etc/passwd").stat().st_size
     for name in ("probe", "probe the folder"):
@@ -251,7 +251,7 @@ def native() -> Program:
 
 def prepared(java: str = "") -> kotlin_tools.Ready:
     """Return the compiler, made ready for a Java."""
-    tools = kotlin_tools.find(java=java)
+    tools = kotlin_tools.find_tools(java=java)
     assert isinstance(tools, kotlin_tools.Tools)
     ready = kotlin_tools.prepare(tools)
     assert isinstance(ready, kotlin_tools.Ready)
@@ -287,7 +287,7 @@ def test_a_program_on_a_newer_java_reaches_no_native_code_and_the_others_run(new
     assert (unsafe.kind, unsafe.error) == ("exception", "UnsupportedOperationException"), unsafe
     assert others == [Outcome("value", 9), Outcome("value", 3)]
     assert resource.getrlimit(resource.RLIMIT_CPU) == before
-    held = kotlin_tools.describe(java=newest())
+    held = kotlin_tools.describe_tools(java=newest())
     assert "no native code" in held
     assert "Landlock, seccomp allow-list" in held
     assert probed == Outcome("value", [False, 0]) or "own file system (" not in held

@@ -10,7 +10,7 @@ import pytest
 from basic_control.data.batches import Ref
 from basic_control.data.errors import InputError
 from basic_control.data.tables import RESPONSES, SUMMARY, VERDICTS
-from basic_control.tasks.store.tables import Damaged, Store, explain, write_atomically
+from basic_control.tasks.store.tables import Damaged, Store, explain_error, write_atomically
 from tests.helpers.tables import response, verdicts
 
 
@@ -107,4 +107,4 @@ def test_any_fsspec_url_is_a_store() -> None:
     ],
 )
 def test_a_refusing_file_system_is_explained(number: int, words: str) -> None:
-    assert words in str(explain(OSError(number, os.strerror(number)), "cannot write x"))
+    assert words in str(explain_error(OSError(number, os.strerror(number)), "cannot write x"))
