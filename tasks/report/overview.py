@@ -21,7 +21,6 @@ from basic_control.metrics.analysis.summary import OVER_ALL, SummaryRow, Total, 
 from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.tasks.plan import Plan
 from basic_control.tasks.report.conclusion import conclusion
-from basic_control.tasks.report.language import say
 from basic_control.tasks.report.samples import primary
 from basic_control.tasks.report.text import percent, shorten_name
 from basic_control.tasks.report.titles import SuiteTitles, family_title, metric_title
@@ -144,14 +143,12 @@ def _describe_column(headline: Headline, titles: SuiteTitles) -> tuple[str, floa
 
 
 def _list_reasons(model: ModelResult, titles: SuiteTitles) -> Iterator[str]:
-    """Yield why a model does not pass, suites first, unless the table's scores and thresholds show it."""
-    for score in model.scores:
-        name = say("page.overall")
-        if score.suite:
-            name = titles.headline(score)
+    """Yield why a model does not pass, unless the table's scores and thresholds show it."""
+    # The overall score follows from the suites.
+    for score in model.headlines:
         reason = explain_outcome(score)
         if score.decided.outcome != "pass" and reason:
-            yield f"{name}: {reason}"
+            yield f"{titles.headline(score)}: {reason}"
 
 
 def threshold_of(suite: Suite) -> float:

@@ -65,10 +65,15 @@ class SuiteTitles:
         return say_declared(self.find_suite(name).title, name, name)
 
     def headline(self, headline: Headline) -> str:
-        """Return the title of a headline: its suite's, with its metric's name if it is one of several."""
+        """Return the title of a headline: its suite's, with its metric's name if it is one of several.
+
+        Of a run's only suite the metric says enough.
+        """
         title = self.suite(headline.suite)
         if not is_named(headline):
             return title
+        if len(self.suites) == 1:
+            return metric_name(headline)
         return f"{title}: {metric_name(headline)}"
 
     def category(self, name: str, family: str) -> str:

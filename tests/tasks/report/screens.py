@@ -29,20 +29,36 @@ def failed_model(_: Path) -> ReportData:
 def two_prompts(folder: Path) -> ReportData:
     """Two prompts of one model on the same 60 questions, of which the one is right more often."""
     suite = {
-        "name": "tickets",
-        "items": {"data": written(folder / "tickets.jsonl", [{"question": "?", "answer": "!"}])},
         "prompts": {"plain": "{{ question }}", "steps": "{{ question }} Step by step."},
         "metrics": {"exact_match": {}},
         "threshold": 0.7,
     }
-    given = settings(models=[{"name": "gpt-4o-mini", "provider": "openai"}], judges=[], suites=[suite])
+    shares = {("gpt-4o-mini [plain]", "exact_match"): 0.5, ("gpt-4o-mini [steps]", "exact_match"): 0.85}
+    return tickets(folder, suite, ["gpt-4o-mini"], shares)
+
+
+def three_metrics(folder: Path) -> ReportData:
+    """Two models by three metrics, each with a threshold; one of the models fails one of them."""
+    thresholds = {"exact_match": 0.5, "contains": 0.8, "refusal": 0.9}
+    suite = {"metrics": {name: {"threshold": limit} for name, limit in thresholds.items()}}
+    shares = {}
+    for model, of_metrics in {"alpha": (0.7, 0.62, 0.99), "beta": (0.8, 0.97, 0.99)}.items():
+        shares |= {(model, metric): share for metric, share in zip(thresholds, of_metrics, strict=True)}
+        shares[model, "all"] = min(of_metrics)
+    return tickets(folder, suite, ["alpha", "beta"], shares)
+
+
+def tickets(folder: Path, suite: Row, models: list[str], shares: Mapping[tuple[str, str], float]) -> ReportData:
+    """Return a run of 60 questions; of each target's, so large a share is right by each metric."""
+    items_key = {"data": written(folder / "tickets.jsonl", [{"question": "?", "answer": "!"}])}
+    suite = {"name": "tickets", "items": items_key, **suite}
+    given = settings(models=[{"name": name, "provider": "openai"} for name in models], judges=[], suites=[suite])
     blank = dict.fromkeys(ITEMS.columns, "") | {"suite": "tickets", "version": 1, "seed": 0, "facts": "{}"}
     items = ITEMS.frame({**blank, "item_id": f"t{n}", "index": n, "question_id": f"q{n}"} for n in range(60))
-    shares = {"gpt-4o-mini [plain]": 0.5, "gpt-4o-mini [steps]": 0.85}
     scores = [
-        {"item_id": item, "model": target, "repeat": 0, "metric": "exact_match", "status": "scored", "reason": "",
+        {"item_id": item, "model": target, "repeat": 0, "metric": metric, "status": "scored", "reason": "",
          "value": float(chance(item) < share), "details": "{}"}
-        for target, share in shares.items()
+        for (target, metric), share in shares.items()
         for item in items["item_id"]
     ]  # fmt: skip
     columns = {**REQUESTS.columns, **RESPONSES.columns}
@@ -56,6 +72,7 @@ RUNS: Mapping[str, Callable[[Path], ReportData]] = {
     "one suite": lambda _: build(4, suites=["basic_control"]),
     "four suites": lambda _: build(4),
     "two prompts": two_prompts,
+    "three metrics": three_metrics,
     "three models and two judges": lambda _: build(4, suites=["citation", "rag"]),
     "failed model": failed_model,
     "Russian": lambda _: build(4, report=Report(language="ru")),
