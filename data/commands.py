@@ -10,6 +10,8 @@ CHECKOUT = (TOP / "pyproject.toml").is_file()
 SCRIPT = "basic-control"
 BASELINES = "baselines"
 """The default folder of baselines."""
+LAST = "last"
+"""The newest finished run, where a run is named."""
 PACKAGE = "python -m basic_control"
 
 

@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
 from basic_control.data import aliases
+from basic_control.data.equivalents import explain_equivalent
 from basic_control.data.errors import InputError, propose_name
 from basic_control.data.records import Family, Loader, Metric, Provider
 
@@ -297,7 +298,9 @@ def _find_unit(kind: type[Unit], name: str) -> Located:
     if located is None:
         names = [unit_name for unit_name, unit in discover(kind).items() if not getattr(unit, "internal", False)]
         problem = f"unknown {kind.__name__.lower()} {name!r}"
-        raise InputError(f"{problem}: expected one of {', '.join(names)}.{propose_name(name, names)}")
+        hint = explain_equivalent(name) if kind is Metric else ""
+        hint = hint or propose_name(name, names)
+        raise InputError(f"{problem}: expected one of {', '.join(names)}.{hint}")
     return located
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
+from basic_control.data.commands import LAST
 from basic_control.data.errors import InputError
 from basic_control.data.truncation import NAMES
 from basic_control.flows.cli.console import say
@@ -409,9 +410,9 @@ def _find_runs_folder(options: RunOptions) -> Path:
 
 def _resolve_runs(options: RunOptions) -> RunOptions:
     """Return the options with the newest run's name in place of `last`; it is what is recorded."""
-    from basic_control.tasks.store.runs import LAST, resolve_last
-
     if options.run == LAST:
+        from basic_control.tasks.store.runs import resolve_last  # tables, which other lines need not wait for
+
         options = replace(options, run=resolve_last(LAST, _find_runs_folder(options)))
     # Without a name --resume is of the last run that can be resumed.
     if _name_resumed(options) == LAST:

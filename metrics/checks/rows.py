@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from basic_control.data.draw import format_canonical
+from basic_control.data.equivalents import explain_equivalent
 from basic_control.data.errors import propose_name
 from basic_control.data.options import Number, Share, explain_error, settle
 from basic_control.data.plugins import find_unit, metrics
@@ -172,4 +173,5 @@ def _refuse_metric(name: str, rules: Iterable[str]) -> str:
     names = ", ".join(rules)
     if name in metrics():
         return f"{name} is no rule of ours that reads a text; name it among the suite's metrics. Expected: {names}"
-    return f"unknown metric {name!r}; expected one of {names}.{propose_name(name, rules)}"
+    hint = explain_equivalent(name) or propose_name(name, rules)
+    return f"unknown metric {name!r}; expected one of {names}.{hint}"

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from basic_control.data.batches import Ref
+from basic_control.data.commands import LAST
 from basic_control.data.errors import InputError
 from basic_control.data.tables import SCORES
 from basic_control.metrics.analysis.other_tools import compare_stated
@@ -29,7 +30,6 @@ from basic_control.tasks.exchange.log_files import read
 from basic_control.tasks.exchange.logs import name_our_metric
 from basic_control.tasks.store.baselines import KEPT, Baseline, find_path, is_baseline, read_baseline
 from basic_control.tasks.store.runs import (
-    LAST,
     MANIFEST,
     Run,
     find_all,

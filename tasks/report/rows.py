@@ -37,9 +37,9 @@ def describe_remark(remark: Remark, *, is_panel: bool = False) -> str:
     elif remark.kind == "rated":
         sentence = _describe_rating(remark, text)
     elif remark.kind == "claim" and remark.label == "contradicted":
-        sentence = say("screen.contradicted", text=text)
+        sentence = say("screen.remark_contradicted", text=text)
     else:
-        sentence = say(f"screen.{remark.kind}", text=text, label=remark.label)
+        sentence = say(f"screen.remark_{remark.kind}", text=text, label=remark.label)
     if note:
         sentence = f"{sentence} ({note})"
     if is_panel and remark.judge:
@@ -49,7 +49,7 @@ def describe_remark(remark: Remark, *, is_panel: bool = False) -> str:
 
 def _describe_rating(remark: Remark, reason: str) -> str:
     """Return a judge's rating or verdict: by which criterion, if it has a name, and why."""
-    parts = [say("screen.rated", label=remark.label), reason]
+    parts = [say("screen.remark_rated", label=remark.label), reason]
     if remark.name != "rating":
         parts.insert(0, remark.name)
     return ": ".join(filter(None, parts))

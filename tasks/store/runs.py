@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from basic_control.data.batches import Ref
+from basic_control.data.commands import LAST
 from basic_control.data.documents import RESULTS_VERSION
 from basic_control.data.errors import InputError, plural
 from basic_control.data.tables import TABLES
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 MANIFEST, RESULTS = manifests.NAME, "results.json"
 NAME = re.compile(r"(\d{8}_\d{6})(_\d+)?")
 """The name of a run: its start time, such as 20261128_203433; of a second one in that second, 20261128_203433_2."""
-LAST = "last"
-"""The newest finished run, where a run is named."""
 _CELLS = b'\n "cells": '
 """Start of the cells in our results.json. No text can contain it: JSON writes a line break in one as \\n."""
 
