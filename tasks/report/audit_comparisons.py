@@ -5,18 +5,18 @@ from itertools import filterfalse
 
 from basic_control.metrics.analysis.slices import Slice
 from basic_control.tasks.report.audit_run import AuditedRun, Detail, Lines, cut_name
+from basic_control.tasks.report.audit_tables import has_thresholds
 from basic_control.tasks.report.language import say
 from basic_control.tasks.report.ranking import differences
 from basic_control.tasks.report.regressions import details, headline
 from basic_control.tasks.report.text import format_estimate, percent
-from basic_control.tasks.report.words import headlines_of
 
 
 def list_standards(run: AuditedRun, detail: Detail) -> Lines:
     """Return against what the scores were held: a baseline, the other models, another tool's own scores."""
     baseline = run.results.baseline
     standards = say("audit.no_thresholds")
-    if any(row.decided.threshold is not None for row in headlines_of(run.verdict.models)):
+    if has_thresholds(run):
         standards = say("audit.thresholds")
     if not baseline:
         standards = f"{standards} {say('audit.no_baseline')}"

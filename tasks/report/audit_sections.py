@@ -15,6 +15,7 @@ from basic_control.tasks.report.audit_tables import (
     DIGITS,
     find_sample,
     has_bounds,
+    has_thresholds,
     is_generated,
     list_data_hashes,
     tabulate_data,
@@ -111,8 +112,10 @@ def list_populations(run: AuditedRun, _: Detail) -> Lines:
 def list_criteria(run: AuditedRun, detail: Detail) -> Lines:
     """Return by what the scores decide, when that was fixed, and what was changed between runs."""
     gate = str(run.configuration.get("gate") or "point")
+    rule = say("audit.no_rule")
+    if has_thresholds(run):
+        rule = say("audit.rule", gate=say(f"page.gate_{gate}"))
     # What the brackets of a score mean is said where there are some.
-    rule = say("audit.rule", gate=say(f"page.gate_{gate}"))
     if has_bounds(run):
         rule = f"{rule} {say('audit.brackets')}"
     lines: Lines = [("", rule)]

@@ -14,7 +14,7 @@ from basic_control.tasks.report.audit_run import AuditedRun, Declaration, Detail
 from basic_control.tasks.report.language import say
 from basic_control.tasks.report.tables import Column, Table
 from basic_control.tasks.report.text import around, join_names, percent
-from basic_control.tasks.report.words import measure, score_name
+from basic_control.tasks.report.words import headlines_of, measure, score_name
 
 DIGITS = 64
 """Hexadecimal digits of a whole SHA-256."""
@@ -152,6 +152,11 @@ def choose_scores(run: AuditedRun, maximum: int) -> list[Headline]:
     # No model is released unseen.
     rows = [*sorted(worst, key=_rank_score), *sorted(scores, key=_rank_score)]
     return [*sorted(rows[:maximum], key=_rank_score), *rows[maximum:]]
+
+
+def has_thresholds(run: AuditedRun) -> bool:
+    """Return whether a threshold holds for any score."""
+    return any(row.decided.threshold is not None for row in headlines_of(run.verdict.models))
 
 
 def has_bounds(run: AuditedRun) -> bool:

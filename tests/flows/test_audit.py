@@ -273,6 +273,7 @@ def test_another_tools_file_is_audited_once_it_is_a_run(run: Run, tmp_path: Path
     assert "rows.jsonl" in find_section(page, "Data")
     against = find_section(page, "Against what")
     assert "No threshold was set. No baseline" in against
+    assert "None: no threshold was set" in find_section(page, "Criteria")
     stated = (
         "exact_match 100% here, 80% by the tool that recorded the replies; 2 of 10 replies are scored otherwise"
     )
