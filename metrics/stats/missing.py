@@ -19,10 +19,11 @@ RAISABLE: tuple[Status, ...] = ("truncated", "unsupported")
 _STATUS, _VALUE = pl.col("status"), pl.col("value")
 ALIKE = _VALUE.is_null() & pl.col("value_before").is_null() & (pl.col("cause") == pl.col("cause_before"))
 """Missing on both sides of a pair for the same cause of the question's own, and therefore equal there."""
-# Causes that pass, of ours ("rate_limit", "not asked") and as other tools' logs have them ("HTTP 503").
+# Causes that pass, of ours ("rate_limit", "not asked", a judge's "unparsable reply"), and of logs ("HTTP 503").
 PASSING = (
     r"(?i)\b(?:connect|timed?[ _-]?out|rate[ _-]?limit|too many requests|server|unavailable|overloaded|temporar"
-    r"|auth|quota|unknown_model|not asked|stopped|budget|submitted|expired|cancelled|empty|408|409|429|5\d\d)"
+    r"|auth|quota|unknown_model|not asked|stopped|budget|submitted|expired|cancelled|empty|unparsable|call failed"
+    r"|408|409|429|5\d\d)"
 )
 """What says nothing about the question: the call, asked again, may be answered."""
 ENDS = ("lower", "upper", "lower_before", "upper_before")

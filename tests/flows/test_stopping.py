@@ -163,3 +163,19 @@ def test_until_decided_stops_every_suite_of_a_run(run: Run, tmp_path: Path) -> N
     assert suite["stopping"]["looks"][0]["n"] == 10
     assert suite["stopping"]["asked"] == suite["stopping"]["decided"] == suite["n_asked"] < 1000
     assert suite["outcome"] == "fail"
+
+
+def test_a_total_of_few_templates_is_asked_at_once_and_it_is_said_why(run: Run, tmp_path: Path) -> None:
+    """Thirty questions of one family have nine templates."""
+    with serve_openai(lambda _: "ANSWER: 0") as server:
+        model = json.dumps([{"name": "m", "provider": "openai", "base_url": server.base_url}])
+        suite = {"name": "basic_control", "stop": {"first": 5, "most": 30}}
+        done = run(
+            "--set", f"models={model}", "--set", f"suites={json.dumps([suite])}",
+            "--set", "basic_control.families=[simple_logic]", "--set", "gate=interval",
+        )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert "a TOTAL stops early with ten " in " ".join(done.stdout.split())
+    (shown,) = document(tmp_path)["final"]["models"][0]["suites"]
+    assert (shown["n_asked"], shown["stopping"], shown["outcome"]) == (30, None, "fail")
+    assert shown["interval"]["high"] < 0.8

@@ -34,6 +34,7 @@ from basic_control.tasks.store.tables import Store
 from tests.helpers.inside import call
 from tests.oracle.draws import Reply, Run, Suite
 
+REASONS = {"judge_failed": "rate: unparsable reply", "not_applicable": ""}
 BEFORE, NOW = "20261104_140233", "20261105_140233"
 
 
@@ -120,7 +121,7 @@ def _ask(drawn: Suite, planned: SuitePlan, ref: Ref, model: str) -> Tables:
         for row in rows:  # as a metric leaves a reply for which it has no value, if it is drawn so
             reply = replies[row["item_id"], row["repeat"]]
             if reply.state and reply.of in {"", name}:
-                row |= {"value": None, "status": reply.state}
+                row |= {"value": None, "status": reply.state, "reason": REASONS[reply.state]}
         scores.append(store.write(SCORES, SCORES.frame(rows)))
     if parts := parts_of_all(suite):
         scores.append(join_metrics.function(settings, scores, parts=parts))

@@ -369,6 +369,15 @@ def test_what_both_lack_for_one_cause_is_equal_there() -> None:
     assert apart.missing.hangs
 
 
+@pytest.mark.parametrize("reason", ["rate: unparsable reply", "rate: call failed", "rate: no reply: timed out"])
+def test_a_judge_that_is_unread_on_both_sides_says_nothing_of_the_question(reason: str) -> None:
+    both: dict[str, list[float | None]] = {"a": [None] * 8 + [1.0] * 92, "b": [None] * 8 + [1.0] * 92}
+    is_missing = pl.col("value").is_null()
+    unread = pl.when(is_missing).then(pl.lit("judge_failed")).otherwise(pl.lit("scored"))
+    (pair,) = compare(scores(both).with_columns(reason=pl.lit(reason), status=unread), items(100))
+    assert (pair.missing.low, pair.missing.high, pair.missing.n_alike) == (-0.08, 0.08, 0)
+
+
 def test_a_mean_of_metrics_pairs_what_both_sides_have_of_each() -> None:
     """Of four questions the rubric applies to two on one side, and to three on the other: two are pairs by it.
 
