@@ -87,11 +87,13 @@ def metric(
     """
     if function is None:
         facts = {"name": name, "version": version, "needs": needs, "yes_no": yes_no, "scores_empty": scores_empty}
-        return partial(_metric, **facts, **fields)
-    return _metric(function, name=name, version=version, needs=needs, yes_no=yes_no, scores_empty=scores_empty)
+        return partial(_declare_metric, **facts, **fields)
+    return _declare_metric(
+        function, name=name, version=version, needs=needs, yes_no=yes_no, scores_empty=scores_empty
+    )
 
 
-def _metric(
+def _declare_metric(
     function: Function,
     *,
     name: str,
@@ -193,11 +195,11 @@ def family(
     """
     if function is None:
         facts = {"name": name, "version": version, "levels": levels, "verify": verify}
-        return partial(_family, **facts, **fields)
-    return _family(function, name=name, version=version, levels=levels, verify=verify)
+        return partial(_declare_family, **facts, **fields)
+    return _declare_family(function, name=name, version=version, levels=levels, verify=verify)
 
 
-def _family(
+def _declare_family(
     function: Function,
     *,
     name: str,
@@ -251,11 +253,11 @@ def loader(
     anew when they change. `fields` are others of `Loader`.
     """
     if function is None:
-        return partial(_loader, name=name, version=version, files=files, **fields)
-    return _loader(function, name=name, version=version, files=files)
+        return partial(_declare_loader, name=name, version=version, files=files, **fields)
+    return _declare_loader(function, name=name, version=version, files=files)
 
 
-def _loader(function: Function, *, name: str, version: int, files: Files, **fields: Any) -> Loader:
+def _declare_loader(function: Function, *, name: str, version: int, files: Files, **fields: Any) -> Loader:
     @wraps(function)
     def load_rows(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
         for index, row in enumerate(function(**options)):
@@ -305,11 +307,11 @@ def provider(
     alone, the entry of the configuration, returns a client. `fields` are others of `Provider`.
     """
     if function is None:
-        return partial(_provider, name=name, version=version, **fields)
-    return _provider(function, name=name, version=version)
+        return partial(_declare_provider, name=name, version=version, **fields)
+    return _declare_provider(function, name=name, version=version)
 
 
-def _provider(function: Function, *, name: str, version: int, **fields: Any) -> Provider:
+def _declare_provider(function: Function, *, name: str, version: int, **fields: Any) -> Provider:
     provider_name = name or function.__name__
     if _name_parameters(function) == _OPENS:
         unit = Provider(name=provider_name, version=version, open=function, **fields)

@@ -90,14 +90,14 @@ class _Finder:
         """Return the best program of a text, the last of equals."""
         blocks, outside = split_fences(text)
         texts = [block.text for block in blocks[-BLOCKS_CAP:]]
-        program = self._choose_block(blocks[-BLOCKS_CAP:], deep)
+        program = self._choose_from_blocks(blocks[-BLOCKS_CAP:], deep)
         if program is None or program.worth < FUNCTION:
-            outer = self._from_outside(outside, deep)
+            outer = self._choose_from_outside(outside, deep)
             if outer and (program is None or outer.worth > program.worth):
                 return _Program(complete_program(outer.source, texts, self.parser), outer.worth)
         return program
 
-    def _choose_block(self, blocks: Sequence[Block], deep: int) -> _Program | None:
+    def _choose_from_blocks(self, blocks: Sequence[Block], deep: int) -> _Program | None:
         """Return the best program of the blocks, completed by the other blocks."""
         best = _choose_program(self._list_programs(blocks, deep))
         if best is None:
@@ -128,7 +128,7 @@ class _Finder:
             nested = self.search(block.text, deep - 1)
         return nested or self._from_pieces(block.text, deep) or self._from_prose(block.text)
 
-    def _from_outside(self, text: str, deep: int) -> _Program | None:
+    def _choose_from_outside(self, text: str, deep: int) -> _Program | None:
         if self.function not in text:
             return None
         if in_html(text, self.function) or is_patch(text):

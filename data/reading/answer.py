@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, NamedTuple, Protocol
 
-from basic_control.data.reading.clauses import Mention, Prepared, Values, find_last, is_denied, is_refuted, is_yes
+from basic_control.data.reading.clauses import Mention, Prepared, Values, find_before, is_denied, is_refuted, is_yes
 from basic_control.data.reading.statements import Statement, find_brace, statements, with_content
 from basic_control.data.reading.words import MARKUP, pattern
 from basic_control.data.sentences import find_sentence_begin, find_sentence_end
@@ -293,7 +293,7 @@ def _judge_predicate(reply: Prepared, statement: Statement, slot: Slot) -> _Stan
     """Judge 'B is correct': the value stands right before the words."""
     text = reply.text
     begin, end = find_sentence_begin(text, statement.start), find_sentence_end(text, statement.end)
-    value = find_last(reply, begin, statement.start, slot.mentions(reply, begin, statement.start))
+    value = find_before(reply, begin, statement.start, slot.mentions(reply, begin, statement.start))
     if value is None or _is_asked(text, end) or _is_supposed(text, begin, statement.start, end):
         return _NOTHING
     return _Stand("states", value, end)

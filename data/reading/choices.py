@@ -11,7 +11,7 @@ from basic_control.data.reading.clauses import (
     Prepared,
     Values,
     find_affirmed,
-    find_first,
+    find_affirmed_run,
     is_only,
     is_refuted,
     is_remark,
@@ -156,7 +156,7 @@ class Options:
 
     def find_stated(self, reply: Prepared, begin: int, end: int) -> Mention | None:
         """Return the options that a clause after a cue states; none if it lists them all."""
-        stated = find_first(reply, begin, end, self.mentions(reply, begin, end))
+        stated = find_affirmed_run(reply, begin, end, self.mentions(reply, begin, end))
         if stated and len(stated.values) == len(self.texts) > _PAIR:
             return None
         return stated

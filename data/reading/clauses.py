@@ -182,7 +182,7 @@ def is_only(content: str, mentions: Sequence[Mention], nothing: re.Pattern[str])
     return nothing.fullmatch(pattern("fillers", content).sub(" ", remainder)) is not None
 
 
-def find_first(reply: Prepared, begin: int, end: int, mentions: Sequence[Mention]) -> Mention | None:
+def find_affirmed_run(reply: Prepared, begin: int, end: int, mentions: Sequence[Mention]) -> Mention | None:
     """Return the values of the first run of mentions that a clause affirms; None if it affirms none.
 
     A later part of the clause that begins with a consequence ('so', 'therefore') takes the place of what is before.
@@ -209,7 +209,7 @@ def open_values(text: str, begin: int, run: Mention, end: int) -> Values:
     return frozenset([OTHER] * bool(is_open))
 
 
-def find_last(reply: Prepared, begin: int, end: int, mentions: Sequence[Mention]) -> Mention | None:
+def find_before(reply: Prepared, begin: int, end: int, mentions: Sequence[Mention]) -> Mention | None:
     """Return the values of the run of mentions right before a position, if the clause does not deny it."""
     grouped = [unite(run) for run in group_mentions(reply.text, mentions)]
     if not grouped:

@@ -11,7 +11,7 @@ from basic_control.data.reading.clauses import (
     Prepared,
     Values,
     find_affirmed,
-    find_first,
+    find_affirmed_run,
     group_mentions,
     is_remark,
     lines,
@@ -84,7 +84,7 @@ class Expressions(NamedTuple):
     def find_stated(self, reply: Prepared, begin: int, end: int) -> Mention | None:
         """Return the first expression that a clause after a cue affirms, with those joined to it."""
         mentions = self.mentions(reply, begin, end)
-        stated = find_first(reply, begin, end, mentions)
+        stated = find_affirmed_run(reply, begin, end, mentions)
         if stated is None:
             return None
         joined = [mention for mention in mentions if stated.start <= mention.start < stated.end]

@@ -10,7 +10,7 @@ from basic_control.data.reading.clauses import (
     Prepared,
     Values,
     find_affirmed,
-    find_first,
+    find_affirmed_run,
     is_idle,
     is_only,
     open_values,
@@ -55,7 +55,7 @@ class Names:
 
     def find_stated(self, reply: Prepared, begin: int, end: int) -> Mention | None:
         """Return the people that a clause after a cue names."""
-        return find_first(reply, begin, end, self.mentions(reply, begin, end))
+        return find_affirmed_run(reply, begin, end, self.mentions(reply, begin, end))
 
     def infer(self, reply: Prepared, begin: int) -> Mention | None:
         """Return the one name of a bold last line, else the only one that the reply names and does not deny."""

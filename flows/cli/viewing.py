@@ -145,7 +145,7 @@ class Pages:
         files = reports(self.runs, folder) if folder else {}
         file = files.get(request.path_params["file"])
         if file is None:
-            return self._message(404, "no_report")
+            return self._render_message(404, "no_report")
         # Whoever sent the run wrote its page: it gets an origin of its own, and cannot read other runs.
         sandbox = {"Content-Security-Policy": "sandbox allow-scripts allow-downloads; "}
         return FileResponse(file, headers=sandbox, media_type="text/html; charset=utf-8")
@@ -157,8 +157,8 @@ class Pages:
             newest = ENGLISH
         return self.language or newest
 
-    def _message(self, status: int, name: str, **values: str) -> Response:
-        """Show a message, by the name of its phrase."""
+    def _render_message(self, status: int, name: str, **values: str) -> Response:
+        """Return a page with a message, by the name of its phrase."""
         with use_language(self._language_of(entries(self.runs))):
             return HTMLResponse(pages.message(say(f"view.{name}", **values)), status)
 
@@ -170,10 +170,10 @@ class Pages:
                 return HTMLResponse(pages.message(str(error)), 400)
 
         def answer_missing(_: Request, __: Exception) -> Response:
-            return self._message(404, "no_page")
+            return self._render_message(404, "no_page")
 
         def answer_broken(_: Request, error: Exception) -> Response:
-            return self._message(500, "damaged", what=f"{type(error).__name__}: {error}")
+            return self._render_message(500, "damaged", what=f"{type(error).__name__}: {error}")
 
         return Starlette(
             routes=[
