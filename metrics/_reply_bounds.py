@@ -45,12 +45,14 @@ def limit_reply(schema: Mapping[str, Any], tokens: int, language: str) -> dict[s
         return dict(schema)
     per_token = hold_by_token(language)
     # Lists first: what they leave over, texts may have.
-    if _open(schema):
+    if _has_open_list(schema):
         length = _ENTRY.get(language, _ENTRY_ELSE)
-        extra = bisect(range(2, MOST + 1), tokens, key=lambda n: _tokens(schema, length, n, per_token))
-        return _with(schema, length, 1 + extra)
-    extra = bisect(range(_LEAST + 1, LONGEST + 1), tokens, key=lambda n: _tokens(schema, n, MOST, per_token))
-    return _with(schema, _LEAST + extra, MOST)
+        extra = bisect(range(2, MOST + 1), tokens, key=lambda n: _estimate_tokens(schema, length, n, per_token))
+        return _limit_schema(schema, length, 1 + extra)
+    extra = bisect(
+        range(_LEAST + 1, LONGEST + 1), tokens, key=lambda n: _estimate_tokens(schema, n, MOST, per_token)
+    )
+    return _limit_schema(schema, _LEAST + extra, MOST)
 
 
 def widen(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,27 +108,27 @@ def _is_unbounded(schema: Mapping[str, Any]) -> bool:
         return "maxLength" not in schema
     if kind == "array":
         return "maxItems" not in schema or _is_unbounded(schema.get("items", {}))
-    return any(map(_is_unbounded, _parts(schema)))
+    return any(map(_is_unbounded, _list_parts(schema)))
 
 
-def _parts(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _list_parts(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [part for part in schema.get("properties", {}).values() if isinstance(part, Mapping)]
 
 
-def _open(schema: Mapping[str, Any]) -> bool:
+def _has_open_list(schema: Mapping[str, Any]) -> bool:
     """Return whether the schema has a list without a maximum."""
     if schema.get("type") == "array":
-        return "maxItems" not in schema or _open(schema.get("items", {}))
-    return any(map(_open, _parts(schema)))
+        return "maxItems" not in schema or _has_open_list(schema.get("items", {}))
+    return any(map(_has_open_list, _list_parts(schema)))
 
 
 def reason_length(schema: Mapping[str, Any], tokens: int, language: str) -> int:
     """Return the characters that each text of a reply may have: those that its fixed parts leave over."""
     per_token = hold_by_token(language)
-    return bisect(range(1, LONGEST + 1), tokens, key=lambda n: _tokens(schema, n, MOST, per_token))
+    return bisect(range(1, LONGEST + 1), tokens, key=lambda n: _estimate_tokens(schema, n, MOST, per_token))
 
 
-def _tokens(schema: Mapping[str, Any], length: int, entries: int, per_token: float) -> float:
+def _estimate_tokens(schema: Mapping[str, Any], length: int, entries: int, per_token: float) -> float:
     """Return the tokens of the longest reply, with texts of `length` characters and open lists of `entries`."""
     if "enum" in schema:
         return (max(len(str(label)) for label in schema["enum"]) + 2) / _FORM
@@ -134,16 +136,18 @@ def _tokens(schema: Mapping[str, Any], length: int, entries: int, per_token: flo
     # Quotes, colons, commas and spaces are part of the form.
     if kind == "object":
         form = sum(len(name) + 6 for name in schema.get("properties", {})) + 2
-        return form / _FORM + sum(_tokens(part, length, entries, per_token) for part in _parts(schema))
+        return form / _FORM + sum(
+            _estimate_tokens(part, length, entries, per_token) for part in _list_parts(schema)
+        )
     if kind == "array":
         number = min(int(schema.get("maxItems", entries)), max(entries, int(schema.get("minItems", 0))))
-        return 1 + number * (1 + _tokens(schema.get("items", {}), length, entries, per_token))
+        return 1 + number * (1 + _estimate_tokens(schema.get("items", {}), length, entries, per_token))
     if kind == "string":
         return min(length, int(schema.get("maxLength", length))) / per_token + 1
     return _NUMBER / _FORM
 
 
-def _with(schema: Mapping[str, Any], length: int, entries: int) -> dict[str, Any]:
+def _limit_schema(schema: Mapping[str, Any], length: int, entries: int) -> dict[str, Any]:
     bounded = dict(schema)
     if "enum" in schema:
         return bounded
@@ -152,8 +156,10 @@ def _with(schema: Mapping[str, Any], length: int, entries: int) -> dict[str, Any
         bounded["maxLength"] = min(length, int(schema.get("maxLength", length)))
     if kind == "array":
         if "items" in schema:
-            bounded["items"] = _with(schema["items"], length, entries)
+            bounded["items"] = _limit_schema(schema["items"], length, entries)
         bounded["maxItems"] = int(schema.get("maxItems", max(entries, int(schema.get("minItems", 0)))))
     if isinstance(schema.get("properties"), Mapping):
-        bounded["properties"] = {name: _with(part, length, entries) for name, part in schema["properties"].items()}
+        bounded["properties"] = {
+            name: _limit_schema(part, length, entries) for name, part in schema["properties"].items()
+        }
     return bounded

@@ -93,8 +93,8 @@ def prompt_of(step: Step, text: str = "") -> str:
     return step.prompt({"prompt": text})
 
 
-def _ask(exam: str) -> Callable[[Sample, Found, Mapping[str, Any]], Iterable[Question]]:
-    def rows(sample: Sample, _replies: Found, _options: Mapping[str, Any]) -> Iterable[Question]:
+def _build_rows(exam: str) -> Callable[[Sample, Found, Mapping[str, Any]], Iterable[Question]]:
+    def list_questions(sample: Sample, _replies: Found, _options: Mapping[str, Any]) -> Iterable[Question]:
         if sample.get(EXAM) != exam:
             return
         for question in sample[QUESTIONS]:
@@ -102,7 +102,7 @@ def _ask(exam: str) -> Callable[[Sample, Found, Mapping[str, Any]], Iterable[Que
             if sample.get(TWICE):
                 yield Question(question["key"] + AGAIN, question["values"], repeat=1)
 
-    return rows
+    return list_questions
 
 
 def _pair(exam: str, sample: Sample, replies: Mapping[str, Any]) -> Pairs:
@@ -173,7 +173,7 @@ def _fold(shares: Mapping[str, float], folded: Mapping[str, str]) -> Mapping[str
     return sums
 
 
-def _examine(exam: str) -> Step:
+def _build_exam_step(exam: str) -> Step:
     metric, step = step_of(exam)
 
     def once(question: Question) -> Question:
@@ -185,13 +185,13 @@ def _examine(exam: str) -> Step:
 
     declared = step.asks
     asks = (lambda question: declared(once(question))) if callable(declared) else declared
-    return Step(exam, _ask(exam), prompt_of(step), parse, step.schema, metric.temperature, asks)
+    return Step(exam, _build_rows(exam), prompt_of(step), parse, step.schema, metric.temperature, asks)
 
 
 @metric(
     name="exam",
     internal=True,
-    steps=tuple(_examine(exam) for exam in EXAMINED),
+    steps=tuple(_build_exam_step(exam) for exam in EXAMINED),
     title={"en": "Exam", "ru": "Экзамен"},
 )
 def exam_score(sample: Sample, replies: Found, _options: Mapping[str, Any]) -> Score:

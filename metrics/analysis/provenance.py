@@ -94,7 +94,7 @@ def differences(baseline: Provenance, run: Provenance, rescored: Collection[str]
     differing = []
     for kind, what, before, after in _list_common_facts(baseline, run):
         if format_canonical(before) != format_canonical(after):
-            differing.append(RuleDifference(kind, what, *_from_where_they_part(before, after)))
+            differing.append(RuleDifference(kind, what, *_format_difference(before, after)))
     for name, rules in run.suites.items():
         if name in baseline.suites:
             differing += _list_new_metrics(name, baseline.suites[name], rules)
@@ -224,7 +224,7 @@ def list_missing(baseline: Provenance, run: Provenance) -> list[str]:
     return gone
 
 
-def _from_where_they_part(*values: Any) -> Iterator[str]:
+def _format_difference(*values: Any) -> Iterator[str]:
     """Format two values on a line each; long texts with a common start are shown from where they diverge."""
     texts = [*map(one_line, values)]
     start = 0

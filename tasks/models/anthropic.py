@@ -122,7 +122,7 @@ class AnthropicClient:
                 cause = error.__cause__
                 if isinstance(cause, CallError):
                     raise cause from None
-                raise self._server.errors.failure(cause or error) from None
+                raise self._server.errors.build_connection_error(cause or error) from None
         return response.content
 
     def _body_of(self, call: Call) -> Body:

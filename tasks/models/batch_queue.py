@@ -176,7 +176,7 @@ class BatchQueue:
             if not may_exist or error.kind not in RETRIED:
                 await asyncio.to_thread(self.submissions.end, request_ids)
             refusal = CallError(error.kind, f"no batch was created: {error.message}")
-            return await self._refuse(dict.fromkeys(request_ids, refusal), remaining)
+            return await self._end_refused(dict.fromkeys(request_ids, refusal), remaining)
         await asyncio.to_thread(self.submissions.mark_submitted, token, batch_id)
         log_event("batch_submitted", model=self.model.name, batch=batch_id, requests=len(portion))
         return None
@@ -237,9 +237,9 @@ class BatchQueue:
         for entry in entries:
             remaining.pop(entry.request_id, None)
             self.running.count(entry)
-        return await self._refuse(refusals, remaining)
+        return await self._end_refused(refusals, remaining)
 
-    async def _refuse(self, refusals: Mapping[str, CallError], remaining: dict[str, Call]) -> None:
+    async def _end_refused(self, refusals: Mapping[str, CallError], remaining: dict[str, Call]) -> None:
         """End requests with errors, for everyone waiting for them in this run."""
         failures = [FailedCall(request_id, error.kind, error.message) for request_id, error in refusals.items()]
         await asyncio.to_thread(self.writer.fail, failures)
@@ -263,7 +263,7 @@ class BatchQueue:
             error = CallError(
                 "missing", f"batch {batch_id} is lost: {error.message}; {_AGAIN}, which may cost extra"
             )
-        await self._refuse(dict.fromkeys(batch.request_ids, error), remaining)
+        await self._end_refused(dict.fromkeys(batch.request_ids, error), remaining)
 
     async def _retry(self, work: Callable[[], Awaitable[T]]) -> T:
         """Run an operation at the server, retrying while the server is unreachable."""

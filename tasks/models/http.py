@@ -47,7 +47,7 @@ class HttpClient:
                 async with asyncio.timeout(CONNECT_S):
                     _, writer = await asyncio.open_connection(parts.hostname, parts.port or PORTS[parts.scheme])
             except (OSError, TimeoutError) as error:
-                raise self._errors.failure(error) from None
+                raise self._errors.build_connection_error(error) from None
             writer.close()
         # All that changes what an answer means, but for the key.
         query = dict(parse_qsl(parts.query, keep_blank_values=True))

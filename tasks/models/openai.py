@@ -142,4 +142,4 @@ class OpenAIClient:
             try:
                 yield
             except OpenAIError as error:
-                raise self.server.errors.failure(error.__cause__ or error) from None
+                raise self.server.errors.build_connection_error(error.__cause__ or error) from None

@@ -164,7 +164,7 @@ def build_requests(
         if around.has_tools:
             tools = read_tools(facts.get(TOOLS) or ())
         row = {"prompt": text, "language": language, "text_digest": text_digest}
-        messages = ask_question(row, facts, prompt, around, model.system)
+        messages = build_row_messages(row, facts, prompt, around, model.system)
         for repeat in range(repeats):
             rows.append(
                 build_request(
@@ -184,7 +184,7 @@ def build_requests(
     return REQUESTS.frame(rows)
 
 
-def ask_question(
+def build_row_messages(
     row: Mapping[str, Any], facts: Mapping[str, Any], prompt: str | None, around: Surroundings, system: str
 ) -> tuple[Message, ...]:
     """Return all messages that ask a row of the items table, with its facts: system prompt, examples, question."""

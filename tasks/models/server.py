@@ -103,7 +103,7 @@ class Server:
         try:
             yield
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise self.errors.failure(error) from None
+            raise self.errors.build_connection_error(error) from None
         except UnicodeEncodeError as error:
             text = f"the request cannot be sent: {self.errors.clean(str(error))}"
             raise CallError("invalid", text) from None
@@ -135,7 +135,7 @@ class Server:
         except aiohttp.SocketTimeoutError:
             raise CallError("timeout", f"no data from {self.where} for {timeouts['read']:g} s") from None
         except Exception as error:  # noqa: BLE001 - whatever a server or a proxy sends fails its own call alone
-            raise self.errors.failure(error) from None
+            raise self.errors.build_connection_error(error) from None
         # httpx or httpx2, whichever the request is of.
         package = import_module(type(request).__module__.partition(".")[0])
         return package.Response(response.status, headers=headers, content=body)

@@ -229,7 +229,7 @@ class ServerErrors:
         target = self.clean(f"redirects to {strip_secrets(location)}, and redirects are not followed")
         return CallError("invalid", f"HTTP {status}: {target}; set `base_url` to the final address")
 
-    def failure(self, error: BaseException) -> CallError:
+    def build_connection_error(self, error: BaseException) -> CallError:
         """Return the error of a connection that failed or broke, or on which malformed HTTP came.
 
         An untrusted certificate is permanent: it fails the endpoint at once.

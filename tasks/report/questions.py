@@ -12,7 +12,7 @@ from basic_control.data.errors import InputError
 from basic_control.data.messages import write_transcript
 from basic_control.data.questions import format_expected, format_question
 from basic_control.prompts import fill
-from basic_control.tasks.models.requests import ask_question
+from basic_control.tasks.models.requests import build_row_messages
 from basic_control.tasks.plan import Plan, SuitePlan
 
 Row = Mapping[str, Any]
@@ -33,7 +33,7 @@ class SentPrompt:
         # The rules may have changed since: then the grid has the prompt's own text.
         with suppress(InputError):
             if self.system or self.suite.around.examples:
-                messages = ask_question(row, facts, self.template, self.suite.around, self.system)
+                messages = build_row_messages(row, facts, self.template, self.suite.around, self.system)
                 return write_transcript(messages)
             if self.template is not None:
                 return fill(self.template, row["language"], facts)

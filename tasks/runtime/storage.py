@@ -27,13 +27,13 @@ _opened = ExitStack()
 @atexit.register
 def close() -> None:
     """Close what is open: SQLite merges its log into the file, which speeds up the next process."""
-    _cache.cache_clear()
-    _submissions.cache_clear()
+    _open_cache_at.cache_clear()
+    _open_submissions_at.cache_clear()
     _opened.close()
 
 
 @cache
-def _cache(url: str, root: str) -> ReplyCache:
+def _open_cache_at(url: str, root: str) -> ReplyCache:
     return _opened.enter_context(closing(ReplyCache(url, tables=Store(root))))
 
 
@@ -48,11 +48,11 @@ def open_cache(store: StoreSettings) -> ReplyCache:
     Raises:
         InputError: it cannot be opened.
     """
-    return _cache(find_cache_url(store), store.root)
+    return _open_cache_at(find_cache_url(store), store.root)
 
 
 @cache
-def _submissions(url: str) -> Submissions:
+def _open_submissions_at(url: str) -> Submissions:
     return _opened.enter_context(closing(Submissions(url)))
 
 
@@ -62,7 +62,7 @@ def open_submissions(store: StoreSettings) -> Submissions:
     Raises:
         InputError: they cannot be opened.
     """
-    return _submissions(find_cache_url(store))
+    return _open_submissions_at(find_cache_url(store))
 
 
 def open_store(store: StoreSettings) -> Store:
