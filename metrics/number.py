@@ -25,7 +25,7 @@ class Options(Frozen):
 
 
 @lru_cache(maxsize=4096)  # few answers are unlike all others, and each is read once for every target
-def _number(text: str) -> Fraction | None:
+def _read_single_number(text: str) -> Fraction | None:
     answer = read_number(text).answer
     if answer is None:
         return None
@@ -36,7 +36,7 @@ def read_expected(answer: Any) -> Fraction | None:
     """Return the number that an expected answer is, or that a solution ends in; None if it is no single number."""
     if isinstance(answer, bool) or not isinstance(answer, int | float | str):
         return None
-    return _number(write_value(answer))
+    return _read_single_number(write_value(answer))
 
 
 def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:

@@ -15,7 +15,7 @@ from basic_control.data.plugins import metric
 from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS, SCORES
 from basic_control.metrics.analysis.judged import collect_left_out, exam_table, judge_statuses
-from basic_control.metrics.analysis.stopping import ConfidenceSequence, confidence_sequences, list_undecided
+from basic_control.metrics.analysis.stopping import ConfidenceSequence, compute_sequences, list_undecided
 from basic_control.metrics.stats.calibration import ExamTable
 from basic_control.prompts import languages
 from basic_control.tasks.judges.passports import PassportFinder
@@ -108,7 +108,7 @@ def monitor(
         found_languages = pl.concat([frame["language"] for frame in suite_rounds]).unique().to_list()
         language = found_languages[0] if len(found_languages) == 1 else ""
         exams = {name: tables[language] for name, tables in followed.exams.items() if language in tables}
-        sequences += confidence_sequences(
+        sequences += compute_sequences(
             suite_rounds, all_scores, followed.suite, followed.targets, followed.alpha, exams=exams
         )
     return sequences

@@ -16,7 +16,7 @@ from basic_control.metrics.analysis.cascades import CascadeFinding, CascadeUse, 
 from basic_control.metrics.analysis.explainability import EXPLAINED, Terms, explain_models
 from basic_control.metrics.analysis.observations import Observations, observations
 from basic_control.metrics.analysis.passports import passports
-from basic_control.metrics.analysis.results import Participants, Results, SuiteFindings, TwinFindings, build
+from basic_control.metrics.analysis.results import Participants, Results, SuiteFindings, TwinFindings, build_results
 from basic_control.metrics.analysis.scores import THRESHOLD
 from basic_control.metrics.analysis.twins import add_counts, twin_results
 from basic_control.metrics.cascade import Decider
@@ -51,7 +51,7 @@ def results(
     store = open_store(plan.store)
     drawn, stored = read_scored(store, tables)
     once = observations(stored, drawn)
-    computed = build(
+    computed = build_results(
         findings,
         Participants([with_counts(suite) for suite in plan.suites], plan.members, list_crossed(plan)),
         once,

@@ -149,7 +149,7 @@ def model_results(findings: Sequence[SuiteFindings], participants: Participants)
     return tuple(results)
 
 
-def build(
+def build_results(
     findings: Sequence[SuiteFindings],
     participants: Participants,
     once: Observations,

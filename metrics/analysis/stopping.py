@@ -113,7 +113,7 @@ def ends(stop: Stop, strata: int, n_items: int) -> list[int]:
     return counts
 
 
-def confidence_sequences(
+def compute_sequences(
     rounds: Sequence[pl.DataFrame],
     scores: pl.DataFrame,
     suite: Suite,

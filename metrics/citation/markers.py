@@ -282,7 +282,7 @@ def _numbers(marker: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def _as_marker(text: str) -> str:
+def _write_marker(text: str) -> str:
     return f"[{', '.join(_MATH.findall(text))}]"
 
 
@@ -294,15 +294,15 @@ def write_common(body: str, n_passages: int = 0) -> str:
     numbers, if the body has no markers for it to summarise.
     """
     body = _ESCAPED.sub(r"[\1]", body)
-    body = _CARETS.sub(lambda match: _as_marker(match[1]), body)
+    body = _CARETS.sub(lambda match: _write_marker(match[1]), body)
     body = _ANCHORED.sub(r"\1", body)
     body = _LISTED.sub(
         lambda match: "".join(f"[{number}]" for number in _MATH.findall(_QUOTATION.sub("", match[0]))), body
     )
     body = _CITE.sub(r"[\1]", body)
     if n_passages:
-        body = _BRACES_AFTER.sub(lambda match: f"{match[1]}{_as_marker(match[2])} ", body)
-        body = _BRACES.sub(lambda match: _as_marker(match[1]), body)
+        body = _BRACES_AFTER.sub(lambda match: f"{match[1]}{_write_marker(match[2])} ", body)
+        body = _BRACES.sub(lambda match: _write_marker(match[1]), body)
     last = _POINTED.search(body, max(0, len(body) - _CLOSING))
     if last is None or "://" in last["marks"] or marks(unwrap(body[: last.start()])):
         return body
@@ -320,7 +320,7 @@ def mark_rounded(body: str, n_passages: int) -> str:
         ends = ends or (_is_noted(before, power=match[1] in _POWERS) and _CLOSES.match(body, match.end()))
         if not ends or not all(0 < int(number) <= n_passages for number in _MATH.findall(match[1])):
             return body
-    return _ENCLOSED.sub(lambda match: _as_marker(match[1]), body)
+    return _ENCLOSED.sub(lambda match: _write_marker(match[1]), body)
 
 
 def points(sentence: str) -> bool:

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from basic_control.data.characters import make_visible
 from basic_control.tasks.models.access import find_credentials, strip_secrets
 from basic_control.tasks.models.protocol import CallError, ErrorKind
-from basic_control.tasks.runtime.secrets import HIDDEN, hide, spell
+from basic_control.tasks.runtime.secrets import HIDDEN, hide, list_patterns
 
 # Where a status does not say what is meant, words of the code or the message do.
 _EXHAUSTED = re.compile(
@@ -170,7 +170,7 @@ def _secrets_of(key: str, url: str) -> re.Pattern[str]:
     values = [key, unquote(parts.password or ""), find_credentials(parts)]
     values += [value for _, value in parse_qsl(parts.query)]
     longest_first = sorted((value for value in values if len(value) >= _SHORTEST), key=len, reverse=True)
-    return re.compile("|".join("".join(spell(value)) for value in longest_first))
+    return re.compile("|".join("".join(list_patterns(value)) for value in longest_first))
 
 
 class Refusal(CallError):  # noqa: N818 - said of a server

@@ -37,7 +37,7 @@ def is_key(value: str) -> bool:
     return len(value) >= SHORTEST and len(random) >= LEAST and len(set(random)) >= VARIETY
 
 
-def spell(value: str) -> list[str]:
+def list_patterns(value: str) -> list[str]:
     r"""Return a pattern for each character of a value: as it is, percent-encoded, or escaped as in JSON.
 
     A slash, for example, is also found as %2F, \/ and \u002f. ASCII letters and digits are found as they are.
@@ -80,7 +80,7 @@ def _list_searches(key: str) -> Iterator[_Search]:
     """Yield the searches for all spellings of a key."""
     match = _COMMON.match(key)
     common = match.end() if match else 0
-    yield _build_search(spell(key), common, LEAST)
+    yield _build_search(list_patterns(key), common, LEAST)
     # With every letter escaped too: %73%6b%2d, \u0073\u006b\u002d
     for template in ("%{:02x}", "\\u{:04x}"):
         pieces = [f"(?i:{re.escape(template.format(code))})" for code in map(ord, key)]

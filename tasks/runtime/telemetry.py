@@ -200,7 +200,7 @@ def trace_run(endpoint: str, run: str, stages: Sequence[Execution]) -> Iterator[
         )
     began, status, problems = time.time(), ExitStatus(), list[str]()
 
-    def work() -> None:
+    def send_spans() -> None:
         try:
             problems.append(_send(endpoint, run, status.exit_code, began, stages))
         except Exception as error:  # noqa: BLE001 - whatever a collector does, the run's results stand
@@ -212,7 +212,7 @@ def trace_run(endpoint: str, run: str, stages: Sequence[Execution]) -> Iterator[
         if endpoint:
             # It would log each attempt to stderr.
             logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
-            thread = threading.Thread(target=work, name="telemetry", daemon=True)
+            thread = threading.Thread(target=send_spans, name="telemetry", daemon=True)
             thread.start()
             thread.join(PATIENCE_S)
             why = problems[0] if problems else f"no response within {PATIENCE_S:g} s"

@@ -13,7 +13,7 @@ from basic_control.data.errors import InputError
 from basic_control.data.suites import Stop, Suite
 from basic_control.metrics.analysis.stopping import (
     ConfidenceSequence,
-    confidence_sequences,
+    compute_sequences,
     cut_into_rounds,
     ends,
     list_undecided,
@@ -184,7 +184,7 @@ def put(rows: Mapping[str, Sequence[tables.Row]], threshold: float = 0.8, **stop
     return (
         suite,
         items,
-        confidence_sequences(cut_into_rounds(items, suite, rule), tables.scores(rows), suite, [*rows], ALPHA),
+        compute_sequences(cut_into_rounds(items, suite, rule), tables.scores(rows), suite, [*rows], ALPHA),
     )
 
 
@@ -266,7 +266,7 @@ def test_rounds_take_strata_in_equal_shares() -> None:
 def test_a_total_is_followed_by_rounds_of_one_item_of_every_stratum() -> None:
     items, suite, stop = strata({"one": 100, "two": 100})
     values: Sequence[tables.Row] = [("scored", 1.0)] * 100 + [("scored", 0.0)] * 100
-    found = confidence_sequences(
+    found = compute_sequences(
         cut_into_rounds(items, suite, stop), tables.scores({"a": values}), suite, ["a"], ALPHA
     )[0]
     last = found.looks[-1]

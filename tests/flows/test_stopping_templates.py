@@ -12,7 +12,7 @@ import pytest
 
 from basic_control.data.suites import Stop, Suite
 from basic_control.metrics.analysis.rounds import count_shared
-from basic_control.metrics.analysis.stopping import confidence_sequences, cut_into_rounds
+from basic_control.metrics.analysis.stopping import compute_sequences, cut_into_rounds
 from basic_control.metrics.stats.sequential import follow
 from tests.acceptance import tables
 from tests.conftest import Run
@@ -114,7 +114,7 @@ def test_alpha_is_kept_where_templates_are_alike() -> None:
         assert all(
             part["template"].value_counts()["count"].to_list() == [25] * (part.height // 25) for part in rounds
         )
-        (sequence,) = confidence_sequences(rounds, tables.scores(rows), suite, ["a"], 0.05)
+        (sequence,) = compute_sequences(rounds, tables.scores(rows), suite, ["a"], 0.05)
         decided[sequence.side] += 1
     assert decided[""] >= 27
 
@@ -165,7 +165,7 @@ def test_alpha_is_kept_where_a_totals_templates_are_alike() -> None:
         families = [(n_templates, 20, draw.choice([0.3, 0.6, 0.8])) for _ in range(draw.choice([2, 3, 4]))]
         suite, items, scores = total_of(families, seed)
         assert suite.stop
-        (sequence,) = confidence_sequences(cut_into_rounds(items, suite, suite.stop), scores, suite, ["a"], 0.05)
+        (sequence,) = compute_sequences(cut_into_rounds(items, suite, suite.stop), scores, suite, ["a"], 0.05)
         assert sequence.looks[-1].n == n_templates
         decided[sequence.side] += 1
     assert decided[""] >= 37
@@ -182,7 +182,7 @@ def test_a_round_of_a_total_is_a_template_of_each_family() -> None:
         sizes = {(family, n) for family, _, n in by_template.iter_rows()}
         assert sizes == {("f0", 4), ("f1", 2)}
         assert Counter(by_template["family"]) == {"f0": part.height // 6, "f1": part.height // 6}
-    (sequence,) = confidence_sequences(rounds, scores, suite, ["a"], 0.05)
+    (sequence,) = compute_sequences(rounds, scores, suite, ["a"], 0.05)
     assert sequence.looks == follow([0.5] * 12, alpha=0.05, looks=[10, 12])
     assert sequence.questions == (60, 72)
 
@@ -200,7 +200,7 @@ def test_a_total_of_few_templates_is_asked_in_full(families: Sequence[Family], n
     assert suite.stop
     rounds = cut_into_rounds(items, suite, suite.stop)
     assert [part.height for part in rounds] == [n_asked]
-    assert confidence_sequences(rounds, scores, suite, ["a"], 0.05) == ()
+    assert compute_sequences(rounds, scores, suite, ["a"], 0.05) == ()
 
 
 def test_a_total_whose_maximum_holds_few_rounds_asks_whole_templates_of_each_family() -> None:
@@ -208,7 +208,7 @@ def test_a_total_whose_maximum_holds_few_rounds_asks_whole_templates_of_each_fam
     assert suite.stop
     (batch,) = cut_into_rounds(items, suite, suite.stop)
     assert batch.group_by("family", "template").len()["len"].to_list() == [10] * 19
-    assert confidence_sequences([batch], scores, suite, ["a"], 0.05) == ()
+    assert compute_sequences([batch], scores, suite, ["a"], 0.05) == ()
     (few,) = cut_into_rounds(items, suite, Stop(first=5, most=15))
     assert Counter(few["family"]) == {"f0": 8, "f1": 7}, "no template of the second family would be whole"
 
@@ -223,7 +223,7 @@ def test_a_template_in_several_levels_and_languages_of_a_family_is_one_unit() ->
     )
     rounds = cut_into_rounds(apart, suite, suite.stop)
     assert [part.height for part in rounds] == [120, 24]
-    (sequence,) = confidence_sequences(rounds, scores, suite, ["a"], 0.05)
+    (sequence,) = compute_sequences(rounds, scores, suite, ["a"], 0.05)
     assert [look.n for look in sequence.looks] == [10, 12]
 
 
@@ -235,5 +235,5 @@ def test_levels_with_templates_of_their_own_are_strata_of_a_total() -> None:
     rounds = cut_into_rounds(levels, suite, suite.stop)
     for part in rounds:
         assert {*part.group_by("family", "level").len()["len"]} == {part.height // 4}
-    (sequence,) = confidence_sequences(rounds, scores, suite, ["a"], 0.05)
+    (sequence,) = compute_sequences(rounds, scores, suite, ["a"], 0.05)
     assert sequence.looks[-1].n == 12

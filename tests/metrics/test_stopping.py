@@ -13,7 +13,7 @@ from basic_control.data.tables import ITEMS, SCORES, SUMMARY
 from basic_control.metrics.analysis.pairs import compare
 from basic_control.metrics.analysis.stopping import (
     against,
-    confidence_sequences,
+    compute_sequences,
     cut_into_rounds,
     ends,
     list_undecided,
@@ -113,7 +113,7 @@ def test_a_model_is_settled_once_its_sequence_excludes_the_threshold() -> None:
     suite = suite_of()
     rounds = cut_into_rounds(items_of({STRATA[0]: 400}), suite, Stop(first=30, most=400))
     answers = {"good": right(rounds), "near": right(rounds, 4, 5), "bad": right(rounds, 0)}
-    found = confidence_sequences(rounds, scores_of(answers), suite, list(answers), 0.01)
+    found = compute_sequences(rounds, scores_of(answers), suite, list(answers), 0.01)
     by_name = {one.model: one for one in found}
     values = [1.0] * 400
     looks = follow(values, alpha=0.01, looks=ends(Stop(first=30, most=400), 1, 400))
@@ -138,7 +138,7 @@ def test_a_total_is_followed_by_rounds_in_which_families_weigh_equally() -> None
         (item_id, 1.0 if (family, level) != ("b", "easy") else 0.5, "scored")
         for item_id, family, level in asked.select("item_id", "family", "level").iter_rows()
     ]
-    (found,) = confidence_sequences(rounds, scores_of({"m": rows}), suite, ["m"], 0.05)
+    (found,) = compute_sequences(rounds, scores_of({"m": rows}), suite, ["m"], 0.05)
     assert [look.mean for look in found.looks] == pytest.approx([0.75] * len(found.looks))
     assert found.looks[-1].n == 50
     assert found.questions[-1] == found.asked == 150
@@ -157,7 +157,7 @@ def test_what_failed_is_bounded_and_what_does_not_apply_is_no_observation() -> N
         else (item_id, 1.0, "scored")
         for item_id, family in ids
     ]  # fmt: skip
-    (found,) = confidence_sequences(rounds, scores_of({"m": rows}), suite, ["m"], 0.05)
+    (found,) = compute_sequences(rounds, scores_of({"m": rows}), suite, ["m"], 0.05)
     (look,) = found.looks
     assert (look.n, look.mean) == pytest.approx((30, 59 / 60))
     below = [0.5] + [1.0] * 29
@@ -169,7 +169,7 @@ def test_a_model_without_any_value_is_not_asked_on() -> None:
     suite = suite_of()
     rounds = cut_into_rounds(items_of({STRATA[0]: 60}), suite, Stop(first=30, most=60))[:1]
     dead = [(item_id, None, "model_error") for item_id in rounds[0]["item_id"]]
-    found = confidence_sequences(rounds, scores_of({"dead": dead}), suite, ["dead", "missing"], 0.05)
+    found = compute_sequences(rounds, scores_of({"dead": dead}), suite, ["dead", "missing"], 0.05)
     assert list_undecided(found, suite, ["dead", "missing"]) == []
 
 
@@ -180,7 +180,7 @@ def test_cut_replies_are_followed_between_their_bounds() -> None:
     rows: list[tuple[str, float | None, str]] = [
         (item_id, 0.0, "truncated") if n < 30 else (item_id, 1.0, "scored") for n, item_id in enumerate(ids)
     ]
-    (found,) = confidence_sequences(rounds, scores_of({"m": rows}), suite, ["m"], 0.05)
+    (found,) = compute_sequences(rounds, scores_of({"m": rows}), suite, ["m"], 0.05)
     assert found.side == "", "0.7 if they are wrong, 1.0 if they are right"
     assert found.looks[0].mean == 0.7
     assert found.looks[0].high == 1.0
@@ -191,7 +191,7 @@ def test_a_look_follows_a_round_that_ends_with_a_question_asked_before() -> None
     rounds = cut_into_rounds(items_of({STRATA[0]: 35}), suite, Stop(first=30, most=35))
     first, last = rounds[0]["item_id"][0], rounds[1]["item_id"][-1]
     equal = [part.with_columns(text_digest=pl.col("item_id").replace({last: first})) for part in rounds]
-    (found,) = confidence_sequences(equal, scores_of({"m": right(equal)}), suite, ["m"], 0.05)
+    (found,) = compute_sequences(equal, scores_of({"m": right(equal)}), suite, ["m"], 0.05)
     assert (found.asked, found.questions) == (35, (30, 35))
     assert [look.n for look in found.looks] == [30, 34]
 
@@ -220,7 +220,7 @@ def test_a_question_is_worth_the_mean_of_its_metrics_means_over_repeats() -> Non
     suite = suite_of(metrics={"exact_match": {}, "contains": {}}, score=("exact_match", "contains"))
     rounds = cut_into_rounds(items_of({STRATA[0]: 40}), suite, Stop(first=40, most=40))
     scores = of_two(rounds, lambda _: (None, 0.0))
-    (found,) = confidence_sequences(rounds, scores, suite, ["m"], 0.05)
+    (found,) = compute_sequences(rounds, scores, suite, ["m"], 0.05)
     assert found.looks == follow([0.5] * 40, alpha=0.05, looks=[40])
 
 
@@ -229,7 +229,7 @@ def test_metrics_that_apply_to_unlike_questions_weigh_equally_as_in_the_score() 
     suite = suite_of(metrics={"exact_match": {}, "contains": {}}, score=("exact_match", "contains"))
     rounds = cut_into_rounds(items_of({STRATA[0]: 400}), suite, Stop(first=400, most=400))
     scores = of_two(rounds, lambda n: (None, None) if n % 10 else (0.0, 0.0))
-    (found,) = confidence_sequences(rounds, scores, suite, ["m"], 0.05)
+    (found,) = compute_sequences(rounds, scores, suite, ["m"], 0.05)
     each = [follow([value] * n, alpha=0.025, looks=[n])[0] for value, n in ((1.0, 400), (0.0, 40))]
     assert (found.looks[0].n, found.looks[0].mean) == (400, 0.5)
     assert found.looks[0].low == sum(look.low for look in each) / 2
@@ -243,7 +243,7 @@ def test_a_race_asks_on_the_models_that_are_not_told_apart() -> None:
     suite = suite_of(stop={"when": "ranked", "most": 200})
     rounds = cut_into_rounds(items_of({STRATA[0]: 200}), suite, Stop(first=30, most=200))[:4]
     answers = {"best": right(rounds), "twin": right(rounds), "worst": right(rounds, 0)}
-    found = confidence_sequences(rounds, scores_of(answers), suite, list(answers), 0.01)
+    found = compute_sequences(rounds, scores_of(answers), suite, list(answers), 0.01)
     pairs = {(one.model, one.against): one for one in found if one.against}
     assert set(pairs) == {("best", "twin"), ("best", "worst"), ("twin", "worst")}
     assert pairs["best", "worst"].side == "above"
@@ -257,7 +257,7 @@ def test_the_verdict_is_the_sequences_whatever_the_gate_says() -> None:
     rounds = cut_into_rounds(items_of({STRATA[0]: 60}), suite, Stop(first=30, most=60))
     scores = scores_of({"good": right(rounds), "near": right(rounds, 5, 6), "bad": right(rounds, 1, 2)})
     items = pl.concat(rounds)
-    found = confidence_sequences(rounds, scores, suite, ["good", "near", "bad"], 0.05)
+    found = compute_sequences(rounds, scores, suite, ["good", "near", "bad"], 0.05)
     summary = with_sequence_intervals(summarise(scores, items), found, [suite])
     final = finalise(summary, models=["good", "near", "bad"], suites=[suite], gate="point", stopping=found)
     assert [model.verdict for model in final.models] == ["pass", "undecided", "fail"]
@@ -271,7 +271,7 @@ def test_no_interval_that_holds_once_is_shown_where_looks_were_taken() -> None:
     suite = suite_of()
     rounds = cut_into_rounds(items_of({STRATA[0]: 20, STRATA[1]: 20}), suite, Stop(first=40, most=40))
     scores = scores_of({"m": right(rounds, 3, 4)})
-    found = confidence_sequences(rounds, scores, suite, ["m"], 0.05)
+    found = compute_sequences(rounds, scores, suite, ["m"], 0.05)
     plain = summarise(scores, pl.concat(rounds))
     shown = with_sequence_intervals(plain, found, [suite])
     SUMMARY.check(shown)
@@ -317,9 +317,7 @@ def test_a_judged_suite_stops_only_where_the_judges_errors_leave_the_verdict() -
         "lenient": ExamTable((1.0, 0.0), (1.0, 0.0), ((500, 0), (430, 70))),
     }
     found = {
-        name: confidence_sequences(
-            rounds, scores, suite, ["m"], 0.05, exams={suite.headline: exam} if exam else {}
-        )[0]
+        name: compute_sequences(rounds, scores, suite, ["m"], 0.05, exams={suite.headline: exam} if exam else {})[0]
         for name, exam in exams.items()
     }
     assert found["none"].corrected is None

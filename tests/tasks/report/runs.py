@@ -320,7 +320,7 @@ def complete(
     for suite in plan.suites:
         facts, models = circumstances(suite), [*plan.members]
         findings.append(SuiteFindings(suite_headlines(suite.suite, models, once, summary, facts), facts))
-    found = analysis.build(
+    found = analysis.build_results(
         findings,
         Participants(plan.declarations, plan.members, list_crossed(plan)),
         once,
