@@ -20,7 +20,8 @@ def explain_failure(check: RowCheck, score: Score) -> str:
     if is_open(score):
         return score.reason
     if check.keys.is_inverse:
-        return f"holds, and must not ({score.reason})"
+        pattern = check.options.get("pattern")
+        return f"{pattern} matches" if pattern else "holds, and must not"
     if check.keys.threshold is not None and score.value is not None:
         return f"{score.value:.2f}, below {check.keys.threshold:g}"
     return _explain_texts(check, score) or _explain_difference(check, score)

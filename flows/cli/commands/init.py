@@ -97,9 +97,13 @@ def tabulate_account(conversion: "Conversion") -> "Table":
 
     account = conversion.account
     totals = ", ".join(f"{account.count(outcome)} {outcome}" for outcome in OUTCOMES)
-    title = f"From {conversion.tool}: {totals}"
+    title = f"From {conversion.tool}: "
     if account.n_assertions:
-        title += f"; {account.n_taken} of {account.n_assertions} assertions taken over"
+        share = account.n_taken / account.n_assertions
+        title += f"{account.n_taken} of {account.n_assertions} assertions taken over ({share:.0%}); "
+    if account.losses:
+        title += f"{account.count_losers()} of {account.n_tests} tests lost some; "
+    title += totals
     table = Table(title=title, title_justify="left")
     table.add_column("part")
     table.add_column("n", justify="right")

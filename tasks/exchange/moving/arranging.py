@@ -1,204 +1,198 @@
-"""Cases as suites: those that are checked alike make one, with what differs between them in its rows."""
+"""Cases as suites: one for all that share judge, prompts and models, whose rows bring their own checks."""
 
-import json
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from operator import attrgetter
 from typing import Any
 
-from pydantic import ValidationError
-
-from basic_control.data.options import settle
-from basic_control.data.plugins import metric
-from basic_control.tasks.exchange.moving.conversions import REPLIED, Account, Case, ConvertedCheck, Outcome
+from basic_control.metrics.checks.rows import COLUMN
+from basic_control.tasks.exchange.moving.conversions import REPLIED, Account, Case, ConvertedCheck
+from basic_control.tasks.exchange.moving.variables import write_text
 
 ANSWER = "answer"
-MOST_SUITES = 200
-MOST_JOINED = 8
-"""The checks of a test whose threshold is written as one regular expression."""
+CRITERIA = "criteria"
+LEFT_OUT = "left_out"
+PASS_OR_FAIL = [0, 1]
 ROUNDING = 1e-9
-_REFERENCE = re.compile(r"\\[1-9]|\(\?P?<[A-Za-z]")  # \1, (?<year>
+_WEIGHT = attrgetter("weight")
+LONGEST_ID = 60
+"""Characters of an id that is made of a test's variables."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertedCase:
+    """A test with its checks, the name of its judge if it has one, and the kinds of assertions that it lost."""
+
+    case: Case
+    checks: Sequence[ConvertedCheck]
+    judge: str = ""
+    losses: Sequence[str] = ()
+
+    @property
+    def rules(self) -> list[ConvertedCheck]:
+        """The checks by rule."""
+        return [check for check in self.checks if not check.criterion]
+
+    @property
+    def criteria(self) -> list[ConvertedCheck]:
+        """The criteria of its judge."""
+        return [check for check in self.checks if check.criterion]
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertedThreshold:
+    """What a test's threshold of a weighted mean comes to here.
+
+    `checks` is that of the mean of the row's checks, None if each must hold; `criteria` that of the mean of its
+    criteria. Where neither says the same, the suite's mean of both by their `weights` decides.
+    """
+
+    checks: float | None = None
+    criteria: float = 1.0
+    weights: tuple[float, float] | None = None
 
 
 @dataclass(slots=True)
 class Group:
-    """Cases that are checked alike: the keys of their suite, and their rows."""
+    """Cases of one suite: what its prompts and models are chosen by, how it decides, its judge, and its rows."""
 
-    suite: dict[str, Any]
+    selection: tuple[tuple[str, ...], ...]
+    mean: tuple[float, tuple[float, float]] | None = None
+    rubric: tuple[str, float] | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Slots:
-    """The metrics of one case as they are filled: at most one of a kind, and one column for what is expected."""
-
-    metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
-    weights: dict[str, float] = field(default_factory=dict)
-    patterns: list[ConvertedCheck] = field(default_factory=list)
-    answer: Any = None
-
-    def use(self, check: ConvertedCheck, options: Mapping[str, Any]) -> None:
-        """Fill a metric's slot."""
-        self.metrics[check.metric] = {**options}
-        if check.threshold is not None:
-            self.metrics[check.metric]["threshold"] = check.threshold
-        self.weights[check.metric] = check.weight
-
-
-def list_shared(checks: Iterable[Sequence[ConvertedCheck]]) -> set[str]:
-    """Return the keys of checks that every case of several has alike: those stand in the suite, not in its rows."""
-    cases = list(checks)
-    counts = Counter[str]()
-    for case in cases:
-        counts.update({*map(_key, case)})
-    # A key counts once for a case, however often it stands there.
-    return {key for key, count in counts.items() if count == len(cases)}
+def decide(case: ConvertedCase) -> ConvertedThreshold:
+    """Return what a test's threshold comes to: without one, or where all are needed, each check must hold."""
+    threshold = case.case.keys.get("threshold")
+    if threshold is None or not case.checks:
+        return ConvertedThreshold()
+    rules, criteria = [*map(_WEIGHT, case.rules)], [*map(_WEIGHT, case.criteria)]
+    total = sum(rules) + sum(criteria)
+    needed = threshold * total
+    is_graded = any(check.check["metric"] == "similarity" for check in case.rules)
+    if not is_graded and total - min(rules + criteria) < needed - ROUNDING:
+        return ConvertedThreshold()
+    if not criteria:
+        return ConvertedThreshold(checks=threshold)
+    # Where each criterion is needed, the checks must bring what is still missing.
+    if rules and total - min(criteria) < needed - ROUNDING:
+        return ConvertedThreshold(checks=round(max(0.0, (needed - sum(criteria)) / sum(rules)), 9))
+    if not rules and len({*criteria}) == 1:
+        return ConvertedThreshold(criteria=threshold)
+    return ConvertedThreshold(weights=(sum(rules), sum(criteria)))
 
 
-def _key(check: ConvertedCheck) -> str:
-    return json.dumps([check.subject, check.options, check.answer], sort_keys=True, ensure_ascii=False)
+def arrange(cases: Sequence[ConvertedCase], account: Account) -> list[Group]:
+    """Return the groups of cases that one suite can hold, in the order of their first."""
+    groups: list[Group] = []
+    ids = _name_cases([*map(attrgetter("case"), cases)])
+    for case, row_id in zip(cases, ids, strict=True):
+        decision = decide(case)
+        mean = None
+        if decision.weights:
+            mean = (case.case.keys["threshold"], decision.weights)
+            account.add("test's threshold", "changed", "decides on the mean of its suite's rows, not on each")
+        rubric = None
+        if case.criteria:
+            rubric = (case.judge, decision.criteria)
+        selection = (tuple(case.case.keys.get("prompts", ())), tuple(case.case.keys.get("providers", ())))
+        group = _find_group(groups, Group(selection, mean, rubric))
+        # A group whose cases had no criteria so far takes this one's judge.
+        group.rubric = group.rubric or rubric
+        group.rows.append(_write_row(case, row_id, decision))
+        for kind in {*case.losses}:
+            account.losses.setdefault(kind, []).append(row_id or f"test {len(group.rows)}")
+    return groups
 
 
-def fold_threshold(
-    checks: Sequence[ConvertedCheck], threshold: float | None, account: Account
-) -> tuple[list[ConvertedCheck], float | None]:
-    """Return a case's checks so that each row decides as the threshold of the weighted mean of its checks does.
+def _find_group(groups: list[Group], candidate: Group) -> Group:
+    """Return the first group that can take a case; a new one at the end if none can."""
+    for group in groups:
+        is_judged_alike = None in {group.rubric, candidate.rubric} or group.rubric == candidate.rubric
+        if is_judged_alike and (group.selection, group.mean) == (candidate.selection, candidate.mean):
+            return group
+    groups.append(candidate)
+    return candidate
 
-    Where every check must hold, or checks of texts can be joined, no threshold is left; else it is returned, and
-    decides on the suite's mean.
+
+def _name_cases(cases: Sequence[Case]) -> list[str]:
+    """Return an id for each test: its description, else its variables; '' for all if none is described.
+
+    The second of a name is `name (2)`, so that another test's change does not rename it.
     """
-    if threshold is None or not checks:
-        return [*checks], None
-    weights = [check.weight for check in checks]
-    needed = threshold * sum(weights) - ROUNDING
-    is_yes_no = all(check.metric != "similarity" for check in checks)
-    if is_yes_no and sum(weights) - min(weights) < needed:
-        return [*checks], None
-    are_texts = all(check.pattern and check.metric != "json_match" for check in checks)
-    is_joinable = are_texts and not any(_REFERENCE.search(check.pattern) for check in checks)
-    if needed > 0 and is_joinable and len(checks) <= MOST_JOINED:
-        for check in checks:
-            account.add(check.subject, "taken", "with its test's threshold, as one regular expression")
-        patterns = [*map(attrgetter("pattern"), checks)]
-        joined = "|".join(_join_patterns(patterns, numbers) for numbers in _list_enough(weights, needed))
-        check = ConvertedCheck("test's threshold", "regex", pattern=f"(?:{joined})", assertions=len(checks))
-        return [check], None
-    account.add("test's threshold", "changed", "decides on the mean of its suite's rows, not on each")
-    return [*checks], threshold
+    if not any(case.keys.get("description") for case in cases):
+        return [""] * len(cases)
+    counts = Counter[str]()
+    names = []
+    for case in cases:
+        values = ", ".join(map(write_text, case.variables.values()))
+        name = " ".join(str(case.keys.get("description") or values[:LONGEST_ID] or "test").split())
+        counts[name] += 1
+        names.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
+    return names
 
 
-def _join_patterns(patterns: Sequence[str], numbers: Iterable[int]) -> str:
-    """Return lookaheads one after the other: all of them must hold."""
-    return "".join(patterns[number] for number in numbers)
+def _write_row(case: ConvertedCase, row_id: str, decision: ConvertedThreshold) -> dict[str, Any]:
+    """Return a case's row: id, description, variables, checks, criteria, and what it lost."""
+    row: dict[str, Any] = {}
+    if row_id:
+        row["id"] = row_id
+    notes = {"description": case.case.keys.get("description"), **case.case.keys.get("metadata", {})}
+    row |= {name: value for name, value in notes.items() if value not in (None, "")} | case.case.variables
+    checks = [_write_check(check, decision) for check in case.rules]
+    if checks and decision.checks is not None:
+        row[COLUMN] = {"threshold": decision.checks, COLUMN: checks}
+    elif checks:
+        row[COLUMN] = checks
+    criteria = [check.criterion for check in case.criteria]
+    if criteria:
+        row[CRITERIA] = criteria if len(criteria) > 1 else criteria[0]
+    if case.losses:
+        row[LEFT_OUT] = [*dict.fromkeys(case.losses)]
+    return row
 
 
-def _list_enough(weights: Sequence[float], needed: float) -> list[tuple[int, ...]]:
-    """Return the smallest sets of checks whose weights reach what is needed."""
-    sets: list[tuple[int, ...]] = []
-    for size in range(1, len(weights) + 1):
-        for numbers in combinations(range(len(weights)), size):
-            is_enough = sum(weights[number] for number in numbers) >= needed
-            if is_enough and not any(set(smaller) <= set(numbers) for smaller in sets):
-                sets.append(numbers)
-    return sets
+def _write_check(check: ConvertedCheck, decision: ConvertedThreshold) -> dict[str, Any]:
+    """Return a check as a row's cell has it."""
+    if decision.checks is None:
+        return check.check
+    # What grades counts as it is where a mean decides.
+    written = {key: value for key, value in check.check.items() if key != "threshold"}
+    if check.weight != 1:
+        written["weight"] = check.weight
+    return written
 
 
-def fill_slots(checks: Sequence[ConvertedCheck], shared: set[str], account: Account) -> Slots:
-    """Return the metrics of a case's checks; what finds no slot becomes part of one regular expression."""
-    slots = Slots()
-    # Those that need the column come first, then those that differ by row.
-    ranks = sorted(checks, key=lambda check: (not check.needs_column, _key(check) in shared))
-    for check in ranks:
-        is_free = check.metric not in slots.metrics and check.metric != "regex"
-        may_use_column = slots.answer is None and check.answer is not None
-        outcome: Outcome = "taken"
-        reason = check.change
-        if check.change:
-            outcome = "changed"
-        if is_free and may_use_column and (check.needs_column or _key(check) not in shared):
-            slots.answer = check.answer
-            slots.use(check, check.in_column)
-        elif is_free and not check.needs_column:
-            slots.use(check, check.options)
-            # JSON alone is a matter of the text around it.
-            if check.metric == "json_match" and check.pattern:
-                slots.patterns.append(check)
-        elif check.pattern and check.metric != "json_match":
-            slots.patterns.append(check)
-        else:
-            outcome, reason = "left out", f"a test holds one {check.metric}; make another suite of it"
-        account.add(check.subject, outcome, reason)
-        if outcome != "left out":
-            account.n_taken += check.assertions
-    _add_pattern(slots, account)
-    return slots
-
-
-def _add_pattern(slots: Slots, account: Account) -> None:
-    """Join the checks of texts that found no slot of their own in one regular expression."""
-    checks = slots.patterns
-    if not checks:
-        return
-    if len(checks) == 1 and "pattern" in checks[0].options:
-        pattern = checks[0].options["pattern"]
-    else:
-        # A number of a group would be another's after joining.
-        joined = []
-        for check in checks:
-            if len(checks) == 1 or not _REFERENCE.search(check.pattern):
-                joined.append(check)
-                continue
-            account.add("regex", "left out", "its groups cannot be joined with others; make a suite of it")
-            account.n_taken -= 1
-        pattern = "\\A" + "".join(check.pattern for check in joined)
-    slots.metrics["regex"] = {"pattern": pattern}
-    slots.weights["regex"] = sum(check.weight for check in checks if check.metric != "json_match") or 1.0
-
-
-def make_suite(slots: Slots, threshold: float | None) -> dict[str, Any]:
-    """Return a suite's keys: a row passes if every check holds, or if their weighted mean reaches a threshold."""
-    if not slots.metrics:
+def make_suite(group: Group, judges: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a suite's metrics and what decides it: a row holds if its checks and its criteria do."""
+    metrics: dict[str, dict[str, Any]] = {}
+    if any(COLUMN in row for row in group.rows):
+        metrics[COLUMN] = {}
+    if group.rubric:
+        metrics["rubric"] = _make_rubric(group, group.rubric, judges)
+    if not metrics:
         return {"metrics": REPLIED}
-    suite: dict[str, Any] = {"metrics": slots.metrics, "threshold": 1.0}
-    if threshold is not None:
-        suite |= {"score": dict(slots.weights), "threshold": threshold}
-    elif len(slots.metrics) > 1:
+    if group.mean:
+        threshold, (rules, criteria) = group.mean
+        return {"metrics": metrics, "score": {COLUMN: rules, "rubric": criteria}, "threshold": threshold}
+    suite: dict[str, Any] = {"metrics": metrics, "threshold": 1.0}
+    if len(metrics) > 1:
         suite["score"] = "all"
     return suite
 
 
-def is_valid(check: ConvertedCheck) -> str:
-    """Return why a check's options are no options of its metric; '' if they are."""
-    for options in (check.options, check.in_column):
-        values = {**options}
-        if check.metric == "regex" and not options:
-            values["pattern"] = check.pattern
-        try:
-            settle(metric(check.metric).options, values)
-        except ValidationError as error:
-            return str(error.errors()[0]["msg"]).removeprefix("Value error, ")[:150]
-    return ""
-
-
-def arrange(cases: Sequence[tuple[Case, Sequence[ConvertedCheck]]], account: Account) -> list[Group]:
-    """Return the groups of cases that are checked alike, in the order of their first."""
-    folded = [(case, *fold_threshold(checks, case.threshold, account)) for case, checks in cases]
-    shared: set[str] = set()
-    if len(cases) > 1:
-        shared = list_shared(checks for _, checks, _ in folded)
-    groups: dict[str, Group] = {}
-    for case, checks, threshold in folded:
-        slots = fill_slots(checks, shared, account)
-        suite = make_suite(slots, threshold)
-        key = json.dumps([suite, slots.answer is None], sort_keys=True, default=str)
-        if key not in groups and len(groups) == MOST_SUITES:
-            account.add("tests", "left out", f"more than {MOST_SUITES} kinds of checks")
-            continue
-        row = {**case.variables}
-        if slots.answer is not None:
-            row[ANSWER] = slots.answer
-        groups.setdefault(key, Group(suite)).rows.append(row)
-    return list(groups.values())
+def _make_rubric(group: Group, rubric: tuple[str, float], judges: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a rubric's options; a criterion that all rows share stands there, and not in the rows."""
+    judge, threshold = rubric
+    options: dict[str, Any] = {"criteria_column": CRITERIA}
+    shared = group.rows[0].get(CRITERIA)
+    if isinstance(shared, str) and all(row.get(CRITERIA) == shared for row in group.rows):
+        options = {"criteria": shared}
+        for row in group.rows:
+            del row[CRITERIA]
+    options |= {"scale": PASS_OR_FAIL, "threshold": threshold}
+    if len(judges) > 1:
+        options["judges"] = [judge]
+    return options

@@ -1,33 +1,40 @@
-"""promptfoo's assertions as metrics of ours, compared as promptfoo compares: character by character."""
+"""promptfoo's assertions as checks of a row, compared as promptfoo compares: character by character."""
 
 import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from basic_control.metrics.checks.checks import expects
+from basic_control.metrics.checks.rows import COLUMN
 from basic_control.tasks.exchange.moving.conversions import ConvertedCheck
 from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, UnreadableError, parse
-from basic_control.tasks.exchange.moving.variables import UnfilledError, fill_variables, wrap, write_text
+from basic_control.tasks.exchange.moving.variables import (
+    UnfilledError,
+    fill_variables,
+    mapping_of,
+    wrap,
+    write_text,
+)
 
-RAW = {"raw": True, "words": False, "case_sensitive": True}
-FOLDED = {"raw": False, "words": False, "case_sensitive": False}
-IN_REFERENCE = "The response meets what the reference demands of it."
-PASS_OR_FAIL = [0, 1]
+INVERSE = "not-"
 SIMILAR = 0.75
 """promptfoo's default threshold of likeness."""
 MOST_TEXTS = 1000
-_KINDS = {"": "any", "-any": "any", "-all": "all"}
-JSON_ALONE = r"\s*(?:\{[\s\S]*\}|\[[\s\S]*\]|\"[\s\S]*\"|-?[0-9.eE+-]+|true|false|null)\s*\Z"
-"""A reply that is JSON and nothing else: `{"a": 1}`, not `Here: {"a": 1}`."""
+MOST_WORDS = 100_000
+_MODES = {"": "any", "-any": "any", "-all": "all"}
 _HINTS = {
     "javascript": "a program, which is not run; write a metric of your own (docs/suites.md)",
     "python": "a program, which is not run; write a metric of your own (docs/suites.md)",
+    "ruby": "a program, which is not run; write a metric of your own (docs/suites.md)",
     "webhook": "nothing is fetched",
     "factuality": "no equal; factual_correctness asks a judge the same of a column `reference`",
+    "model-graded-factuality": "no equal; factual_correctness asks a judge the same of a column `reference`",
     "context-faithfulness": "no equal; see response_groundedness",
     "context-recall": "no equal; see context_recall, which reads `retrieved_contexts`",
     "context-relevance": "no equal; see context_precision, which reads `retrieved_contexts`",
     "answer-relevance": "no equal; see answers_question",
+    "select-best": "no equal; see preference",
     "cost": "the report shows cost; budget limits it",
     "latency": "the report shows latency",
 }
@@ -38,13 +45,13 @@ class UntakenError(Exception):
 
 
 def convert_assertion(assertion: Mapping[str, Any], variables: Mapping[str, Any], folder: Folder) -> ConvertedCheck:
-    """Return an assertion as a check of ours.
+    """Return an assertion as a check of ours, or as a judge's criterion.
 
     Raises:
         UntakenError: it has no equal.
     """
     kind = write_text(assertion.get("type"))
-    base = kind.removeprefix("not-")
+    base = kind.removeprefix(INVERSE)
     maker = _MAKERS.get(base)
     if maker is None:
         raise UntakenError(_HINTS.get(base, "no equal"))
@@ -54,7 +61,23 @@ def convert_assertion(assertion: Mapping[str, Any], variables: Mapping[str, Any]
         value = fill_variables(_read_value(assertion.get("value"), folder), variables)
     except (UnfilledError, UnreadableError) as error:
         raise UntakenError(str(error)) from error
-    return maker(kind, value, assertion)
+    converted = maker(base, value, assertion)
+    # A judge's criterion has no opposite; a check by rule has.
+    if converted.criterion:
+        if kind != base:
+            raise UntakenError("no equal: that a judge rejects a reply")
+        return converted
+    check = converted.check
+    if kind != base and check["metric"] == "contains" and "mode" not in check:
+        check["mode"] = "none"
+    elif kind != base:
+        check["not"] = True
+    if isinstance(assertion.get("metric"), str) and "{" not in assertion["metric"]:
+        check["name"] = assertion["metric"]
+    problem = expects({COLUMN: [check]}, {}).problem
+    if problem:
+        raise UntakenError(problem.removeprefix("check 1: ")[:150])
+    return converted
 
 
 def _read_value(value: Any, folder: Folder) -> Any:
@@ -66,7 +89,7 @@ def _read_value(value: Any, folder: Folder) -> Any:
     return text
 
 
-def _texts_of(value: Any) -> list[str]:
+def _read_texts(value: Any) -> list[str]:
     """Return the texts of a list, or of a text with commas between them."""
     if isinstance(value, list):
         texts = [write_text(part) for part in value]
@@ -79,82 +102,45 @@ def _texts_of(value: Any) -> list[str]:
 
 
 def _contains(kind: str, value: Any, _: Mapping[str, Any]) -> ConvertedCheck:
-    is_inverse = kind.startswith("not-")
-    base = kind.removeprefix("not-")
-    is_folded = base.startswith("icontains")
-    mode = _KINDS[base.removeprefix("i").removeprefix("contains")]
-    if not base.endswith(("-any", "-all")):
+    is_folded = kind.startswith("i")
+    mode = _MODES[kind.removeprefix("i").removeprefix("contains")]
+    if not kind.endswith(("-any", "-all")):
         value = [value]
-    texts = _texts_of(value)
-    if is_inverse and mode == "all" and len(texts) > 1:
-        raise UntakenError("no equal: that a reply lacks at least one of the texts")
-    comparison, change = RAW, ""
-    if is_folded:
-        comparison, change = FOLDED, "notation and white space do not count either"
-    options = {"mode": mode, **comparison}
-    if is_inverse:
-        options["mode"] = "none"
-    return ConvertedCheck(
-        kind,
-        "contains",
-        {"texts": texts, **options},
-        texts,
-        options,
-        pattern=_pattern_of(texts, mode, is_inverse=is_inverse, is_folded=is_folded),
-        change=change,
-    )
+    check: dict[str, Any] = {"metric": "contains", "texts": _read_texts(value)}
+    if mode == "all":
+        check["mode"] = mode
+    if not is_folded:
+        return ConvertedCheck({**check, "raw": True})
+    change = "any writing of a letter, digit or space counts as the same one"
+    return ConvertedCheck({**check, "words": False}, change=change)
 
 
-def _pattern_of(texts: list[str], mode: str, *, is_inverse: bool, is_folded: bool) -> str:
-    """Return lookaheads that hold where a reply contains the texts."""
-    flags = "i" if is_folded else ""
-    sign = "!" if is_inverse else "="
-    # As in (?=[\s\S]*?(?i:Paris|Rome)); without a flag, (?:Paris|Rome).
-    if mode == "any":
-        alternatives = "|".join(map(re.escape, texts))
-        return f"(?{sign}[\\s\\S]*?(?{flags}:{alternatives}))"
-    return "".join(_pattern_of([text], "any", is_inverse=is_inverse, is_folded=is_folded) for text in texts)
-
-
-def _equals(kind: str, value: Any, _: Mapping[str, Any]) -> ConvertedCheck:
-    is_inverse = kind.startswith("not-")
+def _equals(_: str, value: Any, __: Mapping[str, Any]) -> ConvertedCheck:
     if isinstance(value, dict | list):
-        if is_inverse:
-            raise UntakenError("no equal: that a reply is another JSON value")
-        answer = json.dumps(value, ensure_ascii=False)
-        return ConvertedCheck(kind, "json_match", {}, answer, {"compare": "equal"}, needs_column=True)
-    text = write_text(value)
-    if not text.strip():
-        raise UntakenError("expected a text")
-    literal = re.escape(text.strip())
-    if is_inverse:
-        return ConvertedCheck(kind, "regex", {}, pattern=f"(?!{literal}\\Z)")
-    pattern = f"(?={literal}\\Z)"
+        answer = value or json.dumps(value)
+        return ConvertedCheck({"metric": "json_match", "answer": answer, "alone": True})
     # Replies are read without white space around them.
-    return ConvertedCheck(kind, "exact_match", {}, text.strip(), {"raw": True}, needs_column=True, pattern=pattern)
+    text = write_text(value).strip()
+    if not text:
+        raise UntakenError("expected a text")
+    return ConvertedCheck({"metric": "exact_match", "answer": text, "raw": True})
 
 
-def _starts_with(kind: str, value: Any, _: Mapping[str, Any]) -> ConvertedCheck:
+def _starts_with(_: str, value: Any, __: Mapping[str, Any]) -> ConvertedCheck:
     text = write_text(value).lstrip()
     if not text:
         raise UntakenError("expected a text")
-    sign = "!" if kind.startswith("not-") else "="
-    return ConvertedCheck(kind, "regex", pattern=f"(?{sign}{re.escape(text)})")
+    return ConvertedCheck({"metric": "regex", "pattern": rf"\A{re.escape(text)}"})
 
 
-def _regex(kind: str, value: Any, _: Mapping[str, Any]) -> ConvertedCheck:
+def _regex(_: str, value: Any, __: Mapping[str, Any]) -> ConvertedCheck:
     if not isinstance(value, str) or not value:
         raise UntakenError("expected a regular expression")
     # JavaScript refers to a group as \\k<year>, the package regex as (?P=year).
-    value = re.sub(r"\\k<(\w+)>", r"(?P=\1)", value)
-    if kind.startswith("not-"):
-        return ConvertedCheck(kind, "regex", pattern=f"(?![\\s\\S]*?(?:{value}))")
-    return ConvertedCheck(kind, "regex", {"pattern": value}, pattern=f"(?=[\\s\\S]*?(?:{value}))")
+    return ConvertedCheck({"metric": "regex", "pattern": re.sub(r"\\k<(\w+)>", r"(?P=\1)", value)})
 
 
 def _json(kind: str, value: Any, _: Mapping[str, Any]) -> ConvertedCheck:
-    if kind.startswith("not-"):
-        raise UntakenError("no equal: that a reply is no JSON")
     if isinstance(value, str) and value.strip():
         try:
             value = parse(value, "its schema")
@@ -163,60 +149,57 @@ def _json(kind: str, value: Any, _: Mapping[str, Any]) -> ConvertedCheck:
     if value not in (None, "") and not isinstance(value, dict):
         raise UntakenError("expected a JSON schema")
     # No answer is compared: promptfoo checks the form alone.
-    options: dict[str, Any] = {"compare": "none"}
-    if value:
-        options["schema"] = value
-    pattern = ""
+    check: dict[str, Any] = {"metric": "json_match", "compare": "none"}
     if kind == "is-json":
-        # The metric also reads JSON within a text, as contains-json does.
-        pattern = f"(?={JSON_ALONE})"
-    return ConvertedCheck(kind, "json_match", options, pattern=pattern)
+        check["alone"] = True
+    if value:
+        check["schema"] = value
+    return ConvertedCheck(check)
 
 
-def _rubric(kind: str, value: Any, assertion: Mapping[str, Any]) -> ConvertedCheck:
-    if kind.startswith("not-"):
-        raise UntakenError("no equal: that a judge rejects a reply")
+def _rubric(_: str, value: Any, assertion: Mapping[str, Any]) -> ConvertedCheck:
     text = write_text(value).strip()
     if not text:
         raise UntakenError("expected a criterion")
-    return ConvertedCheck(
-        kind,
-        "rubric",
-        {"criteria": text, "scale": PASS_OR_FAIL},
-        text,
-        {"criteria": IN_REFERENCE, "scale": PASS_OR_FAIL},
-        threshold=1.0,
-        judge=assertion.get("provider"),
-        change="our judge's prompt; it rates 0 or 1",
-    )
+    change = "our judge's prompt; it rates 0 or 1"
+    return ConvertedCheck(criterion=text, judge=assertion.get("provider"), change=change)
 
 
-def _similar(kind: str, value: Any, assertion: Mapping[str, Any]) -> ConvertedCheck:
-    if kind.startswith("not-"):
-        raise UntakenError("no equal: that a reply is unlike a text")
-    texts = _texts_of(wrap(value))
+def _similar(_: str, value: Any, assertion: Mapping[str, Any]) -> ConvertedCheck:
     threshold = assertion.get("threshold")
     if not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
         threshold = SIMILAR
-    return ConvertedCheck(
-        kind,
-        "similarity",
-        {},
-        texts,
-        {"scorer": "token_set_ratio"},
-        needs_column=True,
-        threshold=float(threshold),
-        change="compares words, not embeddings: check the threshold",
-    )
+    check = {"metric": "similarity", "answer": _read_texts(wrap(value)), "scorer": "token_set_ratio"}
+    change = "compares words, not embeddings: check the threshold"
+    return ConvertedCheck({**check, "threshold": float(threshold)}, change=change)
+
+
+def _refusal(_: str, __: Any, ___: Mapping[str, Any]) -> ConvertedCheck:
+    return ConvertedCheck({"metric": "refusal", "expected": "refuse"}, change="our rules of what declines")
+
+
+def _word_count(_: str, value: Any, __: Mapping[str, Any]) -> ConvertedCheck:
+    bounds = mapping_of(value)
+    if not bounds:
+        bounds = {"min": value, "max": value}
+    counts = []
+    for bound in (bounds.get("min", 1), bounds.get("max", MOST_WORDS)):
+        if not re.fullmatch(r"\d{1,6}", write_text(bound)) or not int(bound):
+            raise UntakenError("expected a number of words, or `min` and `max`")
+        counts.append(int(bound) - 1)
+    fewest, largest = counts
+    return ConvertedCheck({"metric": "regex", "pattern": rf"\A\S+(?:\s+\S+){{{fewest},{largest}}}\Z"})
 
 
 _MAKERS: dict[str, Callable[[str, Any, Mapping[str, Any]], ConvertedCheck]] = {
-    **{f"{start}{kind}": _contains for start in ("contains", "icontains") for kind in _KINDS},
+    **{f"{start}{kind}": _contains for start in ("contains", "icontains") for kind in _MODES},
     "equals": _equals,
     "starts-with": _starts_with,
     "regex": _regex,
     "is-json": _json,
     "contains-json": _json,
+    "is-refusal": _refusal,
+    "word-count": _word_count,
     "llm-rubric": _rubric,
     "model-graded-closedqa": _rubric,
     "similar": _similar,

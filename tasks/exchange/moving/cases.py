@@ -1,28 +1,44 @@
 """promptfoo's tests as cases: from the configuration and the files that it names, with its defaults."""
 
 import itertools
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from basic_control.data.errors import InputError
 from basic_control.tasks.exchange.moving.conversions import Account, Case
-from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, UnreadableError, read_rows
+from basic_control.tasks.exchange.moving.csv_tests import read_cell, read_row
+from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, UnreadableError
+from basic_control.tasks.exchange.moving.prompts import AFFIXES
 from basic_control.tasks.exchange.moving.variables import UnfilledError, fill_variables, list_of, mapping_of, wrap
 
 MOST_CASES = 100_000
 _DEEPEST = 5
 """How often a variable may stand for another."""
-# contains-any(0.8): a, b
-_SHORT = re.compile(r"(?P<type>(?:not-)?[a-z][a-z0-9-]*)(?:\((?P<threshold>\d+(?:\.\d+)?)\))?:(?P<value>[\s\S]*)")
-_SHORT_NAMES = {"fn": "javascript", "eval": "javascript", "grade": "llm-rubric"}
-_TYPES = re.compile(
-    r"(?:not-)?(?:i?contains(?:-any|-all|-json|-html|-sql|-xml)?|equals|regex|is-[a-z-]+|starts-with|similar|"
-    r"llm-rubric|model-graded-[a-z]+|javascript|python|webhook|factuality|answer-relevance|context-[a-z]+|classifier|"
-    r"cost|latency|levenshtein|perplexity(?:-score)?|rouge-n|bleu|grade|fn|eval|g-eval|word-count)"
+_KEYS = frozenset(
+    (
+        *("description", "vars", "provider", "providers", "prompts", "providerOutput", "assert", "threshold"),
+        *("assertScoringFunction", "options", "metadata"),
+    )
 )
-"""The kinds that a CSV's cell may begin with: `equals: 4`; another text before a colon is part of the answer."""
+"""The keys of a test."""
+_OPTIONS = ("transform", "postprocess", "transformVars", "rubricPrompt")
+_CLOSE = 0.8
+"""How alike an unknown key and a known one are if one is meant for the other."""
+
+
+def check_keys(values: Mapping[str, Any], known_keys: Collection[str], source: str, account: Account) -> None:
+    """Note unknown keys as left out.
+
+    Raises:
+        InputError: one looks like a key that is known.
+    """
+    for key in sorted(values.keys() - {*known_keys}):
+        matches = get_close_matches(key, known_keys, n=1, cutoff=_CLOSE)
+        if matches:
+            raise InputError(f"{source}: unknown key {key!r}. Did you mean {matches[0]!r}?")
+        account.add(f"`{key}`", "left out", "no key that is known here")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +71,9 @@ class CaseReader:
                 default = self.folder.load(default)
             except UnreadableError as error:
                 self.account.add("defaultTest", "left out", str(error))
-        return mapping_of(default)
+        default = mapping_of(default)
+        check_keys(default, _KEYS, f"{self.folder.source}: defaultTest", self.account)
+        return default
 
     def _scenarios(self) -> Iterator[Mapping[str, Any]]:
         """Yield the tests of scenarios: each of a scenario's tests with each of its settings."""
@@ -70,12 +88,13 @@ class CaseReader:
 
     def _entries(self, tests: Any) -> Iterator[Mapping[str, Any]]:
         """Yield tests, those in files included."""
-        for entry in wrap(tests):
+        for number, entry in enumerate(wrap(tests), start=1):
             if isinstance(entry, str):
                 yield from self._file(entry)
             elif isinstance(entry, dict) and "path" in entry and "vars" not in entry:
                 yield from self._file(str(entry["path"]))
             elif isinstance(entry, dict):
+                check_keys(entry, _KEYS, f"{self.folder.source}: test {number}", self.account)
                 yield entry
             elif entry is not None:
                 self.account.add("tests", "left out", "expected a test or a file of tests")
@@ -84,41 +103,32 @@ class CaseReader:
         try:
             for path in self.folder.find(reference):
                 is_table = path.suffix.lower() in {".csv", ".tsv"}
-                for row in read_rows(path):
+                for number, row in enumerate(self.folder.load_rows(path), start=1):
                     if is_table:
-                        yield self._row(row)
+                        yield self._row(row, reference)
                     else:
-                        yield require_mapping(row)
+                        check_keys(require_mapping(row), _KEYS, f"{path}: test {number}", self.account)
+                        yield row
         except UnreadableError as error:
             self.account.add(f"tests: {reference}", "left out", str(error))
 
-    def _row(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a CSV's row as a test: `__expected` columns are assertions, the others variables."""
-        test: dict[str, Any] = {"vars": {}, "assert": []}
-        for name, cell in row.items():
-            if not isinstance(name, str) or not isinstance(cell, str):
-                raise UnreadableError("a row has more or fewer cells than the header")
-            if name.startswith("__expected"):
-                if cell.strip():
-                    test["assert"].append(_read_short(cell))
-            elif name == "__threshold" and re.fullmatch(r"\d+(\.\d+)?", cell):
-                test["threshold"] = float(cell)
-            elif name.startswith("__"):
-                if name not in {"__description", "__metric"} and cell:
-                    self.account.add(f"column {name}", "left out", "no equal")
-            else:
-                test["vars"][name] = cell
-        return test
+    def _row(self, row: Mapping[str, Any], reference: str) -> Mapping[str, Any]:
+        try:
+            return read_row(row, self.account)
+        except UnreadableError as error:
+            self.folder.refuse(reference, str(error))
+            raise
 
     def _cases(self, default: Mapping[str, Any], test: Mapping[str, Any]) -> Iterator[Case]:
         """Yield a test for each combination of its variables' values."""
         options = {**mapping_of(default.get("options")), **mapping_of(test.get("options"))}
-        for key in ("transform", "postprocess", "transformVars", "rubricPrompt", "prefix", "suffix"):
+        for key in _OPTIONS:
             if options.get(key):
                 self.account.add(f"options.{key}", "left out", "replies and prompts are taken as they are")
         for key in ("provider", "providerOutput", "assertScoringFunction"):
             if test.get(key, default.get(key)) is not None:
                 self.account.add(f"tests: {key}", "left out", "no equal in a test")
+        # The default's checks come first, as promptfoo puts them.
         assertions = []
         if options.get("disableDefaultAsserts") is not True:
             assertions += self._assertions(default)
@@ -128,13 +138,34 @@ class CaseReader:
         except UnreadableError as error:
             self.account.add("tests: vars", "left out", str(error))
             return
-        threshold = test.get("threshold", default.get("threshold"))
-        # Ours are shares: another threshold has no equal.
-        if not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
-            threshold = None
+        keys = self._read_keys(default, test, options)
         expanded = [variables] if options.get("disableVarExpansion") else _combine(variables)
         for combination in expanded:
-            yield Case(_compose(combination), assertions, threshold, options.get("provider"))
+            yield Case(_compose(combination), assertions, keys)
+
+    def _read_keys(
+        self, default: Mapping[str, Any], test: Mapping[str, Any], options: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return the keys of a test that decide, choose, or are kept."""
+        keys: dict[str, Any] = {}
+        threshold = test.get("threshold", default.get("threshold"))
+        is_number = isinstance(threshold, int | float) and not isinstance(threshold, bool)
+        # Ours are shares: another threshold has no equal.
+        if is_number and 0 <= threshold <= 1:
+            keys["threshold"] = threshold
+        elif threshold is not None:
+            self.account.add("test's threshold", "left out", "expected a share from 0 to 1; every check must hold")
+        if isinstance(test.get("description"), str):
+            keys["description"] = test["description"].strip()
+        for key in ("prompts", "providers"):
+            if test.get(key, default.get(key)) is not None:
+                keys[key] = test.get(key, default.get(key))
+        for key in ("provider", *AFFIXES):
+            if options.get(key):
+                keys[key] = options[key]
+        metadata = {**mapping_of(default.get("metadata")), **mapping_of(test.get("metadata"))}
+        keys["metadata"] = {name: value for name, value in metadata.items() if isinstance(value, str | int | float)}
+        return keys
 
     def _variables(self, test: Mapping[str, Any]) -> dict[str, Any]:
         variables = test.get("vars") or {}
@@ -174,7 +205,7 @@ class CaseReader:
     def _resolve(self, entry: Any) -> Any:
         """Return an assertion that another stands for: {$ref: '#/assertionTemplates/polite'}."""
         if isinstance(entry, str):
-            return _read_short(entry)
+            return read_cell(entry)
         reference = mapping_of(entry).get("$ref")
         if not isinstance(reference, str):
             return entry
@@ -201,21 +232,6 @@ def _join(setting: Mapping[str, Any], test: Mapping[str, Any]) -> dict[str, Any]
     assertions = [*list_of(setting.get("assert")), *list_of(test.get("assert"))]
     variables = {**mapping_of(setting.get("vars")), **mapping_of(test.get("vars"))}
     return {**setting, **test, "vars": variables, "assert": assertions}
-
-
-def _read_short(cell: str) -> dict[str, Any]:
-    """Return the assertion that a CSV's cell stands for: `contains: Paris`; without a kind, `equals`."""
-    match = _SHORT.fullmatch(cell)
-    if match is None or not _TYPES.fullmatch(match["type"]):
-        # Such as `is-json`, which needs no value.
-        if _TYPES.fullmatch(cell) and cell.startswith(("is-", "contains-")):
-            return {"type": cell}
-        return {"type": "equals", "value": cell}
-    kind = _SHORT_NAMES.get(match["type"], match["type"])
-    assertion: dict[str, Any] = {"type": kind, "value": match["value"].strip()}
-    if match["threshold"]:
-        assertion["threshold"] = float(match["threshold"])
-    return assertion
 
 
 def _combine(variables: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

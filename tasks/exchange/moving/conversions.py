@@ -24,11 +24,16 @@ class PartNote:
 
 @dataclass(slots=True)
 class Account:
-    """The notes of a conversion, each with how often it applies; its assertions, and those that are taken over."""
+    """The notes of a conversion, each with how often it applies; its assertions, and those that are taken over.
+
+    `losses` are the tests that lost an assertion, by its kind, of `n_tests`.
+    """
 
     notes: Counter[PartNote] = field(default_factory=Counter)
     n_assertions: int = 0
     n_taken: int = 0
+    n_tests: int = 0
+    losses: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, subject: str, outcome: Outcome, reason: str = "") -> None:
         """Count one more part of this kind."""
@@ -38,6 +43,10 @@ class Account:
         """Return how many parts ended so."""
         return sum(number for note, number in self.notes.items() if note.outcome == outcome)
 
+    def count_losers(self) -> int:
+        """Return how many tests lost an assertion."""
+        return len(set().union(*self.losses.values()))
+
     def list_notes(self) -> list[tuple[PartNote, int]]:
         """Return the notes with their counts: what was taken first, what was left out last."""
         return sorted(self.notes.items(), key=lambda entry: (OUTCOMES.index(entry[0].outcome), entry[0]))
@@ -45,40 +54,37 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class ConvertedCheck:
-    """An assertion in our terms.
+    """An assertion in our terms: a check of a row, or else a judge's criterion with the judge that it names.
 
-    `options` are of the metric `metric`; `answer`, if not None, may stand in the rows' column `answer` in their
-    place. `pattern` is the same check as a regular expression that matches at the start of the reply, '' if none.
-    It stands for so many `assertions` of the file.
+    `change` says what is other than there, '' if nothing.
     """
 
-    subject: str
-    metric: str
-    options: dict[str, Any] = field(default_factory=dict)
-    answer: Any = None
-    in_column: dict[str, Any] = field(default_factory=dict)
-    needs_column: bool = False
-    pattern: str = ""
-    threshold: float | None = None
-    weight: float = 1.0
+    check: dict[str, Any] = field(default_factory=dict)
+    criterion: str = ""
     judge: Any = None
+    weight: float = 1.0
     change: str = ""
-    assertions: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A test: its variables, its assertions as the file has them, the threshold of their mean, and the judge."""
+    """A test: its variables, its assertions as the file has them, and its keys by promptfoo's names.
+
+    `keys` holds those of `description`, `threshold` (of the mean of its assertions), `provider` (its judge),
+    `prompts` and `providers` (those that it is for), `prefix`, `suffix` and `metadata` that it has.
+    """
 
     variables: dict[str, Any]
     assertions: list[dict[str, Any]]
-    threshold: float | None = None
-    judge: Any = None
+    keys: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Conversion:
-    """A converted configuration: keys of ours, and the rows and the examples before them by their suite's name."""
+    """A converted configuration: keys of ours, and the rows and the examples before them by their suite's name.
+
+    `texts` are files that it names, by their paths below its folder.
+    """
 
     tool: str
     models: list[dict[str, Any]] = field(default_factory=list)
@@ -86,4 +92,5 @@ class Conversion:
     suites: list[dict[str, Any]] = field(default_factory=list)
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     examples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
     account: Account = field(default_factory=Account)

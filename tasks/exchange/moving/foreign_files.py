@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from basic_control.data.errors import InputError
+from basic_control.data.errors import InputError, propose_name
 from basic_control.data.yaml_depth import check_depth
 from basic_control.tasks.exchange.moving.variables import wrap
 
@@ -86,9 +86,28 @@ def parse(text: str, name: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The folder of a foreign configuration."""
+    """The folder of a foreign configuration.
+
+    With the configuration's own path as its `source`, a file that is not there or cannot be read is the user's
+    mistake, and no part that is left out.
+    """
 
     path: Path
+    source: Path | None = None
+
+    def refuse(self, reference: str, reason: str) -> None:
+        """Refuse a file that is named and cannot be read.
+
+        Raises:
+            InputError: the configuration is this folder's `source`.
+            UnreadableError: else.
+        """
+        if self.source is None:
+            raise UnreadableError(reason)
+        name = reference.removeprefix(SCHEME)
+        files = [path.name for path in (self.path / name).parent.glob("*") if path.is_file()]
+        advice = propose_name(Path(name).name, files)
+        raise InputError(f"{self.source}: {reference}: {reason}, below {self.path}.{advice}")
 
     def find(self, reference: str) -> list[Path]:
         """Return the files that a reference such as `file://tests/*.yaml` names.
@@ -117,7 +136,7 @@ class Folder:
             raise UnreadableError("it lies outside of the configuration's folder")
         files = [path for path in paths if path.is_file()]
         if not files:
-            raise UnreadableError("there is no such file")
+            self.refuse(reference, "there is no such file")
         return files
 
     def read(self, reference: str) -> str:
@@ -126,7 +145,12 @@ class Folder:
         Raises:
             UnreadableError: it is missing, too large, a program, or no UTF-8.
         """
-        return "\n".join(read_text(path) for path in self.find(reference))
+        paths = self.find(reference)
+        try:
+            return "\n".join(map(read_text, paths))
+        except UnreadableError as error:
+            self.refuse(reference, str(error))
+            raise
 
     def load(self, reference: str) -> Any:
         """Return the value of a YAML or JSON file.
@@ -134,7 +158,24 @@ class Folder:
         Raises:
             UnreadableError: it cannot be read as one.
         """
-        return parse(self.read(reference), reference)
+        text = self.read(reference)
+        try:
+            return parse(text, reference)
+        except UnreadableError as error:
+            self.refuse(reference, str(error))
+            raise
+
+    def load_rows(self, path: Path) -> list[Any]:
+        """Return the entries of a table or a list in the folder.
+
+        Raises:
+            UnreadableError: as `read_rows`.
+        """
+        try:
+            return [*read_rows(path)]
+        except UnreadableError as error:
+            self.refuse(path.relative_to(self.path).as_posix(), str(error))
+            raise
 
 
 def read_text(path: Path) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from basic_control.tasks.exchange.moving.conversions import Account
 from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, UnreadableError
-from basic_control.tasks.exchange.moving.variables import mapping_of
+from basic_control.tasks.exchange.moving.variables import mapping_of, write_text
 
 _WAYS = ("chat", "messages", "responses")
 _COMPATIBLE = {
@@ -28,6 +28,7 @@ _KEYS = {
     "apiVersion": "api_version",
 }
 _EXTRA = ("top_p", "top_k", "presence_penalty", "frequency_penalty", "stop", "reasoning_effort", "response_format")
+_ENTRY = {"id", "label", "config"}
 _NUMBERS = ("temperature", "max_tokens", "seed")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 
@@ -63,9 +64,20 @@ def convert_provider(provider: Any, folder: Folder, account: Account) -> list[di
     label = entry.get("label")
     if isinstance(label, str) and label.strip():
         model = {**model, "name": label.strip(), "model": model["name"]}
+    for key in sorted(entry.keys() - _ENTRY):
+        account.add(f"{name}: {key}", "left out", "no equal")
     model |= _settings(name, entry.get("config"), account)
     account.add(f"provider {name}", "taken")
     return [model]
+
+
+def name_provider(entry: Any) -> str:
+    """Return what promptfoo calls an entry of `providers`: its id; '' if it has none."""
+    if isinstance(entry, dict) and "id" not in entry and len(entry) == 1:
+        (entry,) = entry
+    if isinstance(entry, dict):
+        entry = entry.get("id")
+    return write_text(entry)
 
 
 def _is_file(entry: Any) -> bool:

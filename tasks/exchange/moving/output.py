@@ -1,20 +1,22 @@
 """Write a converted configuration: eval.yaml, and a file of rows for each suite."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import yaml
 
-from basic_control.data.characters import make_storable
+from basic_control.data.characters import make_storable, make_visible
 from basic_control.data.errors import InputError
 from basic_control.tasks.exchange.moving import lm_eval, openai_evals, promptfoo
-from basic_control.tasks.exchange.moving.conversions import Conversion
+from basic_control.tasks.exchange.moving.conversions import Account, Conversion
 from basic_control.tasks.exchange.moving.datasets import convert_rows, load_any
 
 CONFIGURATION = "eval.yaml"
+SHOWN = 5
+"""Tests that a line names."""
 TOOLS = (promptfoo, lm_eval, openai_evals)
 _ABOUT = """\
 # about: {owner: a name, purpose: its use, decision: a release} # by whom and what for, on the page of `audit`
@@ -62,16 +64,18 @@ def write_conversion(conversion: Conversion, folder: Path) -> list[Path]:
         InputError: a file exists already, or cannot be written.
     """
     configuration = folder / CONFIGURATION
-    tables = {f"{name}.jsonl": rows for name, rows in conversion.rows.items()}
-    tables |= {_name_examples(name): rows for name, rows in conversion.examples.items()}
-    paths = [configuration, *map(folder.joinpath, tables)]
+    files = {f"{name}.jsonl": _write_rows(rows) for name, rows in conversion.rows.items()}
+    files |= {_name_examples(name): _write_rows(rows) for name, rows in conversion.examples.items()}
+    files |= conversion.texts
+    paths = [configuration, *map(folder.joinpath, files)]
     for path in paths:
         if path.exists():
             raise InputError(f"{path}: already exists; name another folder: init FOLDER --from FILE.")
     suites = []
     for suite in conversion.suites:
         name = suite["name"]
-        keys = {**suite, "items": {"data": (folder / f"{name}.jsonl").as_posix(), **suite["items"]}}
+        keys = _name_prompts(suite, conversion.texts, folder)
+        keys["items"] = {"data": (folder / f"{name}.jsonl").as_posix(), **suite["items"]}
         if name in conversion.examples:
             keys["examples"] = {"data": (folder / _name_examples(name)).as_posix(), **suite["examples"]}
         suites.append(keys)
@@ -80,17 +84,54 @@ def write_conversion(conversion: Conversion, folder: Path) -> list[Path]:
     document = {key: value for key, value in document.items() if value or key == "models"} | {"gate": "point"}
     text = yaml.dump(document, Dumper=_Written, allow_unicode=True, sort_keys=False, width=110)
     head = f"# Converted from a configuration of {conversion.tool}. Every key: docs/reference.md.\n"
+    head += "".join(f"# {line}\n" for line in list_losses(conversion.account))
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for file, rows in tables.items():
-            lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
-            (folder / file).write_text(make_storable("".join(lines)), encoding="utf-8")
-        configuration.write_text(make_storable(f"{head}{text}{_ABOUT}"), encoding="utf-8")
+        for file, content in {**files, CONFIGURATION: f"{head}{text}{_ABOUT}"}.items():
+            path = folder / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(make_storable(content), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror}); name another folder.") from error
     return paths
 
 
+def _write_rows(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return rows as JSON Lines."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
 def _name_examples(suite: str) -> str:
     """Return the name of the file of a suite's examples."""
     return f"{suite}-examples.jsonl"
+
+
+def _name_prompts(suite: Mapping[str, Any], texts: Iterable[str], folder: Path) -> dict[str, Any]:
+    """Return a suite with the paths of its prompts' files, relative to where a run starts."""
+    paths = {name: (folder / name).as_posix() for name in texts}
+    renamed = dict(suite)
+    prompt = suite.get("prompt")
+    # Messages are a list, and no file.
+    if isinstance(prompt, str):
+        renamed["prompt"] = paths.get(prompt, prompt)
+    prompts = dict(suite.get("prompts", {}))
+    for name, text in prompts.items():
+        if isinstance(text, str):
+            prompts[name] = paths.get(text, text)
+    if prompts:
+        renamed["prompts"] = prompts
+    return renamed
+
+
+def list_losses(account: Account) -> list[str]:
+    """Return lines on what was left out: which tests lost a check, and what else has no equal."""
+    lines = []
+    for kind, tests in sorted(account.losses.items()):
+        names = ", ".join(tests[:SHOWN])
+        if len(tests) > SHOWN:
+            names += ", …"
+        lines.append(f"Left out: {kind}, of {len(tests)} of {account.n_tests} tests: {names}")
+    for note, count in account.list_notes():
+        if note.outcome == "left out" and note.subject not in account.losses:
+            lines.append(f"Left out: {note.subject} ({count}): {note.reason}")
+    # A comment ends with its line, whatever a foreign name holds.
+    return [" ".join(make_visible(line).split()) for line in lines]

@@ -3,31 +3,40 @@
 Source: promptfoo's documentation of configurations, test cases and expected outputs.
 """
 
-import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from basic_control.data.errors import InputError
-from basic_control.tasks.exchange.moving.arranging import Group, arrange, is_valid
+from basic_control.tasks.exchange.moving.arranging import ConvertedCase, Group, arrange, make_suite
 from basic_control.tasks.exchange.moving.assertions import UntakenError, convert_assertion
-from basic_control.tasks.exchange.moving.cases import CaseReader
+from basic_control.tasks.exchange.moving.cases import CaseReader, check_keys
 from basic_control.tasks.exchange.moving.conversions import STAND_IN, Account, Case, Conversion, ConvertedCheck
 from basic_control.tasks.exchange.moving.foreign_files import Folder
-from basic_control.tasks.exchange.moving.foreign_models import convert_provider, name_apart
-from basic_control.tasks.exchange.moving.prompts import Prompt, convert_prompts, read_names
-from basic_control.tasks.exchange.moving.variables import write_text
+from basic_control.tasks.exchange.moving.foreign_models import convert_provider, name_apart, name_provider
+from basic_control.tasks.exchange.moving.prompts import (
+    AFFIXES,
+    ConvertedPrompt,
+    Prompt,
+    add_affixes,
+    convert_prompts,
+    rename_variables,
+)
+from basic_control.tasks.exchange.moving.row_columns import RESERVED, fill_columns, settle_case, unify_columns
+from basic_control.tasks.exchange.moving.variables import match_names, wrap, write_text
 
 TOOL = "promptfoo"
 JUDGE = {"name": "judge", "provider": "openai", "model": "gpt-6-luna"}
 """Where a grader is needed and none is named."""
 _KEYS = {"prompts", "providers", "targets", "tests", "defaultTest", "scenarios", "assertionTemplates"}
-RESERVED = ("answer", "response", "id", "row", "template", "family", "level", "messages", "calls")
-"""Columns with a meaning of their own: a variable of that name gets another."""
 _SILENT = {"description", "$schema", "tags", "metadata"}
+_OTHERS = {
+    *("outputPath", "evaluateOptions", "commandLineOptions", "env", "extensions", "nunjucksFilters", "sharing"),
+    *("derivedMetrics", "redteam", "writeLatestResults", "tracing", "version", "metadata", "plugins", "strategies"),
+}
+"""Keys of promptfoo without an equal."""
 
 
 def fits(raw: Mapping[str, Any]) -> bool:
@@ -40,43 +49,114 @@ def convert(raw: Mapping[str, Any], path: Path) -> Conversion:
     """Return a configuration as ours, with an account of every part.
 
     Raises:
-        InputError: nothing of it can be taken over.
+        InputError: nothing of it can be taken over, a file that it names is not there or cannot be read, a key
+            looks like another's, or a prompt names what no test has.
     """
-    conversion, folder = Conversion(TOOL), Folder(path.parent)
+    conversion, folder = Conversion(TOOL), Folder(path.parent, path)
     account = conversion.account
-    for key in sorted(raw.keys() - _KEYS - _SILENT):
+    # What is misspelt is told at once; what has no equal is only noted.
+    check_keys(raw, _KEYS | _SILENT | _OTHERS, str(path), account)
+    for key in sorted(raw.keys() & _OTHERS):
         account.add(f"`{key}`", "left out", "no equal")
     prompts = convert_prompts(raw.get("prompts"), folder, account)
     if not prompts:
         raise _make_refusal(path, "prompt", account)
-    models = convert_provider(raw.get("providers", raw.get("targets", [])), folder, account)
-    if not models:
-        account.add("providers", "changed", "none could be taken over; the model in the package stands in")
-    conversion.models = name_apart(models or [STAND_IN])
+    aliases = _add_models(conversion, raw.get("providers", raw.get("targets", [])), folder)
+    names = {"prompts": {name: [name, *prompt.aliases] for name, prompt in prompts.items()}, "providers": aliases}
     judges: dict[str, str] = {}
     cases = []
     for case in CaseReader(raw, folder, account).read():
-        checks: list[ConvertedCheck] = []
-        for assertion in case.assertions:
-            checks += _convert_checks(assertion, case, folder, account)
-        for check in checks:
-            if check.metric == "rubric":
-                _name_judge(check.judge or case.judge, judges, folder, conversion)
-        # A variable may have the name of a column that means something here.
-        renamed = {_rename(name): value for name, value in case.variables.items()}
-        cases.append((replace(case, variables=renamed), checks))
+        # Assertions name variables by the file's names, rows have them under ours.
+        converted = _convert_case(case, judges, folder, conversion)
+        selection = {key: _select(case.keys.get(key), names[key], account) for key in names}
+        cases.append(replace(converted, case=settle_case(case, selection, account)))
     if not cases:
         raise _make_refusal(path, "test", account)
+    account.n_tests = len(cases)
     groups = arrange(cases, account)
-    untested = len(cases) - sum(map(bool, map(itemgetter(1), cases)))
+    # Each is asked all the same: its reply can be read.
+    untested = [case.checks for case in cases].count([])
     if untested:
-        account.add("tests without a check", "changed", f"{untested}: only measured, whether there is a reply")
-    _add_suites(conversion, groups, prompts)
+        account.add("tests without a check", "changed", f"{untested}: asked, and no check decides on them")
+    if any({*AFFIXES} & case.case.variables.keys() for case in cases):
+        prompts = {name: add_affixes(prompt, account) for name, prompt in prompts.items()}
+    _add_suites(conversion, groups, prompts, path)
     return conversion
 
 
-def _rename(name: str) -> str:
-    return f"{name}_var" if name in RESERVED else name
+def _add_models(conversion: Conversion, providers: Any, folder: Folder) -> dict[str, list[str]]:
+    """Add the models, and return by their names what tests may call them."""
+    models, ids = list[dict[str, Any]](), list[str]()
+    for entry in wrap(providers):
+        for model in convert_provider(entry, folder, conversion.account):
+            models.append(model)
+            ids.append(name_provider(entry))
+    if not models:
+        conversion.account.add(
+            "providers", "changed", "none could be taken over; the model in the package stands in"
+        )
+        models, ids = [STAND_IN], [""]
+    conversion.models = name_apart(models)
+    aliases: dict[str, list[str]] = {}
+    for model, provider in zip(conversion.models, ids, strict=True):
+        aliases[model["name"]] = [model["name"], provider]
+    return aliases
+
+
+def _select(selection: Any, names: Mapping[str, Sequence[str]], account: Account) -> list[str]:
+    """Return the prompts or models that a test is for; none stands for all."""
+    if selection is None:
+        return []
+    patterns = [*map(write_text, wrap(selection))]
+    chosen = match_names(patterns, names)
+    if not chosen:
+        account.add(f"tests for {', '.join(patterns)}", "changed", "none is of that name; asked of all")
+    if len(chosen) == len(names):
+        return []
+    return chosen
+
+
+def _convert_case(case: Case, judges: dict[str, str], folder: Folder, conversion: Conversion) -> ConvertedCase:
+    """Return a test with what its assertions come to, and add its judge."""
+    checks, losses = list[ConvertedCheck](), list[str]()
+    for assertion in case.assertions:
+        check = _convert_check(assertion, case, folder, conversion.account)
+        if check is not None:
+            checks.append(check)
+        elif assertion.get("weight") != 0:
+            losses.append(write_text(assertion.get("type")) or "assertion without a type")
+    providers = [check.judge or case.keys.get("provider") for check in checks if check.criterion]
+    names = [_name_judge(provider, judges, folder, conversion) for provider in providers]
+    if not names:
+        return ConvertedCase(case, checks, losses=losses)
+    if len({*names}) > 1:
+        conversion.account.add("judges", "changed", f"one for all criteria of a test: {names[0]}")
+    return ConvertedCase(case, checks, names[0], losses)
+
+
+def _convert_check(
+    assertion: Mapping[str, Any], case: Case, folder: Folder, account: Account
+) -> ConvertedCheck | None:
+    """Return what an assertion comes to; None if it has no equal, which the account says."""
+    kind = write_text(assertion.get("type")) or "assertion without a type"
+    account.n_assertions += 1
+    weight = assertion.get("weight", 1)
+    is_weight = isinstance(weight, int | float) and not isinstance(weight, bool) and 0 <= weight <= 10**6
+    if weight == 0:
+        account.add(kind, "left out", "its weight is 0: it decides nothing")
+        return None
+    if weight != 1 and case.keys.get("threshold") is None:
+        account.add(f"{kind}: weight", "left out", "without a test's threshold every check must hold")
+    try:
+        check = convert_assertion(assertion, case.variables, folder)
+    except UntakenError as error:
+        account.add(kind, "left out", str(error))
+        return None
+    account.add(kind, "changed" if check.change else "taken", check.change)
+    account.n_taken += 1
+    if is_weight:
+        check = replace(check, weight=float(weight))
+    return check
 
 
 def _make_refusal(path: Path, part: str, account: Account) -> InputError:
@@ -85,40 +165,13 @@ def _make_refusal(path: Path, part: str, account: Account) -> InputError:
     return InputError(f"{path}: no {part} of it can be taken over ({reasons[:400] or 'there is none'}).")
 
 
-def _convert_checks(
-    assertion: Mapping[str, Any], case: Case, folder: Folder, account: Account
-) -> list[ConvertedCheck]:
-    """Return an assertion's check in a list; an empty one if it has no equal, which the account says."""
-    kind = write_text(assertion.get("type")) or "assertion without a type"
-    account.n_assertions += 1
-    weight = assertion.get("weight", 1)
-    is_weight = isinstance(weight, int | float) and not isinstance(weight, bool) and 0 <= weight <= 10**6
-    if weight == 0:
-        account.add(kind, "left out", "its weight is 0: it decides nothing")
-        return []
-    if weight != 1 and case.threshold is None:
-        account.add(f"{kind}: weight", "left out", "without a test's threshold every check must hold")
-    try:
-        check = convert_assertion(assertion, case.variables, folder)
-    except UntakenError as error:
-        account.add(kind, "left out", str(error))
-        return []
-    problem = is_valid(check)
-    if problem:
-        account.add(kind, "left out", problem)
-        return []
-    if is_weight:
-        check = replace(check, weight=float(weight))
-    return [check]
-
-
-def _name_judge(provider: Any, judges: dict[str, str], folder: Folder, conversion: Conversion) -> None:
-    """Add the judge that a rubric names, once; ours where it names none."""
+def _name_judge(provider: Any, judges: dict[str, str], folder: Folder, conversion: Conversion) -> str:
+    """Return the name of the judge that a criterion names, ours where it names none; add it once."""
     if isinstance(provider, dict) and "id" not in provider:
         provider = provider.get("text")
     key = json.dumps(provider, sort_keys=True)
     if key in judges:
-        return
+        return judges[key]
     entries: list[dict[str, Any]] = []
     if provider:
         entries = convert_provider(provider, folder, conversion.account)
@@ -128,38 +181,38 @@ def _name_judge(provider: Any, judges: dict[str, str], folder: Folder, conversio
     judges[key] = entries[0]["name"]
     if entries[0] not in conversion.judges:
         conversion.judges.append(entries[0])
+    return judges[key]
 
 
-def _add_suites(conversion: Conversion, groups: list[Group], prompts: Mapping[str, Prompt]) -> None:
+def _add_suites(
+    conversion: Conversion, groups: list[Group], prompts: Mapping[str, ConvertedPrompt], path: Path
+) -> None:
     """Add a suite for each group, with every column that a prompt names in every row."""
-    prompts = {name: _rename_variables(prompt) for name, prompt in prompts.items()}
-    names = set().union(*map(read_names, prompts.values()))
-    keys: dict[str, Any] = {"prompts": dict(prompts)}
-    if len(prompts) == 1:
-        (keys["prompt"],) = keys.pop("prompts").values()
     for number, group in enumerate(groups, start=1):
-        name = f"tests-{number}" if len(groups) > 1 else "tests"
-        conversion.suites.append({"name": name, "items": {}, **keys, **group.suite})
-        conversion.rows[name] = _fill_rows(group.rows, names)
+        name = f"tests-{number}" if number > 1 else "tests"
+        names, models = group.selection
+        chosen = {key: prompts[key] for key in names or prompts}
+        suite: dict[str, Any] = {"name": name, "items": {}}
+        if any("id" in row for row in group.rows):
+            suite["items"] = {"columns": {"id": "id"}}
+        if models:
+            suite["models"] = [*models]
+        for key, prompt in chosen.items():
+            fill_columns(group.rows, prompt, f"{path}: prompt {key}")
+        unify_columns(group.rows)
+        texts = {key: _write_prompt(prompt, conversion) for key, prompt in chosen.items()}
+        suite["prompts"] = texts
+        # A prompt that stands alone needs no name, unless another suite's targets have one.
+        if len(prompts) == 1:
+            (suite["prompt"],) = suite.pop("prompts").values()
+        conversion.suites.append(suite | make_suite(group, conversion.judges))
+        conversion.rows[name] = group.rows
 
 
-def _rename_variables(prompt: Prompt) -> Prompt:
-    """Return a prompt that finds the variables of reserved names under their other names."""
-    if isinstance(prompt, list):
-        return [{**message, "content": _rename_variables(message["content"])} for message in prompt]
-    names = [name for name in RESERVED if name in read_names(prompt)]
-    return "".join(f"{{% set {name} = {name}_var %}}" for name in names) + prompt
-
-
-def _fill_rows(rows: list[dict[str, Any]], names: set[str]) -> list[dict[str, Any]]:
-    """Return rows of the same columns; a column that holds values of several kinds holds texts."""
-    columns = dict.fromkeys(itertools.chain(*rows, sorted(names)))
-    filled_rows: list[dict[str, Any]] = [{} for _ in rows]
-    for column in columns:
-        values = [row.get(column, "") for row in rows]
-        # A table has one type for a column.
-        if len({*map(type, values)}) > 1:
-            values = [*map(write_text, values)]
-        for row, value in zip(filled_rows, values, strict=True):
-            row[column] = value
-    return filled_rows
+def _write_prompt(prompt: ConvertedPrompt, conversion: Conversion) -> Prompt:
+    """Return a prompt as a suite has it: its text, or the path of its file, which the conversion then has too."""
+    renamed = rename_variables(prompt, RESERVED)
+    if renamed.file and isinstance(renamed.content, str):
+        conversion.texts[renamed.file] = f"{renamed.content}\n"
+        return renamed.file
+    return renamed.content

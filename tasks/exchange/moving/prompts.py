@@ -2,44 +2,84 @@
 
 import json
 import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Any
 
 from basic_control.data.errors import InputError
 from basic_control.prompts import reads
 from basic_control.tasks.exchange.moving.conversions import Account
 from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, UnreadableError, parse
-from basic_control.tasks.exchange.moving.variables import wrap
+from basic_control.tasks.exchange.moving.variables import VARIABLE, wrap
 
 Prompt = str | list[dict[str, Any]]
 _FILE = re.compile(
     r"(?:file://)?[^\s{}]+\.(?:txt|md|j2|json|ya?ml|js|mjs|cjs|ts|py)(?::\w+)?"
 )  # file://prompts/a.txt
+_OURS = re.compile(r"[^\s{}]+\.(?:j2|txt|md)")  # prompts/a.txt, which a suite may name
 _SEPARATOR = re.compile(r"\n---+\s*\n")  # a line `---` between two prompts
 _ROLES = {"system", "user", "assistant", "tool"}
 _NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")  # ": " in `Formal: short`
 INERT = '{{ "" }}'
 """Before a text of one word, which could be read as the name of a file or of a template."""
+AFFIXES = ("prefix", "suffix")
+"""What a test puts before and after each prompt: columns of these names."""
+_NOT_HERE = {"env": "the environment", "_conversation": "a conversation over several tests"}
+"""Names of promptfoo's own in a prompt."""
 
 
-def convert_prompts(entries: Any, folder: Folder, account: Account) -> dict[str, Prompt]:
+@dataclass(frozen=True, slots=True)
+class ConvertedPrompt:
+    """A prompt: its text or messages, the file below the configuration's folder that holds just that, its names."""
+
+    content: Prompt
+    file: str = ""
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def texts(self) -> list[str]:
+        """The templates in it: its text, or its messages' contents."""
+        if isinstance(self.content, str):
+            return [self.content]
+        return [str(message.get("content", "")) for message in self.content]
+
+    def change(self, write: Callable[[str], str]) -> "ConvertedPrompt":
+        """Return the prompt with its texts written anew, and without its file if one changes."""
+        content: Prompt
+        if isinstance(self.content, str):
+            content = write(self.content)
+        else:
+            content = [{**message, "content": write(message["content"])} for message in self.content]
+        if content == self.content:
+            return self
+        return replace(self, content=content, file="")
+
+
+def convert_prompts(entries: Any, folder: Folder, account: Account) -> dict[str, ConvertedPrompt]:
     """Return prompts by short names."""
-    prompts: dict[str, Prompt] = {}
+    prompts: dict[str, ConvertedPrompt] = {}
+    if isinstance(entries, dict) and all(isinstance(label, str) for label in entries.values()):
+        # An earlier form: files with their labels.
+        entries = [{"id": source, "label": label} for source, label in entries.items()]
     for entry in wrap(entries):
         label = entry.get("label") if isinstance(entry, dict) else None
+        aliases = tuple(str(alias) for alias in (label, read_source(entry)) if alias)
         try:
-            texts = _texts(entry, folder)
+            texts = [*_texts(entry, folder)]
         except UnreadableError as error:
             account.add(f"prompt {_quote_start(entry)}", "left out", str(error))
             continue
-        for text in texts:
-            prompt = _conversation(text) or _make_inert(text.replace("| dump", "| tojson"))
+        for text, file in texts:
+            prompt = ConvertedPrompt(_conversation(text) or text, file, aliases).change(_write_ours)
             try:
                 read_names(prompt)
             except InputError as error:
                 account.add(f"prompt {_quote_start(text)}", "left out", str(error))
                 continue
             number = len(prompts) + 1
-            name = _NO_NAME.sub("-", str(label or "")).strip("-.")[:30] or f"prompt{number}"
+            stem = PurePosixPath(file).stem
+            name = _NO_NAME.sub("-", str(label or stem)).strip("-.")[:30] or f"prompt{number}"
             if name in prompts:
                 name = f"{name}-{number}"
             prompts[name] = prompt
@@ -47,39 +87,83 @@ def convert_prompts(entries: Any, folder: Folder, account: Account) -> dict[str,
     return prompts
 
 
-def read_names(prompt: Prompt) -> frozenset[str]:
+def _write_ours(text: str) -> str:
+    """Return a text of promptfoo's as a template of ours."""
+    return _make_inert(text.replace("| dump", "| tojson"))
+
+
+def read_source(entry: Any) -> str:
+    """Return the text of an entry of `prompts`, or the file that it names; '' if it has none."""
+    raw = entry
+    if isinstance(entry, dict):
+        raw = entry.get("raw") or entry.get("id")
+    if isinstance(raw, str):
+        return raw
+    return ""
+
+
+def read_names(prompt: ConvertedPrompt) -> frozenset[str]:
     """Return the variables that a prompt names.
 
     Raises:
         InputError: it is no template of ours.
     """
-    messages = [{"content": prompt}] if isinstance(prompt, str) else prompt
     # A text is read as the only message.
-    texts = [str(message.get("content", "")) for message in messages]
-    names: frozenset[str] = frozenset().union(*(reads(_make_inert(text)) for text in texts))
-    if "env" in names:
-        raise InputError("prompt: it reads the environment, which a prompt cannot here.")
+    names: frozenset[str] = frozenset().union(*(reads(_make_inert(text)) for text in prompt.texts))
+    for name, meaning in _NOT_HERE.items():
+        if name in names:
+            raise InputError(f"prompt: it reads {meaning}, which a prompt cannot here.")
     return names
 
 
-def _texts(entry: Any, folder: Folder) -> list[str]:
-    """Return the texts of an entry of `prompts`: its own, or its file's, of which `---` makes several."""
-    raw = entry
-    if isinstance(entry, dict):
-        raw = entry.get("raw") or entry.get("id")
-    if not isinstance(raw, str) or not raw.strip():
+def list_printed(prompt: ConvertedPrompt) -> set[str]:
+    """Return the variables that a prompt prints as they are: `{{ ticket }}`."""
+    return {name for text in prompt.texts for name in VARIABLE.findall(text)}
+
+
+def add_affixes(prompt: ConvertedPrompt, account: Account) -> ConvertedPrompt:
+    """Return a text with the columns of each test's own text before and after it; messages as they are."""
+    if not isinstance(prompt.content, str):
+        account.add("options.prefix, suffix", "left out", "no equal for a list of messages")
+        return prompt
+    return prompt.change(lambda text: f"{{{{ prefix }}}}{text}{{{{ suffix }}}}")
+
+
+def rename_variables(prompt: ConvertedPrompt, reserved: tuple[str, ...]) -> ConvertedPrompt:
+    """Return a prompt that finds the variables of reserved names under their other names."""
+
+    def write(text: str) -> str:
+        names = reads(_make_inert(text))
+        lines = (f"{{% set {name} = {name}_var %}}" for name in reserved if name in names)
+        return "".join(lines) + text
+
+    return prompt.change(write)
+
+
+def _texts(entry: Any, folder: Folder) -> Iterator[tuple[str, str]]:
+    """Yield the texts of an entry of `prompts`, each with the file that holds just that, if there is one.
+
+    A file's `---` makes several of it.
+    """
+    raw = read_source(entry)
+    if not raw.strip():
         raise UnreadableError("expected a text or a file")
     if not (raw.startswith(SCHEME) or _FILE.fullmatch(raw)):
-        return [raw]
-    texts = []
+        yield raw, ""
+        return
     for path in folder.find(raw):
-        text = folder.read(str(path.relative_to(folder.path)))
-        is_conversation = path.suffix in {".json", ".yaml", ".yml"}
-        if is_conversation:
-            texts.append(json.dumps(parse(text, path.name), ensure_ascii=False))
-        else:
-            texts += filter(None, map(str.strip, _SEPARATOR.split(text)))
-    return texts
+        file = path.relative_to(folder.path).as_posix()
+        text = folder.read(file)
+        if path.suffix in {".json", ".yaml", ".yml"}:
+            yield json.dumps(parse(text, path.name), ensure_ascii=False), ""
+            continue
+        parts = [*filter(None, map(str.strip, _SEPARATOR.split(text)))]
+        # Jinja passes over one line end, promptfoo over all white space around a prompt.
+        is_whole = [text.removesuffix("\n")] == parts and _OURS.fullmatch(file) is not None
+        if not is_whole:
+            file = ""
+        for part in parts:
+            yield part, file
 
 
 def _conversation(text: str) -> list[dict[str, Any]] | None:

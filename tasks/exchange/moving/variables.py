@@ -2,7 +2,9 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from itertools import product
 from typing import Any
 
 VARIABLE = re.compile(r"\{\{-?\s*([A-Za-z_]\w*)\s*-?\}\}")  # {{ city }}
@@ -67,3 +69,14 @@ def wrap(value: Any) -> list[Any]:
 def mapping_of(value: Any) -> dict[str, Any]:
     """Return a mapping as it is, and no keys of anything else."""
     return value if isinstance(value, dict) else {}
+
+
+def match_names(patterns: Sequence[str], names: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the names one of whose aliases a pattern is for: `openai:*`, or `openai` for all that begin so."""
+    chosen = []
+    for name, aliases in names.items():
+        for alias, pattern in product(aliases, patterns):
+            if fnmatchcase(alias, pattern) or alias.startswith(f"{pattern}:"):
+                chosen.append(name)
+                break
+    return chosen

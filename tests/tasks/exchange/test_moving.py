@@ -46,7 +46,7 @@ TESTS: dict[str, tuple[dict[str, Any], dict[str, str], list[set[str]], list[int]
             ]
         },
         {},
-        [{"contains"}],
+        [{"checks"}],
         [2],
     ),
     "defaults for every test": (
@@ -55,19 +55,19 @@ TESTS: dict[str, tuple[dict[str, Any], dict[str, str], list[set[str]], list[int]
             "tests": [{"vars": {"word": "sun"}}, {"vars": {"word": "sea", "tongue": "Dutch"}}],
         },
         {},
-        [{"contains"}],
+        [{"checks"}],
         [2],
     ),
     "a table with assertions": (
         {"tests": "file://cases.csv"},
         {"cases__csv": 'word,tongue,__expected\nsun,it,sole\nsea,it,"icontains-any: mare, Mare"\n'},
-        [{"exact_match"}, {"contains"}],
-        [1, 1],
+        [{"checks"}],
+        [2],
     ),
     "lists of values": (
         {"tests": [{"vars": {"word": ["sun", "sea"], "tongue": ["it", "fr"]}, "assert": [check("regex", "^.+$")]}]},
         {},
-        [{"regex"}],
+        [{"checks"}],
         [4],
     ),
     "tests in JSON and YAML": (
@@ -76,20 +76,20 @@ TESTS: dict[str, tuple[dict[str, Any], dict[str, str], list[set[str]], list[int]
             "a__json": json.dumps([{"vars": {"word": "sun", "tongue": "it"}, "assert": [check("equals", "sole")]}]),
             "b__yaml": "- {vars: {word: sea, tongue: it}, assert: [{type: equals, value: mare}]}\n",
         },
-        [{"exact_match"}],
+        [{"checks"}],
         [2],
     ),
     "JSON with a schema": (
         {"tests": [{"vars": {"word": "a", "tongue": "b"}, "assert": [check("is-json", "file://s.json")]}]},
         {"s__json": json.dumps({"type": "object", "required": ["word"]})},
-        [{"json_match", "regex"}],
+        [{"checks"}],
         [1],
     ),
     "a judge": (
         {
             "defaultTest": {"options": {"provider": "openai:gpt-4o"}},
             "tests": [
-                {"vars": {"word": "a"}, "assert": [check("llm-rubric", "is about {{word}}")]},
+                {"vars": {"word": "a", "tongue": "x"}, "assert": [check("llm-rubric", "is about {{word}}")]},
                 {"vars": {"word": "b"}, "assert": [check("llm-rubric", "is about {{word}}")]},
             ],
         },
@@ -107,7 +107,7 @@ TESTS: dict[str, tuple[dict[str, Any], dict[str, str], list[set[str]], list[int]
             ]
         },
         {},
-        [{"contains"}],
+        [{"checks"}],
         [1],
     ),
     "weights and a threshold": (
@@ -121,7 +121,7 @@ TESTS: dict[str, tuple[dict[str, Any], dict[str, str], list[set[str]], list[int]
             ]
         },
         {},
-        [{"regex"}],
+        [{"checks"}],
         [1],
     ),
     "templates and scenarios": (
@@ -138,8 +138,8 @@ TESTS: dict[str, tuple[dict[str, Any], dict[str, str], list[set[str]], list[int]
             ],
         },
         {},
-        [{"regex"}, {"similarity"}],
-        [2, 2],
+        [{"checks"}],
+        [4],
     ),
 }
 
@@ -195,7 +195,11 @@ CHECKS: list[tuple[str, list[dict[str, Any]], bool]] = [
 
 
 def test_verdicts_are_those_of_promptfoo(run: Run, tmp_path: Path) -> None:
-    tests = [{"vars": {"word": word, "tongue": "x"}, "assert": checks} for word, checks, _ in CHECKS]
+    # Of one question a run counts the mean: each test asks another one.
+    tests = [
+        {"vars": {"word": word, "tongue": f"x{number}"}, "assert": checks}
+        for number, (word, checks, _) in enumerate(CHECKS)
+    ]
 
     def answer(body: dict[str, Any]) -> str:
         word = str(body["messages"][-1]["content"]).split()[1]
@@ -224,7 +228,8 @@ def test_names_with_a_meaning_of_ours_are_variables(tmp_path: Path) -> None:
     }
     conversion = convert(tmp_path, raw)
     (row,) = conversion.rows["tests"]
-    assert row == {"answer_var": "4", "response_var": "r", "answer": "4 r"}
+    checks = [{"metric": "exact_match", "answer": "4 r", "raw": True}]
+    assert row == {"answer_var": "4", "response_var": "r", "checks": checks}
     assert conversion.suites[0]["prompt"].endswith("Mark {{answer}} as {{response}}.")
 
 
@@ -268,7 +273,10 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     folder = tmp_path / "inside"
     folder.mkdir()
     (folder / "p.txt").symlink_to(tmp_path / "secret.txt")
-    raw = {**TASK, "tests": [{"vars": {"word": "file://p.txt", "tongue": "x"}}, {"vars": {"word": "a"}}]}
+    raw = {
+        **TASK,
+        "tests": [{"vars": {"word": "file://p.txt", "tongue": "x"}}, {"vars": {"word": "a", "tongue": "x"}}],
+    }
     assert "secret" not in repr(convert(folder, raw))
 
 

@@ -37,7 +37,7 @@ def test_an_export_converts(tmp_path: Path, export: dict[str, Any]) -> None:
     conversion = convert_file(path)
     assert conversion.tool == "OpenAI Evals"
     (suite,) = conversion.suites
-    assert {*suite["metrics"]} == {"contains", "rubric"}
+    assert {*suite["metrics"]} == {"checks", "rubric"}
     assert suite["prompt"] == [{"role": "system", "content": "Sort: {{ text }}"}]
     assert suite["metrics"]["rubric"]["criteria"] == "Is the response brief?"
     assert [model["name"] for model in (*conversion.models, *conversion.judges)] == ["gpt-4o-mini", "gpt-4o"]

@@ -1,0 +1,89 @@
+"""The columns of a converted test's row: its variables, under names that mean nothing else here."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from basic_control.data.errors import InputError, propose_name
+from basic_control.metrics.checks.rows import COLUMN
+from basic_control.tasks.exchange.moving.arranging import CRITERIA, LEFT_OUT
+from basic_control.tasks.exchange.moving.conversions import Account, Case
+from basic_control.tasks.exchange.moving.prompts import AFFIXES, ConvertedPrompt, list_printed, read_names
+from basic_control.tasks.exchange.moving.variables import UnfilledError, fill_variables, write_text
+
+Rows = list[dict[str, Any]]
+RESERVED = (
+    *("answer", "reference", "response", "id", "row", "template", "family", "level", "messages", "calls"),
+    *("language", "finish_reason", "tools", COLUMN, CRITERIA, LEFT_OUT),
+)
+"""Columns with a meaning of their own: a variable of that name gets another."""
+_NO_VARIABLES = {COLUMN, CRITERIA, LEFT_OUT, "id"}
+
+
+def rename_column(name: str) -> str:
+    """Return the name of a variable's column."""
+    return f"{name}_var" if name in RESERVED else name
+
+
+def _rename_all(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {rename_column(name): value for name, value in values.items()}
+
+
+def settle_case(case: Case, selection: Mapping[str, list[str]], account: Account) -> Case:
+    """Return a test with the columns of its row: reserved names renamed, text before and after its prompt added."""
+    variables = _rename_all(case.variables)
+    for affix in AFFIXES:
+        text = case.keys.get(affix)
+        if not text:
+            continue
+        if affix in variables:
+            account.add(f"options.{affix}", "left out", "a variable has its name")
+            continue
+        # It may name variables of the test, as a prompt does.
+        try:
+            variables[affix] = write_text(fill_variables(text, case.variables))
+        except UnfilledError as error:
+            account.add(f"options.{affix}", "left out", str(error))
+    metadata = _rename_all(case.keys.get("metadata", {}))
+    return replace(case, variables=variables, keys={**case.keys, **selection, "metadata": metadata})
+
+
+def list_columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the columns that some row has."""
+    columns: dict[str, None] = {}
+    for row in rows:
+        columns |= dict.fromkeys(row)
+    return [*columns]
+
+
+def fill_columns(rows: Rows, prompt: ConvertedPrompt, source: str) -> None:
+    """Give every row the columns that a prompt names.
+
+    Raises:
+        InputError: a column that the prompt prints is in no row.
+    """
+    columns = list_columns(rows)
+    printed = {*map(rename_column, list_printed(prompt))}
+    for name in map(rename_column, sorted(read_names(prompt))):
+        # What a prompt only tests, as in {% if context %}, may be missing everywhere.
+        if name in printed and name not in columns:
+            variables = [column for column in columns if column not in _NO_VARIABLES]
+            advice = propose_name(name, variables)
+            names = ", ".join(variables) or "no variables"
+            raise InputError(f"{source} prints {name!r}, which no test has; they have {names}.{advice}")
+        for row in rows:
+            row.setdefault(name, "")
+
+
+def unify_columns(rows: Rows) -> None:
+    """Make texts of a column that holds values of several kinds: a table has one type for a column."""
+    kinds: dict[str, set[type]] = {}
+    for row in rows:
+        for column, value in row.items():
+            kinds.setdefault(column, set()).add(type(value))
+    for column in kinds.keys() - _NO_VARIABLES:
+        if len(kinds[column]) == 1 and type(None) not in kinds[column]:
+            continue
+        for row in rows:
+            if column in row:
+                row[column] = write_text(row[column])
