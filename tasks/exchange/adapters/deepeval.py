@@ -101,4 +101,9 @@ def read(source: Source) -> Iterator[Found]:
         yield f"{plural(conversation_count, 'test case')} left out: multi-turn conversations."
     yield frozenset(name for name, results in results_of.items() if _is_lower_better(results))
     prompts = [join_parts(prompt.get("alias")) for prompt in list_objects(run.get("prompts"))]
-    yield collect_facts(tool=TOOL, prompt=", ".join(prompts), **options)
+    facts: dict[str, Any] = {"tool": TOOL, "prompt": ", ".join(prompts)}
+    for name, value in options.items():
+        # A user may call a hyperparameter as the file's own facts are called.
+        label = name if name not in facts else f"hyperparameter {name}"
+        facts[label] = value
+    yield collect_facts(**facts)

@@ -84,6 +84,17 @@ def test_what_the_csv_of_promptfoo_lacks_is_said() -> None:
     assert "-o results.json" in remark
 
 
+def test_hyperparameters_called_as_a_fact_of_the_file_stand_beside_it(tmp_path: Path) -> None:
+    path = FORMS["deepeval"](tmp_path, "x", [Line("q1", "What is 3 + 4?", right=True)])
+    document = json.loads(path.read_text(encoding="utf-8"))
+    options = {"model": "m", "prompt": "Be short.", "tool": "search", "prompt template": "v2"}
+    document |= {"hyperparameters": options, "prompts": [{"alias": "sums"}]}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    facts = read(path).facts
+    assert (facts["tool"], facts["prompt"]) == ("DeepEval", "sums")
+    assert (facts["hyperparameter tool"], facts["hyperparameter prompt"]) == ("search", "Be short.")
+
+
 def keys(value: object, place: str = "") -> set[str]:
     """Return the paths of a document's keys, lists by their entries."""
     if isinstance(value, dict):
