@@ -323,7 +323,11 @@ def _markdown_lines(comparison: RunComparison) -> list[str]:
     # Who is better comes first, then what that rests on, the differences, and each changed reply.
     longest = cut(comparison)
     lines = ["# " + escape_markdown(title(comparison)), ""]
-    lines += [f"**{escape_markdown(line)}.**  " for line in answers(comparison)]
+    # The first answer decides; the others say on what.
+    sentences = [*map(escape_markdown, answers(comparison))]
+    if sentences:
+        sentences[0] = f"**{sentences[0]}**"
+    lines += [f"{sentence}.  " for sentence in sentences]
     verified_lines = describe_verified(comparison, LISTED)
     remark_lines = chain(describe_questions(comparison), verified_lines, notes(comparison), bounds(comparison))
     lines += ["", *_list_markdown(remark_lines)]

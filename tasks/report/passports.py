@@ -243,9 +243,9 @@ def _describe_judges(remarks: Mapping[str, Sequence[str]], failures: Sequence[Ju
         if judge_remarks:
             yield say("screen.judge", judge=name, told="; ".join([*judge_remarks, *counts]))
         elif counts:
-            rated.append(say("screen.rated_by", judge=name, told=", ".join(counts)))
+            rated.append(say("screen.judge_with", judge=name, told=", ".join(counts)))
     if rated:
-        phrase = "screen.rated" if len(rated) == 1 else "screen.rated_several"
+        phrase = "screen.judge_alone" if len(rated) == 1 else "screen.judges_alone"
         yield say(phrase, told=join_names(rated))
 
 

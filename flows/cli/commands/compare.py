@@ -102,7 +102,10 @@ def show_comparison(comparison_result: "RunComparison", n_shown: int) -> Iterato
 
     width, _ = room()
     n_answers = 3 if len(comparison_result.pairs) <= MOST_ANSWERED else 1
-    yield from (prose(line, "bold") for line in comparison.answers(comparison_result, n_answers))
+    for number, line in enumerate(comparison.answers(comparison_result, n_answers)):
+        # The first line decides; the others say on what.
+        style = "" if number else "bold"
+        yield prose(line, style)
     if comparison_result.pairs:
         yield comparison.screen_table(comparison_result).terminal(MOST_PAIRS)
     yield from map(prose, comparison.groups(comparison_result))
