@@ -37,7 +37,7 @@ _OPTIONS = frozenset({
     "limit", "data", "fresh", "until_decided", "wait", "junit", "markdown", "json", "name", "note",
 })  # fmt: skip
 """Keys of `run` that are options of the command line; all others are keys of the configuration."""
-_QUESTIONS = ("question", "prompt", "input")
+_QUESTIONS = ("question", "prompt", "input", "user_input", "query")
 """Columns that are asked as they are if no prompt is given, the first that there is."""
 
 

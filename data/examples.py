@@ -11,6 +11,7 @@ from basic_control.data.plugins import loader
 from basic_control.data.questions import identify_asked
 from basic_control.data.records import Item
 from basic_control.data.suites import Suite
+from basic_control.data.usual_columns import name_facts
 
 _ANSWERS = ("answer", "reference")
 
@@ -62,6 +63,7 @@ class QuestionForm:
 
     def digest_of(self, item: Item) -> str:
         """Return the digest of an item's question, as the items table has it."""
+        item = name_facts(item, self.read)
         if self.tools:
             item = with_tools(item, self.tools)
         return identify_asked(item, self.read, self.column).text_digest
@@ -114,7 +116,8 @@ def _draw(suite: Suite, form: QuestionForm) -> list[Example]:
     if isinstance(options.get("sample"), Mapping):
         options["sample"] = {**options["sample"], "method": "all"}
     distinct = dict[str, Item]()
-    for item in loader(suite.loader).load(options, ()):
+    for row_item in loader(suite.loader).load(options, ()):
+        item = name_facts(row_item, form.read)
         distinct.setdefault(form.digest_of(item), item)
     # By content, so that the file's order and its other rows do not matter.
     order = sorted(distinct, key=lambda digest: content_id("example", declared.seed, digest))

@@ -1,7 +1,8 @@
 """Facts about a suite's items without making them: files, versions, needs, and given responses."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from types import NoneType
 from typing import Any
@@ -13,6 +14,7 @@ from basic_control.data.records import Family, Item, Loader, Metric
 from basic_control.data.suites import Suite
 from basic_control.data.tools import TOOLS, read_tools, write_tool
 from basic_control.data.units import UnitIdentity, digest_file, identity_of, verifier_of
+from basic_control.data.usual_columns import MissingColumnError
 
 EXPECTED_CALLS = "calls"
 """The fact that holds the calls of tools that are expected."""
@@ -105,13 +107,37 @@ def scorers_of(suite: Suite) -> tuple[UnitIdentity, ...]:
 
 def needs_of(suite: Suite) -> tuple[str, ...]:
     """Return the facts that the suite's metrics need."""
-    needs: dict[str, None] = {}
-    for name in suite.metric_names:
-        metric_needs = metric(name).needs
-        if callable(metric_needs):
-            metric_needs = metric_needs(suite.options(name))
-        needs |= dict.fromkeys([*metric_needs, *list_compared(suite, name)])
-    return tuple(needs)
+    return tuple(dict.fromkeys(column for name in suite.metric_names for column in needs_of_metric(suite, name)))
+
+
+def needs_of_metric(suite: Suite, name: str) -> tuple[str, ...]:
+    """Return the facts that a metric of a suite needs."""
+    needs = metric(name).needs
+    if callable(needs):
+        needs = needs(suite.options(name))
+    return (*needs, *list_compared(suite, name))
+
+
+def list_shown(suite: Suite) -> tuple[str, ...]:
+    """Return the columns of a recorded reply that the judges of a suite's metrics are shown beside it."""
+    return tuple(dict.fromkeys(column for name in suite.metric_names for column in metric(name).reads))
+
+
+@contextmanager
+def name_needing_metrics(suite: Suite) -> Iterator[None]:
+    """Name the metric that needs a column which rows do not have.
+
+    Raises:
+        InputError: a column is missing.
+    """
+    try:
+        yield
+    except MissingColumnError as error:
+        owners = []
+        for name in suite.metric_names:
+            columns = (*needs_of_metric(suite, name), *metric(name).reads)
+            owners += [name] * (error.column in columns)
+        raise InputError(f"{error} Suite {suite.name}: {' and '.join(owners)} needs it.") from error
 
 
 def list_compared(suite: Suite, name: str) -> tuple[str, ...]:

@@ -432,7 +432,8 @@ class MetricReading:
     in the sample under that name. `stand_in(sample)` is a response for counting judge calls; by default the
     expected answer. `expects(sample, options)` says how the metric reads a row's expected answer, which is checked
     before anything is asked; `completes(samples, options)` returns the options completed by what all rows of the
-    data show. `constrains(options)` returns the JSON schema of a right reply, empty without one.
+    data show. `constrains(options)` returns the JSON schema of a right reply, empty without one. `reads` are the
+    columns that its judges are shown, which a recorded reply must have beside those that it needs.
     """
 
     reads_calls: bool = False
@@ -442,6 +443,7 @@ class MetricReading:
     expects: Callable[[Sample, Mapping[str, Any]], Expectation] | None = None
     completes: Callable[[Iterable[Sample], Mapping[str, Any]], Mapping[str, Any]] | None = None
     constrains: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+    reads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,16 +10,25 @@ from basic_control.config.settings import Rerun, Settings
 from basic_control.data.errors import InputError
 from basic_control.data.extras import format_install
 from basic_control.data.files import read_file_rows
-from basic_control.data.loading import RESPONSE, list_judged_metrics, offer_items, tools_of, with_tools
+from basic_control.data.loading import (
+    RESPONSE,
+    list_judged_metrics,
+    name_needing_metrics,
+    needs_of_metric,
+    offer_items,
+    tools_of,
+    with_tools,
+)
 from basic_control.data.plugins import loader, metric
 from basic_control.data.records import Item
 from basic_control.data.suites import Suite
+from basic_control.data.usual_columns import CONTEXTS, name_facts, read_contexts
 from basic_control.metrics.analysis.slices import SLICED
 from basic_control.metrics.judging import find_template_language, templates
 from basic_control.prompts import fill, fill_system, is_template_name, read_by, reads, template
 from basic_control.tasks.models.rate_limits import find_endpoint
 from basic_control.tasks.models.readiness import SPARE, check_files, count_connections, find_obstacle
-from basic_control.tasks.plan import Plan, SuitePlan, plan_targets, resolve
+from basic_control.tasks.plan import Plan, SuitePlan, plan_targets, read_question_form, resolve
 from basic_control.tasks.plan_judges import check_judges
 from basic_control.tasks.plan_remarks import check_expected
 from basic_control.tasks.report.language import say, use_language
@@ -107,7 +116,9 @@ def check_rows(plan: Plan) -> None:
         prompts = {} if suite_plan.responses_of else suite.prompts_by_name
         user_prompts = {short: text for short, text in prompts.items() if not is_template_name(text)}
         languages, columns, n = set[str](), dict[str, None](), 0
-        for item in unit.load(offer_items(suite), suite_plan.required):
+        judged_columns = _JudgedColumns(suite_plan)
+        for item in _load_items(suite_plan):
+            judged_columns.look_at(item)
             if not item.prompt:  # the loader's prompt takes precedence over the suite's
                 n += 1
                 columns |= dict.fromkeys(item.facts)
@@ -120,8 +131,56 @@ def check_rows(plan: Plan) -> None:
             if is_new:
                 languages.add(item.language)
                 _check_judge_prompts(suite, item)
+        judged_columns.require_filled()
         if n > max(1, len(languages)):
             _tell_apart(suite_plan, n, columns)
+
+
+def _load_items(suite_plan: SuitePlan) -> Iterator[Item]:
+    """Yield the items of a suite as they are asked.
+
+    Raises:
+        InputError: the data cannot be read, or lack a column that a metric needs.
+    """
+    suite, form = suite_plan.suite, read_question_form(suite_plan.suite, suite_plan.live_targets)
+    with name_needing_metrics(suite):
+        for item in loader(suite.loader).load(offer_items(suite), suite_plan.required):
+            yield name_facts(item, form.read)
+
+
+class _JudgedColumns:
+    """The columns that a suite's judges are shown, of which none may be empty in all rows."""
+
+    def __init__(self, suite_plan: SuitePlan) -> None:
+        self.suite = suite_plan.suite
+        self.has_contexts = False
+        self.metric_by_empty: dict[str, str] = {}
+        for name in list_judged_metrics(self.suite):
+            columns = {*needs_of_metric(self.suite, name), *metric(name).reads} & {*suite_plan.required}
+            self.has_contexts |= CONTEXTS in columns
+            # Then a reply without contexts has a score all the same.
+            if self.suite.options(name).get("empty_contexts") == "zero":
+                columns.discard(CONTEXTS)
+            for column in columns:
+                self.metric_by_empty.setdefault(column, name)
+
+    def look_at(self, item: Item) -> None:
+        """Take off what an item fills; refuse contexts that are a list broken off."""
+        contexts: list[str] = []
+        if self.has_contexts:
+            contexts = read_contexts(item.facts.get(CONTEXTS), f"suite {self.suite.name}, row {item.index + 1}")
+        for column in [*self.metric_by_empty]:
+            value = contexts if column == CONTEXTS else item.facts.get(column)
+            if value and str(value).strip():
+                del self.metric_by_empty[column]
+
+    def require_filled(self) -> None:
+        """Refuse rows that leave a column empty throughout."""
+        for column, name in self.metric_by_empty.items():
+            raise InputError(
+                f"suite {self.suite.name}: {name} reads the column {column!r}, which is empty in all rows; fill "
+                f"it, or name the column that holds it: columns: {{{column}: NAME}}."
+            )
 
 
 def _tell_apart(suite_plan: SuitePlan, n: int, columns: Iterable[str]) -> None:

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from basic_control.data.options import Frozen
 from basic_control.data.records import NO_CONTEXTS, Found, Measured, Question, Sample, Score
+from basic_control.data.usual_columns import CONTEXTS, parse_contexts
 from basic_control.metrics.factual_correctness import WORTH, join_verdicts, measure_shares, number_claims
 
 
@@ -20,10 +21,7 @@ class ContextOptions(Frozen):
 
 def list_contexts(sample: Sample) -> list[str]:
     """Return the sample's contexts in order, '' for an empty one; each is a text or has `text` (and `title`)."""
-    retrieved = sample.get("retrieved_contexts") or ()
-    if isinstance(retrieved, str):
-        retrieved = [retrieved]
-    return [_read_text(context) for context in retrieved]
+    return [*map(_read_text, parse_contexts(sample.get(CONTEXTS)))]
 
 
 def _read_text(context: Any) -> str:

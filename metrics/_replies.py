@@ -10,6 +10,7 @@ from basic_control.data.reading import ends, reply_text, thinking
 from basic_control.data.reading.texts import collapse_spaces, unify
 from basic_control.data.records import CALLS, RENDERED, TURNS, Message, Sample, Score
 from basic_control.data.truncation import CUT
+from basic_control.data.usual_columns import read_question
 from basic_control.metrics._expected import answers_of
 
 # Emphasis by underscores: "_so_", "__so__"
@@ -95,7 +96,14 @@ def strip_emphasis(text: str) -> str:
 
 def question(sample: Sample) -> str:
     """Return the row's question, else the whole prompt."""
-    return str(sample.get("question") or sample.get(RENDERED) or sample.get("prompt") or "").strip()
+    return row_question(sample) or str(sample.get(RENDERED) or sample.get("prompt") or "").strip()
+
+
+def row_question(sample: Sample) -> str:
+    """Return the row's question; of a row that no prompt asks, by whatever name it has one."""
+    if sample.get(RENDERED) or sample.get("prompt"):
+        return str(sample.get("question") or "").strip()
+    return read_question(sample)
 
 
 def conversation(sample: Sample) -> str:

@@ -31,6 +31,7 @@ def read_answered(_question: Question, text: str) -> Judgement:
 
 @metric(
     steps=(Step("rate", rows, "answers/rate", read_answered, asks=Typed("choice", "verdict", WORTH)),),
+    reads=("question",),
     temperature=0.0,
     measured=(
         Measured(

@@ -7,6 +7,7 @@ from basic_control.data.decorators import metric
 from basic_control.data.records import NO_CONTEXTS, Found, Question, Sample, Score, Step
 from basic_control.data.typed import yes_or_no
 from basic_control.metrics._contexts import contexts, list_contexts
+from basic_control.metrics._replies import question
 from basic_control.metrics.judging import Judgement, read_verdict
 
 USEFUL: Mapping[str, float] = {"YES": 1.0, "NO": 0.0}
@@ -36,7 +37,7 @@ def context_rows(sample: Sample, _replies: Found, _options: Mapping[str, Any]) -
     if _settle(sample):
         return
     shared = {
-        "question": str(sample.get("question") or "").strip(),
+        "question": question(sample),
         "reference": str(sample["reference"]).strip(),
     }
     for rank, text in enumerate(list_contexts(sample), 1):
@@ -56,6 +57,7 @@ def read_useful(_question: Question, text: str) -> Judgement:
 @metric(
     steps=(Step("useful", context_rows, "contexts/useful", read_useful, asks=yes_or_no()),),
     needs=("reference", "retrieved_contexts"),
+    reads=("question",),
     temperature=0.0,
     votes=False,
     title={"en": "Context precision", "ru": "Точность контекстов"},

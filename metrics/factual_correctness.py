@@ -17,6 +17,7 @@ from basic_control.data.sentences import list_sentences
 from basic_control.data.shown import read_shown
 from basic_control.data.typed import Typed, object_schema
 from basic_control.metrics._long_texts import divide, is_short
+from basic_control.metrics._replies import row_question
 from basic_control.metrics._reply_bounds import limit_reply, reason_length, widen
 from basic_control.metrics.judging import reason_of, unify_label
 
@@ -57,7 +58,7 @@ def sides(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Iterab
         return
     for side in ("response", "reference"):
         if _splits(options["mode"], side) and _text(sample, side):
-            yield Question(side, {"text": _text(sample, side), "question": _text(sample, "question")})
+            yield Question(side, {"text": _text(sample, side), "question": row_question(sample)})
 
 
 def divide_text(question: Question, room: Room, language: str) -> Sequence[Question]:

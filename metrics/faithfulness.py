@@ -16,6 +16,7 @@ from basic_control.metrics._contexts import (
     score_support,
     score_without_contexts,
 )
+from basic_control.metrics._replies import row_question
 from basic_control.metrics.factual_correctness import ENTAIL, NO_RATES, SPLIT, ClaimOptions, list_claims
 
 SIDE = "response"
@@ -37,8 +38,7 @@ def _settle(sample: Sample, options: Mapping[str, Any]) -> Score | None:
 def sides(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Iterable[Question]:
     """Ask to split the response into claims, unless the score is settled."""
     if _settle(sample, options) is None:
-        question = str(sample.get("question") or "").strip()
-        yield Question(SIDE, {"text": _response(sample), "question": question})
+        yield Question(SIDE, {"text": _response(sample), "question": row_question(sample)})
 
 
 def claim_rows(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Iterable[Question]:

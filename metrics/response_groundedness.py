@@ -14,6 +14,7 @@ from basic_control.data.sentences import count_words, split_sentences
 from basic_control.data.shown import read_shown
 from basic_control.data.typed import levels
 from basic_control.metrics._contexts import ContextOptions, contexts, score_without_contexts
+from basic_control.metrics._replies import row_question
 from basic_control.metrics.judging import Judgement, read_whole
 
 RATINGS = {0: "NOT_GROUNDED", 1: "PARTLY_GROUNDED", 2: "FULLY_GROUNDED"}
@@ -118,7 +119,7 @@ def rows(sample: Sample, _replies: Found, options: Mapping[str, Any]) -> Iterabl
         yield Question(
             "rating",
             {
-                "question": str(sample.get("question") or "").strip(),
+                "question": row_question(sample),
                 "response": str(sample["response"]).strip(),
                 "contexts": contexts(sample),
             },

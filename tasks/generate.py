@@ -20,6 +20,7 @@ from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS, REQUESTS, RESPONSES
 from basic_control.data.tools import TOOL_CALLS, TOOLS, read_calls, write_calls
 from basic_control.data.units import UnitIdentity
+from basic_control.data.usual_columns import name_facts
 from basic_control.prompts import fill, read_by, reads_of_system
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.stage import stage
@@ -63,11 +64,12 @@ def rows(
     if tools:
         read |= {TOOLS}
     occurrences: Counter[str] = Counter()
-    for position, item in enumerate(loader(unit_name).load(options, required)):
+    for position, row_item in enumerate(loader(unit_name).load(options, required)):
         if position in left_out:
             continue
+        item = name_facts(row_item, read)
         if tools:
-            item = with_tools(item, tools)  # noqa: PLW2901 - the item as it is asked
+            item = with_tools(item, tools)
         item_row = row(item, read, column)
         item_row["suite"] = suite
         # A family's items have their prompts; a row of a data set is filled into the suite's.

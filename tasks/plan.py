@@ -17,6 +17,8 @@ from basic_control.data.expected import ExpectedAnswers, read_expected
 from basic_control.data.loading import (
     list_compared,
     list_judged_metrics,
+    list_shown,
+    name_needing_metrics,
     needs_of,
     offer_items,
     responses_of,
@@ -414,10 +416,11 @@ def find_opponent(targets: Iterable[Target], compared: str, target_name: str) ->
 
 def _plan_suite(settings: Settings, suite: Suite, files: tuple[Path, ...]) -> SuitePlan:
     targets, responder = tuple(plan_targets(settings.models, suite)), responses_of(suite)
-    required, around = needs_of(suite), Surroundings()
+    required, around = (*needs_of(suite), *list_shown(suite)), Surroundings()
     if not responder:
         required = _list_required(settings.models, suite, targets)
-    expected = read_expected(suite, required)
+    with name_needing_metrics(suite):
+        expected = read_expected(suite, required)
     if not responder:
         around = _surround(suite, targets)
     return SuitePlan(

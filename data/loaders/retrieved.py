@@ -1,9 +1,6 @@
 """Questions with references and retrieved contexts, with or without responses: the shipped sample, or a file."""
 
-import json
-from ast import literal_eval
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -17,17 +14,11 @@ from basic_control.data.files import Row, convert_text, read_file_rows
 from basic_control.data.options import Frozen
 from basic_control.data.public_sets import SAMPLES, find_data_file
 from basic_control.data.records import Item
+from basic_control.data.usual_columns import CONTEXTS, USUAL_NAMES, find_column, read_contexts
 
 SAMPLE = SAMPLES / "rag.jsonl"
 """The shipped sample: English and Russian, without responses."""
 REQUIRED = ("question", "reference", "retrieved_contexts")
-OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
-    "question": ("user_input", "query"),
-    "response": ("answer",),
-    "reference": ("ground_truth", "expected_output"),
-    "retrieved_contexts": ("contexts", "retrievedContexts"),
-}
-"""Other tools' names for the columns; our own names take precedence."""
 
 
 class Options(Frozen):
@@ -57,9 +48,9 @@ def read_questions(
         raise InputError(f"{path}: no rows; expected columns {', '.join(required)}.")
     columns = dict.fromkeys(chain.from_iterable(raw))
     names: dict[str, str] = {}
-    for column, aliases in OTHER_NAMES.items():
-        # A file may have both: then ours is the column, and the alias is not read.
-        name = next(filter(columns.__contains__, (column, *aliases)), None)
+    for column in USUAL_NAMES:
+        # A file may have both: then ours is the column, and the other is not read.
+        name = find_column(column, columns)
         if name is not None:
             names[column] = name
     missing = [name for name in required if name not in names]
@@ -75,9 +66,9 @@ def read_questions(
 
 def _describe_column(name: str) -> str:
     """Return a column with the names by which other tools call it."""
-    if name not in OTHER_NAMES:
+    if name not in USUAL_NAMES:
         return name
-    return f"{name} (or {', '.join(OTHER_NAMES[name])})"
+    return f"{name} (or {', '.join(USUAL_NAMES[name])})"
 
 
 def _build_item(raw: Row, where: str, names: Mapping[str, str]) -> Item:
@@ -86,7 +77,7 @@ def _build_item(raw: Row, where: str, names: Mapping[str, str]) -> Item:
     texts: dict[str, str | None] = {}
     for name in ("question", "response", "reference"):
         texts[name] = convert_text(columns.get(name), f"{where}, {name}")
-    contexts = _read_contexts(columns.get("retrieved_contexts"), where)
+    contexts = read_contexts(columns.get(CONTEXTS), where)
     # A recorded response can be judged without its question, if the metrics need none.
     if texts["response"] is None and not (texts["question"] or "").strip():
         raise InputError(
@@ -96,34 +87,6 @@ def _build_item(raw: Row, where: str, names: Mapping[str, str]) -> Item:
     language = str(raw.get("language") or "")
     facts = {**texts, "retrieved_contexts": contexts}
     return Item("", texts["reference"] or "", facts, language=language or "en", stated_language=language)
-
-
-def _read_contexts(value: Any, where: str) -> list[str]:
-    """Read one row's contexts: a list of texts or of objects with `text`, such a list in a text, or one text.
-
-    In a CSV cell the list is in JSON or Python notation.
-    """
-    if isinstance(value, str) and value.strip().startswith("["):
-        value = _parse_list(value)
-    if not isinstance(value, list):
-        value = [value]
-    texts = []
-    for context in value:
-        content = context.get("text") if isinstance(context, Mapping) else context
-        text = convert_text(content, f"{where}, retrieved_contexts")
-        if text and text.strip():
-            texts.append(text)
-    return texts
-
-
-def _parse_list(text: str) -> Any:
-    """Return the list that a text holds in JSON or Python notation; the text if it holds none."""
-    for parse in (json.loads, literal_eval):
-        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-            value = parse(text.strip())
-            if isinstance(value, list):
-                return value
-    return text
 
 
 @loader(name="retrieved", options=Options, files=lambda options: [find_data_file(options["data"], SAMPLE)])

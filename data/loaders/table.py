@@ -17,6 +17,7 @@ from basic_control.data.files import read_file_rows
 from basic_control.data.options import Frozen
 from basic_control.data.public_sets import find_data_file, locate
 from basic_control.data.records import Item
+from basic_control.data.usual_columns import MissingColumnError, add_columns
 
 RESPONSE = "response"
 """Column of recorded replies."""
@@ -147,12 +148,15 @@ def table_rows(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[
     selection: list[tuple[int, str, Mapping[str, Any]]] = []
     for number, raw in enumerate(read_file_rows(path)):
         row = _rename_columns(raw, options["columns"], f"{path}, row {number + 1}")
+        # What is required and has another tool's name is that column.
+        row = add_columns(row, required)
         missing = [name for name in required if name not in row]
         if missing:
-            raise InputError(
+            message = (
                 f"{path}, row {number + 1}: column {missing[0]!r}, required by a metric of the suite, not found; "
-                f"the file has {', '.join(row)}. Map it under `columns`."
+                f"the file has {', '.join(row)}. Map it under `columns`, such as columns: {{{missing[0]}: NAME}}."
             )
+            raise MissingColumnError(message, missing[0])
         if RESPONSE in row:
             row[RESPONSE] = read_response(row[RESPONSE])
         rows.append(row)

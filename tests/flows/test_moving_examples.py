@@ -37,7 +37,7 @@ def test_a_data_set_of_another_tool_is_judged_by_rules(
 ) -> None:
     assert main(["init", str(tmp_path / "moved"), "--from", str(FOLDER / DATA_SETS[tool])]) == 0
     done = run("--config", str(tmp_path / "moved" / "eval.yaml"), *LIGHT)
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == 0, "a verdict needs a judge who reads"
     document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
     (model,) = document["final"]["models"]
     assert [headline["score"] for headline in model["suites"]] == pytest.approx(scores)

@@ -1,12 +1,13 @@
 """A data set of DeepEval or ragas as a configuration of ours: questions, references, contexts, replies."""
 
-import json
-from ast import literal_eval
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from basic_control.data.errors import InputError
+from basic_control.data.usual_columns import CONTEXTS, USUAL_NAMES, parse_list
 from basic_control.tasks.exchange.moving.conversions import REPLIED, STAND_IN, Account, Conversion
 from basic_control.tasks.exchange.moving.foreign_files import (
     UnreadableError,
@@ -25,13 +26,6 @@ MARKS = {
 """Columns that only this tool's data sets have."""
 ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson")
 JUDGE = {"name": "rules", "provider": "rules", "exam": 10}
-CONTEXTS = "retrieved_contexts"
-_COLUMNS = {
-    "question": ("input", "user_input", "question"),
-    "response": ("actual_output", "actualOutput", "response", "answer"),
-    "reference": ("expected_output", "expectedOutput", "reference", "ground_truth", "ground_truths"),
-    CONTEXTS: ("retrieval_context", "retrievalContext", "retrieved_contexts", "contexts"),
-}
 _LISTS = ("test_cases", "goldens", "examples", "data", "samples")
 _OPENERS = ("[", "{")
 
@@ -91,55 +85,59 @@ def convert_rows(tool: str, rows: Sequence[Mapping[str, Any]], path: Path) -> Co
     converted = list(filter(None, (_convert_row(row, conversion.account) for row in rows)))
     if not converted:
         raise InputError(f"{path}: no row of it has a question; expected a text under input or user_input.")
-    full = _list_full_columns(converted)
+    account = conversion.account
+    n_filled = Counter[str]()
+    for row in converted:
+        n_filled.update(name for name, cell in row.items() if cell)
     metrics: dict[str, Any] = {}
-    if "reference" in full:
-        metrics["factual_correctness"] = {}
-    if CONTEXTS in full:
-        metrics["response_groundedness"] = {}
+    for name, column in (("factual_correctness", "reference"), ("response_groundedness", CONTEXTS)):
+        n_empty = len(converted) - n_filled[column]
+        if not n_filled[column]:
+            continue
+        metrics[name] = {}
+        if n_empty:
+            account.add(f"{column}, empty in {n_empty} rows", "changed", f"{name} does not apply to them")
     suite: dict[str, Any] = {"name": "answers", "items": {}, "metrics": metrics or REPLIED}
-    if "response" not in full:
+    if n_filled["response"] < len(converted):
         # A row with a reply among others without would be asked all the same.
         for row in converted:
             row.pop("response")
         conversion.models = [STAND_IN]
-        suite["prompt"] = _PROMPT if CONTEXTS in full else "{{ question }}"
-        conversion.account.add("replies", "changed", "a model is asked: the package's stands in")
+        suite["prompt"] = "{{ question }}"
+        if n_filled[CONTEXTS]:
+            suite["prompt"] = _PROMPT
+        account.add("replies", "changed", "a model is asked: the package's stands in")
     if metrics:
         conversion.judges = [JUDGE]
-        suite["threshold"] = 0.8
-        conversion.account.add(
-            "metrics", "changed", f"a data set names none: {', '.join(metrics)}; by rules, see judges"
+        # A verdict on shared words would be one on meaning that nobody reads.
+        account.add(
+            "metrics",
+            "changed",
+            f"a data set names none: {', '.join(metrics)}; by the judge rules, which compares words and reads no "
+            "meaning: no threshold, hence no verdict, until you name a judge",
         )
     conversion.suites, conversion.rows = [suite], {"answers": converted}
     return conversion
 
 
 _PROMPT = (
-    "Answer from these texts.\n\n{% for text in retrieved_contexts %}- {{ text }}\n{% endfor %}\n{{ question }}"
+    "{% if retrieved_contexts %}Answer from these texts.\n\n{% for text in retrieved_contexts %}- {{ text }}\n"
+    "{% endfor %}\n{% endif %}{{ question }}"
 )
-
-
-def _list_full_columns(rows: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Return our columns of which no row's cell is empty."""
-    full = set(_COLUMNS)
-    for row in rows:
-        full = {name for name in full if row[name]}
-    return full
 
 
 def _convert_row(row: Mapping[str, Any], account: Account) -> dict[str, Any] | None:
     """Return a row by our names; None if its question is no text, as a conversation is."""
     converted: dict[str, Any] = {}
-    for name, columns in _COLUMNS.items():
-        cells = (row.get(column) for column in columns)
+    for name, columns in USUAL_NAMES.items():
+        cells = (row.get(column) for column in (name, *columns))
         value = next((cell for cell in cells if cell not in (None, "", [])), None)
         read = _read_texts if name == CONTEXTS else _read_text
         converted[name] = read(value)
     if not converted["question"]:
         account.add("row", "left out", "its question is no text, such as a conversation")
         return None
-    names = set().union(*_COLUMNS.values())
+    names = {*USUAL_NAMES, *chain.from_iterable(USUAL_NAMES.values())}
     for name in row:
         if name not in names:
             account.add(f"column {name}", "left out", "no equal")
@@ -159,23 +157,11 @@ def _read_text(value: Any) -> str:
 def _read_texts(value: Any) -> list[str]:
     """Return a cell's texts: a list, one in JSON or Python notation, or texts between semicolons."""
     if isinstance(value, str) and value.strip().startswith("["):
-        value = _read_list(value)
+        value = parse_list(value)
     if isinstance(value, str):
         value = value.split(";")
     texts = [write_text(part).strip() for part in wrap(value)]
     return [text for text in texts if text]
-
-
-def _read_list(text: str) -> Any:
-    for read in (json.loads, literal_eval):
-        try:
-            value = read(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-        if isinstance(value, list):
-            return value
-        break
-    return text
 
 
 def load_any(path: Path) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:

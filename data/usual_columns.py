@@ -1,0 +1,134 @@
+"""Columns of questions and replies by the names of other tools, and contexts in the notations that files have."""
+
+import io
+import json
+import tokenize
+from ast import literal_eval
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from basic_control.data.errors import InputError
+from basic_control.data.files import convert_text
+from basic_control.data.records import Item
+
+CONTEXTS = "retrieved_contexts"
+USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
+    "question": ("user_input", "input", "query"),
+    "response": ("actual_output", "actualOutput", "answer"),
+    "reference": ("expected_output", "expectedOutput", "ground_truth", "ground_truths"),
+    CONTEXTS: ("retrieval_context", "retrievalContext", "retrievedContexts", "contexts"),
+}
+"""Other tools' names for our columns; our own names take precedence."""
+LONGEST_LIST = 2_000_000
+"""Characters of a text that is read as a list."""
+_OPENERS = ("['", '["', "[{", "[]")
+
+
+class MissingColumnError(InputError):
+    """A column that a suite needs and its rows do not have."""
+
+    def __init__(self, message: str, column: str) -> None:
+        super().__init__(message)
+        self.column = column
+
+
+def find_column(name: str, columns: Collection[str]) -> str | None:
+    """Return the column that holds what we call so: of our own name, else of another tool's; None without one."""
+    return next(filter(columns.__contains__, (name, *USUAL_NAMES.get(name, ()))), None)
+
+
+def add_columns(row: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Return a row with those of our columns that it has under other names; without such, the row itself.
+
+    `response` is not among them: a column `answer` is the expected answer.
+    """
+    columns: dict[str, Any] = {}
+    for name in USUAL_NAMES.keys() & {*names} - row.keys() - {"response"}:
+        column = find_column(name, row)
+        if column is None:
+            continue
+        columns[name] = row[column]
+        # One of `ground_truths` is the reference.
+        if name != CONTEXTS and isinstance(row[column], list) and len(row[column]) == 1:
+            columns[name] = row[column][0]
+    if not columns:
+        return row
+    return {**row, **columns}
+
+
+def name_facts(item: Item, names: Collection[str]) -> Item:
+    """Return an item of a row with those of our columns that a prompt reads and the row has under other names."""
+    if item.prompt:
+        return item
+    facts = add_columns(dict(item.facts), names)
+    if facts == item.facts:
+        return item
+    return replace(item, facts=facts)
+
+
+def read_question(sample: Mapping[str, Any]) -> str:
+    """Return a row's question, by whatever name it has one."""
+    names = ("question", *USUAL_NAMES["question"])
+    texts = (value.strip() for value in map(sample.get, names) if isinstance(value, str))
+    return next(filter(None, texts), "")
+
+
+def parse_contexts(value: Any) -> list[Any]:
+    """Return contexts as a list: one that it is, or that a text holds; anything else as the only one."""
+    if isinstance(value, str) and value.strip().startswith("["):
+        value = parse_list(value)
+    if isinstance(value, list | tuple):
+        return [*value]
+    if value is None:
+        return []
+    return [value]
+
+
+def read_contexts(value: Any, where: str) -> list[str]:
+    """Return a row's contexts that are not empty: texts, or those of objects with `text`.
+
+    Raises:
+        InputError: it is a list that is broken off, or holds something else.
+    """
+    texts = []
+    for context in parse_contexts(value):
+        if context is value and isinstance(value, str) and value.strip().startswith(_OPENERS):
+            raise InputError(
+                f"{where}, {CONTEXTS}: found {value.strip()[:40]!r}, which begins as a list and is none; expected "
+                "a list in JSON or Python notation, closed and with its quotation marks, or one text."
+            )
+        content = context
+        if isinstance(context, Mapping):
+            content = context.get("text")
+        text = convert_text(content, f"{where}, {CONTEXTS}")
+        if text and text.strip():
+            texts.append(text)
+    return texts
+
+
+def parse_list(text: str) -> Any:
+    """Return the list that a text holds in the notation of JSON, Python or NumPy; the text if it holds none."""
+    stripped = text.strip()
+    if len(stripped) > LONGEST_LIST:
+        return text
+    for parse in (json.loads, _parse_python):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError, tokenize.TokenError):
+            value = parse(stripped)
+            if isinstance(value, list):
+                return value
+    return text
+
+
+def _parse_python(text: str) -> Any:
+    """Return the value of a literal; texts without commas between them, as NumPy prints a list, stay apart."""
+    value = literal_eval(text)
+    if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
+        return value
+    # Python joins such texts to one: ['a' 'b'] is ['ab'].
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    literals = [token.string for token in tokens if token.type == tokenize.STRING]
+    if len(literals) <= len(value):
+        return value
+    return [*map(literal_eval, literals)]
