@@ -196,7 +196,7 @@ class Suite(Frozen):
     max_tokens: int | None = Field(None, ge=1, description="limit of tokens per reply; default: the model's own")
     extra: dict[str, Any] = Field(
         default_factory=dict,
-        description="further request parameters over the model's own, such as {stop: [END]}, where a reply ends",
+        description="further request parameters over the model's own, such as {stop: END}, where a reply ends",
     )
     stop: Stop | None = Field(None, description="ask in rounds until the verdict is clear; default: all at once")
     twins: Twins | None = Field(

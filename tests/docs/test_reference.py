@@ -25,7 +25,7 @@ def events() -> Iterator[tuple[str, str]]:
     for room in ("flows", "tasks"):
         for path in sorted((TOP / room).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "event":
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "log_event":
                     first = node.args[0] if node.args else None
                     if isinstance(first, ast.Constant):
                         yield str(first.value), path.relative_to(TOP).as_posix()
