@@ -408,19 +408,17 @@ def _trim_left(line_tokens: Sequence[Token], side: list[Token], index: int) -> _
 
 def _list_alternatives(side: list[Token], *, is_labelled: bool) -> list[list[Token]]:
     """Return the expressions after each dash or slash that may be punctuation: `Day 1 - 5 + 3 = 8`."""
-    cuts = [
-        position for position in range(1, len(side)) if _is_punctuation(side, position, is_labelled=is_labelled)
-    ]
+    signs = [position for position, token in enumerate(side) if position and token.text in {"-", "/"}]
+    if not signs:
+        return []
+    cuts = [position for position in signs if _is_punctuation(side, position, is_labelled=is_labelled)]
     alternatives = [_balance(side[cut + 1 :]) for cut in cuts[:_MAXIMUM_CUTS]]
     return [alternative for alternative in alternatives if find_operators(alternative)]
 
 
 def _is_punctuation(side: list[Token], position: int, *, is_labelled: bool) -> bool:
     """Return whether a dash or slash between spaces may follow a label, or a dash a number with a unit."""
-    token = side[position]
-    if token.text not in {"-", "/"}:
-        return False
-    before, after = side[position - 1], side[position + 1]
+    before, token, after = side[position - 1 : position + 2]
     if not before.end < token.start < token.end < after.start:
         return False
     return (position == 1 and is_labelled) or (token.text == "-" and bool(before.mark))
