@@ -10,10 +10,14 @@ from typing import Any
 import polars as pl
 import pytest
 
+from basic_control.config.settings import Settings
 from basic_control.data.suites import Stop, Suite
+from basic_control.data.tables import ITEMS, SCORES
 from basic_control.metrics.analysis.rounds import count_shared
 from basic_control.metrics.analysis.stopping import compute_sequences, cut_into_rounds
 from basic_control.metrics.stats.sequential import follow
+from basic_control.tasks.generate import items_of
+from basic_control.tasks.plan import resolve
 from tests.acceptance import tables
 from tests.conftest import Run
 from tests.helpers.runs import latest
@@ -237,3 +241,22 @@ def test_levels_with_templates_of_their_own_are_strata_of_a_total() -> None:
         assert {*part.group_by("family", "level").len()["len"]} == {part.height // 4}
     (sequence,) = compute_sequences(rounds, scores, suite, ["a"], 0.05)
     assert sequence.looks[-1].n == 12
+
+
+def test_the_basic_tasks_may_fail_early_and_have_too_few_templates_to_pass() -> None:
+    source = {"models": [{"name": "a", "provider": "ollama"}], "suites": ["basic_control"]}
+    (planned,) = resolve(Settings.model_validate(source).until_decided()).suites
+    suite = planned.suite
+    assert suite.stop
+    rounds = cut_into_rounds(ITEMS.frame(items_of(suite)), suite, suite.stop)
+    asked_items = pl.concat(rounds)["item_id"]
+    sides = {}
+    for value in (0.0, 1.0):
+        rows = (
+            {"item_id": item, "model": "a", "repeat": 0, "metric": "correct", "version": 1} for item in asked_items
+        )
+        scores = SCORES.frame({**row, "value": value, "status": "scored"} for row in rows)
+        (sequence,) = compute_sequences(rounds, scores, suite, ["a"], 0.05)
+        sides[value] = sequence.side
+    assert sides == {0.0: "below", 1.0: ""}
+    assert 10 <= sequence.looks[-1].n < 20
