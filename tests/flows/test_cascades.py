@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from tests.conftest import Run
+from tests.helpers.exam import exam_items
 from tests.helpers.runs import latest
 from tests.helpers.scored import scores_of
 from tests.servers import Answer
@@ -269,17 +270,47 @@ def test_a_cascade_that_cannot_be_is_refused(
     assert "Traceback" not in done.stderr
 
 
-def test_of_a_metric_that_no_exam_measures_the_large_judge_decides_all(run: Run, tmp_path: Path) -> None:
+def configure_answers(folder: Path, small: str, large: str) -> Path:
+    """Write the run with a metric of three verdicts in place of the ratings."""
+    path = configure(folder, small, large, check=0)
+    settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    settings["suites"][0]["metrics"] = {"answers_question": {}}
+    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    return path
+
+
+PARTLY = json.dumps({"reason": "half of it", "verdict": "PARTLY"})
+
+
+def test_of_a_metric_whose_exam_nobody_took_the_large_judge_decides_all(run: Run, tmp_path: Path) -> None:
     def be_sure(_state: str, _instructions: str, labels: list[str]) -> Mapping[str, float]:
         return dict(zip(labels, (1.0, 0.0, 0.0), strict=True))
 
     server = DecidingServer(be_sure)
-    reply = json.dumps({"reason": "half of it", "verdict": "PARTLY"})
-    with serve(server.build()) as small, serve_openai(lambda _: reply) as large:
-        path = configure(tmp_path, small, large.base_url, check=0)
-        settings = yaml.safe_load(path.read_text(encoding="utf-8"))
-        settings["suites"][0]["metrics"] = {"answers_question": {}}
-        path.write_text(yaml.safe_dump(settings), encoding="utf-8")
-        result = run(str(path))
+    with serve(server.build()) as small, serve_openai(lambda _: PARTLY) as large:
+        result = run(str(configure_answers(tmp_path, small, large.base_url)))
     assert "Traceback" not in result.stderr
     assert {row["value"] for row in scores_of(tmp_path).values()} == {0.5}
+
+
+def test_of_three_verdicts_a_small_judge_that_knows_the_exam_decides_alone(run: Run, tmp_path: Path) -> None:
+    """The large one, which finds half of it in everything, is asked for its exam only."""
+    items = exam_items("en", 30, steps=["answers_question"])
+    truth_of = {item.facts["questions"][0]["values"]["response"]: item.facts["truth"] for item in items}
+
+    def know(state: str, _instructions: str, labels: list[str]) -> Mapping[str, float]:
+        texts = [text for text in truth_of if text in state]
+        # What is no question of the exam it finds answered.
+        label = truth_of[max(texts, key=len)] if texts else labels[0]
+        return {name: 0.95 if name == label else 0.025 for name in labels}
+
+    server = DecidingServer(know)
+    with serve(server.build()) as small, serve_openai(lambda _: PARTLY) as large:
+        path = configure_answers(tmp_path, small, large.base_url)
+        exam = run(str(path), "--judge", "small", "--n", "30", command="exam")
+        result = run(str(path))
+    assert "Traceback" not in exam.stderr + result.stderr
+    assert not large.requests
+    (cascade,) = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["cascades"]
+    assert (cascade["source"], cascade["n_alone"]) == ("exam", N)
+    assert {row["value"] for row in scores_of(tmp_path).values()} == {1.0}

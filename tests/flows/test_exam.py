@@ -330,9 +330,9 @@ def test_an_exam_is_configured_without_prefect() -> None:
     script = (
         "import sys\n"
         "import basic_control.flows.cli.commands.evaluate\n"
-        "from basic_control.flows.cli.options import RunOptions, choose\n"
+        "from basic_control.flows.cli.options import RunOptions, read_settings\n"
         "from basic_control.config.exam import SUITE, examine\n"
-        "examine(choose(SUITE, RunOptions())[0], ())\n"
+        "examine(read_settings(SUITE, RunOptions())[0], ())\n"
         "assert not [name for name in sys.modules if name.split('.')[0] == 'prefect']\n"
     )
     subprocess.run([sys.executable, "-c", script], cwd=TOP, check=True)

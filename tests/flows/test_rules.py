@@ -97,6 +97,17 @@ def test_its_exam_asks_the_steps_that_it_has_rules_for(run: Run, tmp_path: Path)
     assert all(passport["contrast"]["value"] >= 0.2 for passport in passports)
 
 
+def test_it_finds_useful_contexts_and_counts_by_the_exam_of_that_step(run: Run, tmp_path: Path) -> None:
+    """Of the first row's two texts the first is useful, of the others the only one."""
+    suite = {"name": "own", "items": {"data": str(write(tmp_path))}, "responses_of": "bot", "threshold": 0.5}
+    suites = [{**suite, "metrics": {"context_precision": {}}}]
+    done = run("--set", f"suites={json.dumps(suites)}", "--set", RULES, "--set", "models=[]")
+    assert done.returncode == 0, done.stderr
+    (status,) = read_results(tmp_path)["judge_statuses"]
+    assert (status["exam"], status["measured"], status["counts"]) == ("useful", True, True)
+    assert [row["value"] for row in scores_of(tmp_path).values()] == [1.0, 1.0, 1.0]
+
+
 def test_a_dry_run_counts_no_call_for_it(run: Run, tmp_path: Path) -> None:
     done = run("--data", str(write(tmp_path)), "--set", RULES, "--set", "models=[]", "--dry-run", flow="rag")
     assert done.returncode == 0, done.stderr
