@@ -26,7 +26,7 @@ from basic_control.data.plugins import metric
 from basic_control.data.records import Measured, Metric
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.observations import place_items, unit_codes
-from basic_control.metrics.analysis.passports import Passport
+from basic_control.metrics.analysis.passports import FAIR, Passport
 from basic_control.metrics.analysis.policy import Gate, Must, outcome_at
 from basic_control.metrics.analysis.summary import percent
 from basic_control.metrics.exam import exam_of
@@ -73,7 +73,8 @@ class JudgeStatus:
     """Whether a judge counts at a step of a metric, in a language; `why` gives the exam's finding if not.
 
     `measured`: it has a passport, with these rates, this contrast and, if it decides, this reliability, of so many
-    questions of each truth. A judge without one counts, unmeasured.
+    questions of each truth; `right` is the share that it judged right, `kappa` that beyond chance. A judge
+    without one counts, unmeasured.
     """
 
     suite: str
@@ -89,6 +90,13 @@ class JudgeStatus:
     contrast: Contrast | None = None
     reliability: Reliability | None = None
     n_of_each: int = 0
+    right: Share | None = None
+    kappa: float | None = None
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether a judge that counts agrees with the truth little more than chance would."""
+        return self.counts and self.kappa is not None and self.kappa < FAIR
 
 
 def exams_of(unit: Metric, options: Mapping[str, Any]) -> list[str]:
@@ -114,26 +122,19 @@ def _with_passport(status: JudgeStatus, passport: Passport | None) -> JudgeStatu
     """Return a judge's status by its passport; unchanged without one."""
     if not passport:
         return status
-    rates = {"sensitivity": passport.sensitivity, "specificity": passport.specificity}
-    why = ""
-    if not passport.counts:
-        facts = [f"{status.exam} ({status.language})"]
-        kinds = {"sensitivity": "right", "specificity": "wrong"}
-        facts += [
-            f"{percent(rate.share)} of {rate.n} {kinds[name]} replies recognised"
-            for name, rate in rates.items()
-            if rate.share is not None
-        ]
-        why = f"{passport.exclusion}: {', '.join(facts)}"
+    # What an exam found of the judge stays beside the verdict, whether or not it counts.
     return replace(
         status,
         measured=True,
         counts=passport.counts,
-        why=why,
+        why=passport.explain_exclusion(),
+        sensitivity=passport.sensitivity,
+        specificity=passport.specificity,
         contrast=passport.contrast,
         reliability=passport.reliability,
         n_of_each=passport.n_of_each,
-        **rates,
+        right=passport.right,
+        kappa=passport.kappa,
     )
 
 

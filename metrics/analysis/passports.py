@@ -13,10 +13,13 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from basic_control.data.labelled_sets import SETS
+from basic_control.metrics.analysis.summary import percent
 from basic_control.metrics.exam import LABELS, pair_probabilities
 from basic_control.metrics.stats.calibration import (
+    HARDLY_READ,
     NOT_SHOWN,
     TOO_WEAK,
+    UNREAD,
     UNTESTED,
     UNUSABLE,
     Contrast,
@@ -28,6 +31,8 @@ from basic_control.metrics.stats.intervals import Interval, Share
 from basic_control.metrics.stats.reliability import Reliability, reliability
 
 SCHEMA = 2
+FAIR = 0.4
+"""The κ below which agreement is less than fair (Landis & Koch 1977, whose moderate agreement begins there)."""
 
 YES_NO = frozenset({"entails", "useful"})
 """Steps at which only the best label counts, as 1, and all others as 0."""
@@ -93,13 +98,33 @@ class Passport:
         return self.contrast.is_shown
 
     @property
+    def is_weak(self) -> bool:
+        """Whether it agrees with the truth little more than chance would."""
+        return self.kappa is not None and self.kappa < FAIR
+
+    @property
     def exclusion(self) -> str:
         """The reason why the judge does not count; '' if it does."""
         if self.counts:
             return ""
         if self.contrast.value is None:
-            return UNTESTED
+            # Questions of each kind were asked: what lacks are its answers.
+            if not self.failed.share:
+                return UNTESTED
+            if self.failed.share < 1:
+                return HARDLY_READ
+            return UNREAD
         return TOO_WEAK if self.contrast.value < UNUSABLE - 1e-9 else NOT_SHOWN
+
+    def explain_exclusion(self) -> str:
+        """Return why the judge does not count, with the figures of its exam; '' if it does."""
+        if self.counts:
+            return ""
+        facts = [f"{self.exam} ({self.language})"]
+        for kind, rate in (("right", self.sensitivity), ("wrong", self.specificity)):
+            if rate.share is not None:
+                facts.append(f"{percent(rate.share)} of {rate.n} {kind} replies recognised")
+        return f"{self.exclusion}: {', '.join(facts)}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the passport as JSON."""

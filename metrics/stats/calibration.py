@@ -24,6 +24,8 @@ UNUSABLE = 0.2
 TOO_WEAK = "it cannot tell right replies from wrong ones"
 NOT_SHOWN = "its exam does not show that it can tell right replies from wrong ones"
 UNTESTED = "its exam had right replies only, or wrong ones only"
+UNREAD = "none of its replies in the exam could be read"
+HARDLY_READ = "too few of its replies in the exam could be read"
 
 SIDE = 2.241
 """Normal quantile for contrast limits: 95 % with half on either side, since the data choose the side."""

@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from basic_control.data.commands import format_command
 from basic_control.data.labelled_sets import SETS
 from basic_control.metrics.analysis.headlines import Headline
-from basic_control.metrics.analysis.judged import CorrectedMean
+from basic_control.metrics.analysis.judged import CorrectedMean, JudgeStatus
 from basic_control.metrics.analysis.passports import Passport
 from basic_control.metrics.analysis.results import JudgeFindings
 from basic_control.metrics.stats.agreement import JudgeFailures
@@ -28,6 +28,8 @@ from basic_control.tasks.report.text import (
 )
 from basic_control.tasks.report.words import format_labelled_score, score_name, suite_title
 
+SPLIT = "split"
+"""The step whose rates are of facts and claims, not of verdicts."""
 _EACH = 2
 """Maximum number of judges that get a line each."""
 
@@ -70,7 +72,14 @@ def _columns(*, is_labelled: bool, has_probabilities: bool) -> list[Column]:
     if is_labelled:
         data = column("data", lambda passport: f"{passport.domain}: {say_reason(SETS[passport.domain].domain)}")
         return [data, *columns]
-    return [*columns, column("verdict", lambda passport: say_reason(passport.exclusion or "usable"))]
+    return [*columns, column("verdict", lambda passport: say_reason(passport.exclusion or _name_use(passport)))]
+
+
+def _name_use(passport: Passport) -> str:
+    """Return how a judge that counts may be used."""
+    if passport.is_weak:
+        return "usable, but hardly better than chance"
+    return "usable"
 
 
 def passport_tables(passports: Iterable[Passport]) -> Iterator[Table]:
@@ -93,7 +102,8 @@ def tables_of(judge: str, passports: Sequence[Passport]) -> Iterator[Table]:
         rows = [passport for passport in passports if bool(passport.domain) == is_labelled]
         if rows:
             columns = _columns(is_labelled=is_labelled, has_probabilities=_have_probabilities(rows))
-            yield Table.of(rows, *columns, title=say(f"exam.{name}", judge=judge))
+            title, caption = say(f"exam.{name}", judge=judge), " ".join(explain(rows))
+            yield Table.of(rows, *columns, title=title, caption=caption)
 
 
 def _have_probabilities(passports: Iterable[Passport]) -> bool:
@@ -101,8 +111,11 @@ def _have_probabilities(passports: Iterable[Passport]) -> bool:
 
 
 def explain(passports: Iterable[Passport]) -> Iterator[str]:
-    """Yield what the measures of probabilities mean, if there are any."""
-    if _have_probabilities(passports):
+    """Yield what the measures of splits and of probabilities mean, if there are any."""
+    listed_passports = [*passports]
+    if any(passport.exam == SPLIT for passport in listed_passports):
+        yield say("common.split_note")
+    if _have_probabilities(listed_passports):
         yield say("common.probabilities_note")
 
 
@@ -214,7 +227,8 @@ def panel(headlines: Sequence[Headline], judged: JudgeFindings, run: str = "") -
     for models_by_judge in judged.self_judged.values():
         judges |= dict.fromkeys(models_by_judge)
     if len(judges) > _EACH:
-        counts = {"not_counting": len(left_out), "not_measured": len(unmeasured)}
+        weak = {status.judge for status in judged.statuses if status.is_weak}
+        counts = {"not_counting": len(left_out), "weak_judges": len(weak), "not_measured": len(unmeasured)}
         parts = [say(f"screen.{name}", n=n, command=_exam_command(run)) for name, n in counts.items() if n]
         parts += _describe_readability(failures, judges)
         yield say("screen.judges", n=len(judges), told="; ".join(parts))
@@ -228,18 +242,22 @@ def panel(headlines: Sequence[Headline], judged: JudgeFindings, run: str = "") -
         if judge in unmeasured:
             parts.append(say("screen.no_passport", command=_exam_command(run)))
         parts += _describe_own_models(judge, judged)
-    yield from _describe_judges(remarks, failures)
+        parts += _describe_weakness(judge, judged)
+    yield from _describe_judges(remarks, failures, judged)
     # Human labels correct what judges say.
     for headline in headlines:
         if headline.measured.as_judged is not None:
             yield f"{score_name(headline)}, {shorten_name(headline.model)}: {format_labelled_score(headline)}"
 
 
-def _describe_judges(remarks: Mapping[str, Sequence[str]], failures: Sequence[JudgeFailures]) -> Iterator[str]:
+def _describe_judges(
+    remarks: Mapping[str, Sequence[str]], failures: Sequence[JudgeFailures], judged: JudgeFindings
+) -> Iterator[str]:
     """Yield a line for each judge of whom there is a remark, and one for all others: how much they have rated."""
     rated = []
     for judge, judge_remarks in remarks.items():
-        name, counts = shorten_name(judge), [*_describe_readability(failures, [judge])]
+        name = shorten_name(judge)
+        counts = [*_describe_readability(failures, [judge]), *_describe_exam(judge, judged)]
         if judge_remarks:
             yield say("screen.judge", judge=name, told="; ".join([*judge_remarks, *counts]))
         elif counts:
@@ -247,6 +265,26 @@ def _describe_judges(remarks: Mapping[str, Sequence[str]], failures: Sequence[Ju
     if rated:
         phrase = "screen.judge_alone" if len(rated) == 1 else "screen.judges_alone"
         yield say(phrase, told=join_names(rated))
+
+
+def _list_exams(judge: str, judged: JudgeFindings) -> list[tuple[float, JudgeStatus]]:
+    """Return how often a judge was right in its exam, step by step where it counts, the least often first."""
+    statuses = [status for status in judged.statuses if status.judge == judge and status.counts]
+    exams = [(status.right.share, status) for status in statuses if status.right and status.right.share is not None]
+    return sorted(exams, key=itemgetter(0))
+
+
+def _describe_weakness(judge: str, judged: JudgeFindings) -> Iterator[str]:
+    """Yield at which step a judge counts that agrees with the truth little more than chance, if there is one."""
+    weak = [status for _, status in _list_exams(judge, judged) if status.is_weak]
+    for status in weak[:1]:
+        yield say("screen.weak", step=status.exam, language=status.language)
+
+
+def _describe_exam(judge: str, judged: JudgeFindings) -> Iterator[str]:
+    """Yield how often a judge was right in its exam, at the step at which it was least often."""
+    for right, _ in _list_exams(judge, judged)[:1]:
+        yield say("screen.exam_right", share=percent(right))
 
 
 def _describe_own_models(judge: str, judged: JudgeFindings) -> Iterator[str]:
