@@ -31,7 +31,7 @@ def list_lines(data: ReportData, statuses: Sequence[JudgeStatus]) -> list[str]:
     agreement = {}
     for name, metric in judged.agreement.items():
         first, *_ = metric.judges
-        agreement[name] = replace(metric, judges=[replace(first, judge="gpt")])
+        agreement[name] = replace(metric, judges=(replace(first, judge="gpt"),))
     return [*panel(headlines_of(data.verdict.models), replace(judged, agreement=agreement))]
 
 
