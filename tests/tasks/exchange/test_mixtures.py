@@ -138,7 +138,7 @@ def test_questions_of_one_template_are_one_unit(tmp_path: Path) -> None:
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     found = said(tmp_path, str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"))
     assert found["pairs"][0]["conclusion"] != "worse"
-    assert any("share 5 templates" in note for note in found["notes"])
+    assert any("5 forms of question" in note for note in found["notes"])
 
 
 def test_pages_of_one_run_are_its_parts(tmp_path: Path) -> None:
