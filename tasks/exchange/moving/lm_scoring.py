@@ -223,6 +223,8 @@ def read_generation(raw: Mapping[str, Any], account: Account) -> dict[str, Any]:
         ends = raw.get("fewshot_delimiter", "\n\n")
         reason = f"the task names none; a reply ends at the delimiter of examples, {ends!r}, as there"
         account.add("generation_kwargs.until", "taken", reason)
+    else:
+        account.add("generation_kwargs.until", "taken", "as extra: stop")
     stops = [text for text in wrap(ends) if isinstance(text, str) and text]
     if stops:
         extra["stop"] = stops

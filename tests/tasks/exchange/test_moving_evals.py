@@ -46,6 +46,50 @@ def test_an_export_converts(tmp_path: Path, export: dict[str, Any]) -> None:
     assert main(["run", str(path)]) == 2
 
 
+JUDGED = {"input": [{"role": "user", "content": f"Rate {OUTPUT}."}], "model": "gpt-4o"}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "passing labels": {"type": "label_model", **JUDGED, "labels": ["good", "bad"], "passing_labels": ["good"]},
+    "a threshold": {"type": "score_model", **JUDGED, "range": [1, 7], "pass_threshold": 5},
+    "sampling": {"type": "score_model", **JUDGED, "sampling_params": {"seed": 1}},
+    "a metric": {**GRADERS[0], "type": "text_similarity", "evaluation_metric": "bleu", "pass_threshold": 0.5},
+    "another text": {**GRADERS[0], "input": "{{ sample.output_json }}"},
+    "several": {"type": "multi", "graders": {}, "calculate_output": "1"},
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_no_setting_of_a_grader_vanishes_in_silence(tmp_path: Path, name: str) -> None:
+    conversion = convert_file(write(tmp_path, EXPORT | {"testing_criteria": [SETTINGS[name]]}))
+    notes = {note.subject: note.outcome for note in conversion.account.notes if note.outcome != "taken"}
+    expected = {
+        "passing labels": ("label_model.passing_labels", "changed"),
+        "a threshold": ("score_model.pass_threshold", "changed"),
+        "sampling": ("score_model.sampling_params", "left out"),
+        "a metric": ("text_similarity.evaluation_metric", "left out"),
+        "another text": ("string_check", "left out"),
+        "several": ("multi", "left out"),
+    }
+    assert expected[name] in notes.items()
+
+
+def test_what_passes_is_said_to_the_judge(tmp_path: Path) -> None:
+    graders = [SETTINGS["passing labels"]]
+    (suite,) = convert_file(write(tmp_path, EXPORT | {"testing_criteria": graders})).suites
+    criterion = suite["metrics"]["rubric"]["criteria"]
+    assert criterion.endswith("is met if the label of the response is good; it is not met if the label is bad.")
+    (suite,) = convert_file(write(tmp_path, EXPORT | {"testing_criteria": [SETTINGS["a threshold"]]})).suites
+    assert suite["metrics"]["rubric"]["criteria"].endswith("if that score, from 1 to 7, is at least 5.")
+
+
+def test_further_runs_and_recorded_replies_are_named(tmp_path: Path) -> None:
+    content = [{"item": {"text": "a", "label": "b"}, "sample": {"output_text": "c"}}, {"item": {}}]
+    source = {**SOURCE, "source": {"type": "file_content", "content": content}}
+    runs = [{"data_source": source}, {"data_source": SOURCE}]
+    conversion = convert_file(write(tmp_path, {"eval": EXPORT, "runs": runs}))
+    subjects = {note.subject for note in conversion.account.notes if note.outcome == "left out"}
+    assert {"runs", "items: sample", "items"} <= subjects
+
+
 HOSTILE = [{"data_source": {}}, {"testing_criteria": 5}, {"data_source": {"source": {"content": [1, {"item": 2}]}}}]
 
 
