@@ -5,15 +5,16 @@ appears on stderr. Here only its results are read. Importing this module imports
 """
 
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
 from basic_control.plain_values import as_plain, write_rows
 from basic_control.runs_apart import RunApart, RunRequest
+from basic_control.served_metrics import EvaluationMetrics
 from basic_control.targets import Targets, Wanted
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ Path_ = str | PathLike[str]
 """A file or a folder."""
 Rows = Path_ | Iterable[Mapping[str, Any]] | Any
 """Rows of a suite: a file, mappings, or a frame of Polars, pandas or Arrow."""
-Metrics = "str | Metric | Mapping[str, Mapping[str, Any]] | Sequence[str | Metric]"
+Measure = Union[str, "Metric", Callable[..., Any], Mapping[Any, Mapping[str, Any]]]
+"""A metric: its name, a function, what `@bc.metric` made, or names with options: `{"json_match": {…}}`."""
 RUNS = Path("artifacts/runs")
 """The default folder of runs."""
 _OPTIONS = frozenset({
@@ -58,12 +60,21 @@ class ScreenedOutcome:
         """The verdict in one sentence."""
         return next((line.strip() for line in self.screen.splitlines() if line.strip()), "")
 
+    def check(self) -> None:
+        """Fail a test unless this passed.
+
+        Raises:
+            AssertionError: the exit code is not 0; the message is the screen.
+        """
+        if not self.passed:
+            raise AssertionError(self.screen)
+
     def __str__(self) -> str:
         """Return the screen."""
         return self.screen
 
     def __repr__(self) -> str:
-        """Return the screen: a failed assertion shows it."""
+        """Return the screen."""
         return f"<{type(self).__name__}, exit code {self.exit_code}>\n{self.screen}"
 
     def _repr_html_(self) -> str:
@@ -90,6 +101,13 @@ class FinishedRun(ScreenedOutcome):
     def results(self) -> "Results":
         """Every number behind the verdict: models, headlines, intervals, pairs of models, judges."""
         return self._document[0]
+
+    @property
+    def summary(self) -> "pl.DataFrame":
+        """A row for each suite, model and metric: score, low, high, threshold, verdict, scored, asked."""
+        from basic_control.tasks.store.frames import summarize
+
+        return summarize(self._document[1].models)
 
     @property
     def samples(self) -> "pl.DataFrame":
@@ -186,6 +204,19 @@ def run(
         KeyboardInterrupt: it was stopped; what was answered is kept.
     """
     targets = Targets(version=version, concurrency=concurrency)
+    return _run(configuration, targets, suite=suite, models=models, judges=judges, keys=keys)
+
+
+def _run(
+    configuration: Path_ | Mapping[str, Any],
+    targets: Targets,
+    *,
+    suite: str = "",
+    models: Wanted,
+    judges: Wanted,
+    keys: dict[str, Any],
+) -> FinishedRun:
+    """Run a configuration whose functions are among the targets."""
     entries = {"models": targets.entries(models), "judges": targets.entries(judges)}
     # What is no option of the command is a key, also a wrong one: the run says which there are.
     request = RunRequest(
@@ -211,7 +242,8 @@ def evaluate(
     target: Wanted = (),
     *,
     prompt: str = "",
-    metrics: "str | Metric | Mapping[str, Any] | Sequence[str | Metric]",
+    metrics: Measure | Sequence[Measure],
+    columns: Mapping[str, str] | None = None,
     threshold: float | None = None,
     judges: Wanted = (),
     name: str = "evaluation",
@@ -224,30 +256,45 @@ def evaluate(
 
     `target` is a function of the prompt, "provider/name", an entry of `models`, or several; without one each row
     has its `response`. `prompt` is a template over a row's columns (default: its `question`). `metrics` are names,
-    names with options, or metrics made by `@bc.metric` in a file. A metric below `threshold` fails. `name` is the
-    suite's, `suite` its other keys. `version`, `concurrency` and `keys`: as of `run`.
+    names with options, functions and metrics made by `@bc.metric`, one or several. `columns` maps our names to the
+    rows': `{"answer": "expected"}`. A metric below `threshold` fails. `name` is the suite's, `suite` its other
+    keys. `version` (also of functions that score), `concurrency` and `keys`: as of `run`.
 
     Raises:
         InputError: the message of the command line.
         KeyboardInterrupt: it was stopped; what was answered is kept.
     """
+    from basic_control.data.errors import InputError
+
     # The rows are kept beside the runs, where the run itself will find them again.
     runs = Path((keys.get("store") or {}).get("runs") or keys.get("store.runs") or RUNS)
-    data, columns = write_rows(rows, runs)
-    units, plugins = _metrics(metrics)
-    declared: dict[str, Any] = {"name": name, "metrics": units, "threshold": threshold, **(suite or {})}
-    declared["items"] = {"data": data, **declared.get("items", {})}
+    data, names = write_rows(rows, runs)
+    # The loader renames columns alike.
+    renamed = {str(theirs): ours for ours, theirs in (columns or {}).items()}
+    names = [renamed.get(column, column) for column in names]
+    measures = EvaluationMetrics(metrics, names)
+    declared: dict[str, Any] = {"name": name, "metrics": measures.options, "threshold": threshold, **(suite or {})}
+    items = {"data": data, **declared.get("items", {})}
+    if columns:
+        items["columns"] = as_plain(columns, "columns")
+    declared["items"] = items
     # Without a target, the rows' own responses are scored.
     if target == ():
         declared.setdefault("responses_of", "responses")
     if not prompt and target != () and "prompts" not in declared:
-        prompt = _default_prompt(columns)
+        prompt = _default_prompt(names)
     if prompt:
         declared["prompt"] = prompt
     configuration: dict[str, Any] = {"suites": [declared]}
-    if plugins:
+    if plugins := measures.write_plugins(runs, version):
         configuration["plugins"] = [*dict.fromkeys([*keys.pop("plugins", ()), *plugins])]
-    return run(configuration, models=target, judges=judges, version=version, concurrency=concurrency, **keys)
+    targets = Targets(version=version, concurrency=concurrency)
+    targets.functions |= measures.functions
+    try:
+        return _run(configuration, targets, models=target, judges=judges, keys=keys)
+    except InputError as error:
+        # The caller gave rows; the file that keeps them says nothing to him.
+        raise InputError(str(error).replace(data, "rows") if names else str(error)) from None
 
 
 def _default_prompt(columns: Sequence[str]) -> str:
@@ -265,42 +312,6 @@ def _default_prompt(columns: Sequence[str]) -> str:
             f"columns {', '.join(columns)}, such as prompt='{{{{ {columns[0]} }}}}'."
         )
     return f"{{{{ {question or _QUESTIONS[0]} }}}}"
-
-
-def _metrics(metrics: Any) -> tuple[dict[str, Any], list[str]]:
-    """Return metrics by name with their options, and the files of those that are units."""
-    if isinstance(metrics, Mapping):
-        return as_plain(metrics, "metrics"), []
-    if isinstance(metrics, str) or not isinstance(metrics, Iterable):
-        metrics = [metrics]
-    names: dict[str, Any] = {}
-    files = []
-    for metric in metrics:
-        if isinstance(metric, str):
-            names[metric] = {}
-        else:
-            names[metric.name] = {}
-            files.append(_file_of(metric))
-    return names, files
-
-
-def _file_of(metric: "Metric") -> str:
-    """Return the file that makes a metric, which a run loads as a plug-in.
-
-    Raises:
-        InputError: it has none, such as in a notebook.
-    """
-    from basic_control.data.errors import InputError
-
-    # A decorated function is inside what calls it with the columns that it names.
-    code = getattr(getattr(metric.score, "__wrapped__", metric.score), "__code__", None)
-    file = Path(code.co_filename if code else "")
-    if file.suffix != ".py" or not file.is_file():
-        raise InputError(
-            f"metrics: {metric.name!r} was made in a cell or a shell, which a run cannot load; write it to a file "
-            "(in a notebook: %%writefile my_metric.py) and import it from there."
-        )
-    return str(file)
 
 
 def compare(

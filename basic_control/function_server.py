@@ -16,26 +16,51 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 _REQUEST_S = 60.0
 """How long a connection may take to send its line."""
 
 
+class Served(Protocol):
+    """A function as a run calls it: with what is offered, for a message."""
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The user's function itself."""
+
+    def call(self, offered: Mapping[str, Any]) -> Any:
+        """Return what the function returns: its value, or a coroutine of it."""
+
+    def write(self, value: Any) -> dict[str, Any]:
+        """Return its value as a message."""
+
+
 @dataclass(frozen=True, slots=True)
 class ServedFunction:
-    """A function, the names that it takes, and whether the prompt goes first, without a name."""
+    """A function that answers, the names that it takes, and whether the prompt goes first, without a name."""
 
     function: Callable[..., Any]
     takes: frozenset[str]
     by_position: bool
+
+    def call(self, offered: Mapping[str, Any]) -> Any:
+        """Return the function's reply, or a coroutine of it."""
+        prompts = [offered["prompt"]] if self.by_position else []
+        return self.function(*prompts, **{name: offered[name] for name in self.takes})
+
+    def write(self, value: Any) -> dict[str, Any]:
+        """Return a reply as a message."""
+        from basic_control.tasks.models.python_child import write_answer
+
+        return write_answer(value)
 
 
 @dataclass(frozen=True, slots=True)
 class PendingCall:
     """A call of a function with what is offered to it, and its answer to come."""
 
-    function: ServedFunction
+    function: Served
     offered: Mapping[str, Any]
     answer: Future[dict[str, Any]] = field(default_factory=Future)
 
@@ -43,7 +68,7 @@ class PendingCall:
 class FunctionServer:
     """Serves functions by name until `close`; `serve` calls them."""
 
-    def __init__(self, functions: Mapping[str, ServedFunction], concurrency: int = 1) -> None:
+    def __init__(self, functions: Mapping[str, Served], concurrency: int = 1) -> None:
         self._functions = functions
         self._concurrency = concurrency
         self._token = secrets.token_urlsafe(32)
@@ -114,21 +139,19 @@ class FunctionServer:
 
     def _answer(self, call: PendingCall) -> dict[str, Any]:
         """Return a function's answer, or what it raised; an interrupt ends its thread's serving."""
-        from basic_control.tasks.models.python_child import describe_exception, write_answer
+        from basic_control.tasks.models.python_child import describe_exception
 
-        function = call.function.function
-        prompts = [call.offered["prompt"]] if call.function.by_position else []
         try:
-            value = function(*prompts, **{name: call.offered[name] for name in call.function.takes})
+            value = call.function.call(call.offered)
             if inspect.isawaitable(value):
                 value = asyncio.run_coroutine_threadsafe(_await(value), self._open_loop()).result()
         except KeyboardInterrupt as error:
             call.answer.set_result(describe_exception(error, ""))
             raise
         except BaseException as error:  # noqa: BLE001 - whatever a user's function raises fails this call only
-            code = getattr(inspect.unwrap(function), "__code__", None)
+            code = getattr(inspect.unwrap(call.function.function), "__code__", None)
             return describe_exception(error, getattr(code, "co_filename", ""))
-        return write_answer(value)
+        return call.function.write(value)
 
     def _open_loop(self) -> asyncio.AbstractEventLoop:
         # A loop of our own: the caller's may be the one that waits for us.

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -11,6 +12,9 @@ from typing import IO, Any
 
 from basic_control.interrupts import leave_at_once
 from basic_control.runs_apart import IN_RUN
+
+# As in "--set store.root=…": Python has these as arguments.
+_ASSIGNMENT = re.compile(r"--set (?=[\w.]+=)")
 
 
 def main() -> None:
@@ -47,7 +51,7 @@ def carry_out(request: dict[str, Any]) -> dict[str, Any]:
         go_on = str(interrupt) or "run it again to continue."
         return {"stopped": f"Stopped. Everything answered so far is kept; {go_on}", "exit_code": Exit.STOPPED}
     except Exception as error:  # noqa: BLE001 - told to the caller, as the command line tells it
-        return {"error": failure(error), "exit_code": Exit.ERROR}
+        return {"error": _ASSIGNMENT.sub("", failure(error)), "exit_code": Exit.ERROR}
 
 
 def _run(request: dict[str, Any]) -> dict[str, Any]:
@@ -65,5 +69,5 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
         with redirect_stdout(io.StringIO()) as screen:
             show_outcome(outcome, plan)
     text = screen.getvalue()
-    sys.stderr.write(text)
+    sys.stderr.write(text.partition("\n")[0] + "\n" if request["is_brief"] else text)
     return {"exit_code": int(outcome.exit_code), "screen": text, "folder": os.path.abspath(outcome.folder)}  # noqa: PTH100 - links stay as they were named

@@ -30,11 +30,19 @@ IN_RUN = threading.Event()
 """Set in the process of a run: a plug-in that starts one there would start itself again."""
 
 
+def _is_notebook() -> bool:
+    """Return whether this is a notebook's kernel, which shows a cell's last value."""
+    package = sys.modules.get("IPython")
+    shell = package.get_ipython() if package else None
+    return type(shell).__name__ == "ZMQInteractiveShell"
+
+
 @dataclass(frozen=True, slots=True)
 class RunRequest:
     """What is asked of the process: a configuration, by name or whole, and what the command line would add to it.
 
     `targets` replace models and judges, `options` are those of `run`, `keys` values of the configuration.
+    `is_brief`: a notebook shows the screen below its cell, so that stderr has the verdict alone.
     """
 
     configuration: str | Mapping[str, Any]
@@ -42,6 +50,7 @@ class RunRequest:
     targets: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     keys: Mapping[str, Any] = field(default_factory=dict)
+    is_brief: bool = field(default_factory=_is_notebook)
 
 
 class RunApart:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from basic_control.function_server import ServedFunction
+from basic_control.function_server import Served, ServedFunction
 from basic_control.plain_values import as_plain
 
 Target = str | Mapping[str, Any] | Callable[..., Any]
@@ -19,7 +19,7 @@ class Targets:
     def __init__(self, *, version: str = "", concurrency: int = 1) -> None:
         self._version = str(version)
         self.concurrency = concurrency
-        self.functions: dict[str, ServedFunction] = {}
+        self.functions: dict[str, Served] = {}
 
     def entries(self, targets: Wanted) -> list[Any]:
         """Return the entries of targets: names as they are, functions as entries of their own.

@@ -5,13 +5,16 @@ function with the parameters of a unit's own function is called as it is: `(samp
 `(options, required)` of a loader, `(model)` of a provider, which returns a client.
 """
 
+import asyncio
 import importlib
 import inspect
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, overload
 
+from basic_control.data.errors import ReturnedError
 from basic_control.data.plugins import declare
 from basic_control.data.records import Family, Found, Item, Loader, Metric, Provider, Sample, Score, Verdict
 
@@ -75,22 +78,20 @@ def metric(
     needs: Needs | None = None,
     yes_no: bool | None = None,
     scores_empty: bool = False,
+    is_declared: bool = True,
     **fields: Any,
 ) -> Metric | Callable[[Function], Metric]:
-    """Make a metric of a function of a sample's columns.
+    """Make a metric of a function of a sample's columns, or of a coroutine.
 
     A parameter without a default is a column by its name (`response`, `answer`, those of the row), or `sample`, all
     of them. It returns a boolean, a number from 0 to 1, or a `Score`; None: not applicable. An empty response is
     `no_answer` and scores 0, unless `scores_empty`. `needs` are the columns that rows must have, or a function of
     the options that names them; default: the parameters. `yes_no`: every value is 0 or 1; default: as annotated,
-    `-> bool`. `fields` are others of `Metric`.
+    `-> bool`. `is_declared`: a file that is a plug-in has it among its units. `fields` are others of `Metric`.
     """
-    if function is None:
-        facts = {"name": name, "version": version, "needs": needs, "yes_no": yes_no, "scores_empty": scores_empty}
-        return partial(_declare_metric, **facts, **fields)
-    return _declare_metric(
-        function, name=name, version=version, needs=needs, yes_no=yes_no, scores_empty=scores_empty
-    )
+    facts = {"name": name, "version": version, "needs": needs, "yes_no": yes_no, "scores_empty": scores_empty}
+    make = partial(_declare_metric, **facts, is_declared=is_declared, **fields)
+    return make if function is None else make(function)
 
 
 def _declare_metric(
@@ -101,13 +102,12 @@ def _declare_metric(
     needs: Needs | None,
     yes_no: bool | None,
     scores_empty: bool,
+    is_declared: bool,
     **fields: Any,
 ) -> Metric:
-    columns = _read_columns(function)
+    columns = list_columns(function)
     score: Function = function
-    if _name_parameters(function) in _SCORES:
-        columns = ()
-    else:
+    if columns or not _takes_replies(function):
         score = wraps(function)(partial(_score, function, columns, scores_empty=scores_empty))
     # Whatever else it reads, rows must have.
     if needs is None:
@@ -126,7 +126,21 @@ def _declare_metric(
         yes_no=yes_no,
         **fields,
     )
+    if not is_declared:
+        return unit
     return declare(unit, function.__module__)
+
+
+def _takes_replies(function: Function) -> bool:
+    """Return whether a function takes what a metric's own `score` does: the sample, the replies, the options."""
+    return _name_parameters(function) in _SCORES
+
+
+def list_columns(function: Function) -> tuple[str, ...]:
+    """Return the columns that a metric's function takes; none if it takes what `score` of a `Metric` does."""
+    if _takes_replies(function):
+        return ()
+    return _read_columns(function)
 
 
 def _score(
@@ -139,16 +153,65 @@ def _score(
     scores_empty: bool,
 ) -> Score:
     """Return what a function says of a sample as a score."""
+    value = call_on_sample(function, columns, sample, options, scores_empty=scores_empty)
+    if inspect.isawaitable(value):
+        value = _wait_for(value)
+    return read_score(value)
+
+
+def call_on_sample(
+    function: Function, columns: Sequence[str], sample: Sample, options: Mapping[str, Any], *, scores_empty: bool
+) -> Any:
+    """Return what a metric's function returns for a sample: what `read_score` reads, or a coroutine of it."""
+    if not columns and _takes_replies(function):
+        return function(sample, {}, options)
     if not scores_empty and not str(sample["response"]).strip():
         return Score(0.0, "no_answer", "empty reply")
     everything = {**sample, "sample": sample}
     values = [everything[column] for column in columns]
-    value = function(*values, **{option: options[option] for option in _options_of(function)})
+    return function(*values, **{option: options[option] for option in _options_of(function) if option in options})
+
+
+def _wait_for(value: Any) -> Any:
+    """Return what a coroutine returns, in a loop of its own: the calling thread may have one that runs."""
+    results: list[Any] = []
+    errors: list[BaseException] = []
+
+    def run_loop() -> None:
+        try:
+            results.append(asyncio.run(_await(value)))
+        except BaseException as error:  # noqa: BLE001 - raised again in the calling thread
+            errors.append(error)
+
+    thread = threading.Thread(target=run_loop, name="metric")
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+async def _await(value: Any) -> Any:
+    return await value
+
+
+def read_score(value: Any) -> Score:
+    """Return what a metric's function returned as a score.
+
+    Raises:
+        ReturnedError: it is none.
+    """
     if isinstance(value, Score):
         return value
     if value is None:
         return Score(None, "not_applicable")
-    return Score(float(value))
+    expected = "expected True or False, a number from 0 to 1, bc.Score, or None where it does not apply"
+    if isinstance(value, str) or not hasattr(value, "__float__"):
+        raise ReturnedError(f"returned {str(value)[:60]!r} ({type(value).__name__}); {expected}")
+    try:
+        return Score(float(value))
+    except (TypeError, ValueError):
+        raise ReturnedError(f"returned {str(value)[:60]} ({type(value).__name__}); {expected}") from None
 
 
 def read_last_line(item: Item, reply: str) -> Verdict:

@@ -15,6 +15,14 @@ class Stopped(Exception):  # noqa: N818 - said of a run
     """The run was stopped; everything answered so far is kept."""
 
 
+class RaisedError(Exception):
+    """What a user's function raised elsewhere, as text."""
+
+
+class ReturnedError(Exception):
+    """A user's function returned something else than it must; the text says what, and what is expected."""
+
+
 def propose_name(name: str, names: Iterable[str]) -> str:
     """Return a 'did you mean' question to append to a message; '' if no name is similar."""
     for similar in get_close_matches(name, [*names], n=1):

@@ -273,6 +273,9 @@ TYPICAL = "typical"
 """Key of a score's details for the kind of error that reports count, where its `reason` says more."""
 
 
+_STATUSES = frozenset(get_args(Status))
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """A metric's value for one sample: from 0 to 1, or None with a status that says why.
@@ -292,6 +295,9 @@ class Score:
 
     def __post_init__(self) -> None:
         """Refuse values and parts outside 0 and 1, which thresholds, bounds and means rely on."""
+        if self.status not in _STATUSES:
+            states = ", ".join(sorted(_STATUSES))
+            raise ValueError(f"status {self.status!r}; expected {states} (a reason is reason='…')")
         object.__setattr__(self, "value", _share(self.value))
         object.__setattr__(self, "parts", {name: _share(value) for name, value in self.parts.items()})
 

@@ -1,5 +1,6 @@
 """Score: verdicts, computed metrics and judges' findings as values, each in exactly one state."""
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -9,7 +10,7 @@ from typing import Any
 from basic_control.config.settings import StoreSettings
 from basic_control.data.batches import Batch, Ref
 from basic_control.data.draw import format_canonical
-from basic_control.data.errors import InputError
+from basic_control.data.errors import InputError, RaisedError, ReturnedError
 from basic_control.data.filters import KIND
 from basic_control.data.options import options_of
 from basic_control.data.plugins import format_line
@@ -25,6 +26,9 @@ from basic_control.tasks.judge import reopen
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.stage import stage
 from basic_control.tasks.store.samples import SampleRow, read_samples
+
+LONGEST_QUESTION = 80
+"""Characters of a question in a message."""
 
 
 def scores_of(verdict: Mapping[str, Any], unit: Metric) -> Iterator[dict[str, Any]]:
@@ -135,16 +139,27 @@ def _score_reply(unit: Metric, reply: SampleRow, make: Callable[[], Score]) -> S
         score = _check_score(make())
     except InputError:
         raise
+    except (RaisedError, ReturnedError) as error:
+        raise InputError(_describe_defect(unit, reply, str(error))) from error
     except Exception as error:
-        file = getattr(getattr(unit.score, "__code__", None), "co_filename", "")
+        code = getattr(inspect.unwrap(unit.score), "__code__", None)
+        file = getattr(code, "co_filename", "")
         location = file and f"{file}{format_line(file, error)}: "
-        raise InputError(
-            f"{location}metric {unit.name} raised {type(error).__name__} ({error}) on item {reply.item_id}. A "
-            "metric must accept any text: fix it, then run again; every reply is kept."
-        ) from error
+        defect = _describe_defect(unit, reply, f"raised {type(error).__name__} ({error})")
+        raise InputError(f"{location}{defect}") from error
     if score.status == "no_answer" and reply.is_thinking:
         return replace(score, reason=THINKING_ALONE)
     return score
+
+
+def _describe_defect(unit: Metric, reply: SampleRow, event: str) -> str:
+    """Return the message for a metric that raised, or returned no score, naming the question as people know it."""
+    question = " ".join(str(reply.sample.get("question") or reply.sample.get("prompt") or reply.item_id).split())
+    if len(question) > LONGEST_QUESTION:
+        question = f"{question[: LONGEST_QUESTION - 1]}…"
+    return (
+        f"metric {unit.name} {event}, for the question {question!r}. Fix it, then run again: every reply is kept."
+    )
 
 
 def _check_score(value: object) -> Score:

@@ -1,12 +1,15 @@
 """A finished run's samples and scores as frames, from the tables in its folder."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from basic_control.data.errors import InputError
 from basic_control.data.files import estimate_memory
+from basic_control.metrics.analysis.headlines import ModelResult
 
 KEY = ("item_id", "model", "repeat")
 LARGEST = 4_000_000_000
@@ -45,9 +48,75 @@ def read_scores(folder: Path) -> pl.DataFrame:
     Raises:
         InputError: the tables are not there.
     """
-    items, scores = _table(folder, "items"), _table(folder, "scores")
+    items, scores = _table(folder, "items"), add_reasons(_table(folder, "scores"))
     columns = [column for column in _ITEM if column not in {"prompt", "answer"}]
     return items.select("item_id", *columns).unique("item_id").join(scores, on="item_id", maintain_order="right")
+
+
+SUMMARY = {
+    "suite": pl.String(),
+    "model": pl.String(),
+    "metric": pl.String(),
+    "score": pl.Float64(),
+    "low": pl.Float64(),
+    "high": pl.Float64(),
+    "threshold": pl.Float64(),
+    "verdict": pl.String(),
+    "scored": pl.Int64(),
+    "asked": pl.Int64(),
+}
+
+
+def summarize(models: Iterable[ModelResult]) -> pl.DataFrame:
+    """Return a row for each suite, model and score that stands for it, with its 95 % interval and verdict."""
+    rows = []
+    for model in models:
+        for headline in model.headlines:
+            measured, interval = headline.measured, headline.measured.score.interval
+            bounds = [interval.low, interval.high] if interval else [None, None]
+            rows.append([
+                headline.suite,
+                model.model,
+                headline.metric,
+                measured.score.mean,
+                *bounds,
+                headline.decided.threshold,
+                headline.decided.outcome,
+                measured.n_scored,
+                measured.n_asked,
+            ])  # fmt: skip
+    return pl.DataFrame(rows, schema=SUMMARY, orient="row")
+
+
+def add_reasons(scores: pl.DataFrame) -> pl.DataFrame:
+    """Return scores with the reasons that their details hold, where they state none: judges', and failed calls'."""
+    if not {"reason", "details"} <= {*scores.columns}:
+        return scores
+    reasons = [_read_reason(reason, details) for reason, details in scores.select("reason", "details").iter_rows()]
+    return scores.with_columns(pl.Series("reason", reasons, dtype=pl.String()))
+
+
+def _read_reason(reason: str | None, details: str | None) -> str:
+    facts = json.loads(details or "{}")
+    if not isinstance(facts, Mapping):
+        return reason or ""
+    if error := facts.get("error"):
+        return f"{reason}: {error}" if reason else str(error)
+    return reason or "; ".join(dict.fromkeys(_find_reasons(facts.get("judges"))))
+
+
+def _find_reasons(value: Any) -> Iterator[str]:
+    """Yield the judges' reasons in the details of a score, which lie at any depth under `reason`."""
+    if isinstance(value, list):
+        for entry in value:
+            yield from _find_reasons(entry)
+    if not isinstance(value, Mapping):
+        return
+    for key, entry in value.items():
+        if key == "reason" and isinstance(entry, str) and entry.strip():
+            yield entry.strip()
+        else:
+            yield from _find_reasons(entry)
 
 
 def join_samples(items: pl.DataFrame, replies: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:

@@ -236,11 +236,3 @@ def test_a_metric_of_a_file_is_given_as_it_is(folder: Path) -> None:
     )
     done = subprocess.run([sys.executable, "program.py"], cwd=folder, capture_output=True, text=True, check=False)
     assert done.stdout == "[{'loud': 1.0}]\n", done.stderr
-
-
-def test_a_metric_of_a_cell_is_refused_with_what_to_do(folder: Path) -> None:
-    assert folder.is_dir()
-    cell: dict[str, object] = {"__name__": "cell"}
-    exec("import basic_control as bc\n\n@bc.metric\ndef mine(response):\n    return 1.0\n", cell)  # noqa: S102 - as a cell does
-    with pytest.raises(bc.InputError, match="'mine' was made in a cell or a shell"):
-        bc.evaluate([{"question": "a"}], str, metrics=[cell["mine"]])

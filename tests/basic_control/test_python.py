@@ -490,10 +490,11 @@ def test_a_run_ends_with_the_process_that_asked_for_it(tmp_path: Path) -> None:
 def test_a_plug_in_that_starts_a_run_is_refused_by_the_run_that_loads_it(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "import basic_control as bc\n\n@bc.metric\ndef loud(response) -> bool:\n    return response.isupper()\n\n"
-        "bc.evaluate([{'question': 'a', 'answer': 'b'}], print, metrics=[loud])\n",
+        "bc.evaluate([{'question': 'a', 'answer': 'b'}], print, metrics='exact_match')\n",
         encoding="utf-8",
     )
-    done = python(tmp_path, "", "mine.py")
+    program = "import basic_control as bc\nbc.evaluate([{'question': 'a'}], str, metrics='loud', plugins=['mine.py'])"
+    done = python(tmp_path, program)
     assert done.returncode == 1
     assert "under `if __name__ == '__main__':`" in done.stderr.splitlines()[-1]
 

@@ -287,8 +287,8 @@ UNIT = Metric("own", 1, bounds=(0.0, 1.0), score=score)
             'Score(1.0, parts={"n": 7})',
             ", line 4: metric own raised ValueError (value 7; expected a number from 0 to 1",
         ),
-        ("1", ": metric own raised TypeError (it returned 1; expected a Score) on item "),
-        ("None", ": metric own raised TypeError (it returned None; expected a Score) on item "),
+        ("1", ": metric own raised TypeError (it returned 1; expected a Score), for the question "),
+        ("None", ": metric own raised TypeError (it returned None; expected a Score), for the question "),
     ],
 )
 def test_a_metric_that_raises_or_gives_no_share_is_told_with_its_file_and_line(
