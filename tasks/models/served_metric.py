@@ -13,7 +13,7 @@ from typing import Any
 from basic_control.data.errors import InputError, RaisedError, ReturnedError
 from basic_control.data.records import Found, Metric, Sample, Score
 from basic_control.tasks.models.functions import CALLER, HOST
-from basic_control.tasks.models.server_errors import clean
+from basic_control.tasks.models.server_errors import clean_error
 
 
 def build_served_metric(
@@ -73,5 +73,5 @@ def _read_score(message: Mapping[str, Any]) -> Score:
     if "score" in message:
         return Score(**message["score"])
     if "returned" in message:
-        raise ReturnedError(clean(str(message["returned"])))
-    raise RaisedError(f"raised {clean(str(message.get('raised', 'nothing')))}{message.get('at', '')}")
+        raise ReturnedError(clean_error(str(message["returned"])))
+    raise RaisedError(f"raised {clean_error(str(message.get('raised', 'nothing')))}{message.get('at', '')}")

@@ -493,7 +493,9 @@ def test_a_plug_in_that_starts_a_run_is_refused_by_the_run_that_loads_it(tmp_pat
         "bc.evaluate([{'question': 'a', 'answer': 'b'}], print, metrics='exact_match')\n",
         encoding="utf-8",
     )
-    program = "import basic_control as bc\nbc.evaluate([{'question': 'a'}], str, metrics='loud', plugins=['mine.py'])"
+    program = (
+        "import basic_control as bc\nbc.evaluate([{'question': 'a'}], str, metrics='loud', plugins=['mine.py'])"
+    )
     done = python(tmp_path, program)
     assert done.returncode == 1
     assert "under `if __name__ == '__main__':`" in done.stderr.splitlines()[-1]
