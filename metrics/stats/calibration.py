@@ -34,6 +34,7 @@ _DRAWS = 2000
 _ROUNDS = 400
 _PRIOR = 0.5
 _LEAST = 1e-6
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ def correct_mean(counts: Sequence[float], confusion: Sequence[Sequence[int]], va
     apart = compute_contrast(table).value
     if apart is None or apart < UNUSABLE - 1e-9:
         return Corrected(None, Interval(), apart, TOO_WEAK)
-    value = float(_find_likeliest(run_counts[None], table / table.sum(axis=1, keepdims=True))[0] @ worth)
+    value = float(_find_shares(run_counts, table / table.sum(axis=1, keepdims=True)) @ worth)
     low, high = mean_limits(run_counts[None], table[None], worth, np.random.default_rng(0))
     interval = Interval(min(float(low[0]), value), max(float(high[0]), value), "corrected", round(run_counts.sum()))
     return Corrected(value, interval, apart)
@@ -162,6 +163,16 @@ def mean_limits(
         means = _find_likeliest(shares, rows) @ values
         lows[i], highs[i] = np.quantile(means, [0.025, 0.975])
     return lows, highs
+
+
+def _find_shares(counts: Floats, table: Floats) -> Floats:
+    """Return the likeliest true shares for a run's verdicts: those that make them exactly, where there are some."""
+    if table.shape[0] == table.shape[1]:
+        exact: Floats = np.linalg.solve(table.T, counts / counts.sum())
+        if exact.min() >= -_ROUNDING:
+            return np.clip(exact, 0.0, 1.0)
+    # A share that would be negative is sought step by step within [0, 1].
+    return _find_likeliest(counts[None], table)[0]
 
 
 def _find_likeliest(shares: Floats, table: Floats) -> Floats:

@@ -95,6 +95,14 @@ def test_a_judge_that_says_the_same_to_all_is_not_inverted() -> None:
     assert found.reason == "it cannot tell right replies from wrong ones"
 
 
+def test_a_corrected_mean_near_none_is_that_of_the_formula() -> None:
+    """5 of 11 said yes, by a judge with specificity 11/20: (5/11 + 11/20 - 1) / (11/20) = 1/121."""
+    table = [[20, 0, 0], [0, 20, 0], [9, 0, 11]]
+    corrected = correct_mean([5, 0, 6], table, [1.0, 0.5, 0.0])
+    assert corrected.value == pytest.approx(1 / 121, abs=1e-12)
+    assert correct_mean([9, 0, 11], table, [1.0, 0.5, 0.0]).value == pytest.approx(0.0, abs=1e-12)
+
+
 def test_contrast_of_two_labels_is_informedness_and_a_mixture_has_none() -> None:
     assert compute_contrast(np.array([[8.0, 2.0], [1.0, 9.0]])).value == pytest.approx(0.7)
     middle = np.array([[0.9, 0.1, 0.0], [0.45, 0.1, 0.45], [0.0, 0.1, 0.9]])
