@@ -143,6 +143,9 @@ def write_effect(effect: "DetectableEffect", language: str) -> str:
     """Return a line with the effect that this many items can detect."""
     if effect.between is None and effect.threshold is None:
         return phrase("estimate.too_few", language, suite=effect.suite, n=effect.n)
+    if effect.between is None:
+        share = percent(effect.threshold)
+        return phrase("estimate.effect_alone", language, suite=effect.suite, n=effect.n, share=share)
     values = {
         "suite": effect.suite,
         "n": effect.n,
