@@ -11,6 +11,7 @@ from basic_control.tasks.compare.sides import list_side_metrics, select_deciding
 from basic_control.tasks.exchange.frames import Side
 from basic_control.tasks.report.language import say
 from basic_control.tasks.report.regressions import describe_question_changes
+from basic_control.tasks.report.text import join_names
 
 
 def notes(comparison: RunComparison) -> list[str]:
@@ -64,8 +65,7 @@ def remarks(sides: Sequence[Side]) -> Iterator[str]:
         for remark in side.remarks:
             yield f"{side.name}: {remark}"
         yield from _counts(side)
-        for metric, judge in side.judged.items():
-            yield say("compare.judged", name=side.name, metric=metric, judge=judge)
+        yield from _describe_judges(side)
         unstated = [fact for fact in facts if fact not in side.provenance.tested]
         if unstated:
             yield say("compare.silent", name=side.name, keys=", ".join(unstated))
@@ -78,6 +78,18 @@ def remarks(sides: Sequence[Side]) -> Iterator[str]:
             yield say("compare.paired_by_id")
         else:
             yield say("compare.paired_by_text")
+
+
+def _describe_judges(side: Side) -> Iterator[str]:
+    """Yield for each judge of a file which of its metrics come from it."""
+    metrics_by_judge: dict[str, list[str]] = {}
+    for metric, judge in side.judged.items():
+        metrics_by_judge.setdefault(judge, []).append(metric)
+    for judge, metrics in metrics_by_judge.items():
+        if len(metrics) == 1:
+            yield say("compare.judged", name=side.name, metric=metrics[0], judge=judge)
+        else:
+            yield say("compare.judged_several", name=side.name, metrics=join_names(metrics), judge=judge)
 
 
 def _list_lacking_metrics(sides: Sequence[Side]) -> Iterator[str]:

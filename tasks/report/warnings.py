@@ -183,16 +183,20 @@ def _of_silence(headlines: Iterable[Headline]) -> Iterator[Note]:
     )
     for status, phrase, reason in kinds:
         counts: dict[str, dict[str, int]] = {}
+        metrics: dict[str, dict[str, None]] = {}
         for headline in headlines:
             causes = headline.missing.failures
             n_replies = sum(cause.n for cause in causes if cause.status == status and reason in ("", cause.cause))
             by_suite = counts.setdefault(headline.model, {})
             # Several scores of one suite lack the same replies.
             by_suite[headline.suite] = max(n_replies, by_suite.get(headline.suite, 0))
+            if n_replies:
+                metrics.setdefault(headline.model, {})[headline.metric] = None
         totals = {model: sum(by_suite.values()) for model, by_suite in counts.items()}
         for model, n in totals.items():
             if n:
-                yield Note(say(f"screen.{phrase}", model=model, n=n), topic=phrase)
+                names = join_names([*metrics[model]])
+                yield Note(say(f"screen.{phrase}", model=model, n=n, metrics=names), topic=phrase)
 
 
 def _of_budget(results: Results, verdict: RunVerdict, plan: Plan) -> Iterator[Note]:

@@ -60,7 +60,7 @@ def test_it_judges_without_a_call_and_counts_by_its_exam(run: Run, tmp_path: Pat
         "groundedness",
     }
     assert first["judges"]["response_groundedness"]["judges"][0]["n_asked"] == len(ROWS)
-    assert "Judge: rules (6 ratings, unsure of 2 of them)" in done.stdout
+    assert "Judge: rules (6 ratings, unsure of 2 of them, right on " in done.stdout
 
 
 @pytest.mark.parametrize(

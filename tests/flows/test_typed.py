@@ -157,3 +157,13 @@ def test_last_without_any_run_says_so(capsys: pytest.CaptureFixture[str], tmp_pa
     ):
         assert main([*words, "--set", f"store.runs={tmp_path}"]) == 2
         assert f"last: found 0 finished runs in {tmp_path}" in capsys.readouterr().err
+
+
+def test_a_judge_of_several_metrics_is_named_once(tmp_path: Path) -> None:
+    lines = [{**row, "more": {"faithfulness": 0.5, "context_recall": 1.0}} for row in rows([1, 0, 1, 1, 0, 1])]
+    file = write("ragas-jsonl", tmp_path / "new", lines)
+    code, output, _ = call("gate", file, "--threshold", 0.2, at=tmp_path)
+    assert code == 0, output
+    (line,) = [line for line in output.splitlines() if "from a judge" in line]
+    assert "come from a judge" in line
+    assert all(metric in line for metric in ("faithfulness", "context_recall"))
