@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from basic_control.data import plugins
 from basic_control.data.deciding import has_one_headline, without_threshold
-from basic_control.data.errors import InputError
+from basic_control.data.errors import InputError, advise_folder
 from basic_control.data.options import list_option_names, settle
 from basic_control.data.plugins import loader, metric
 from basic_control.data.records import Loader, Metric
@@ -303,6 +303,7 @@ def _read_prompt(prompt: str, location: Steps) -> str:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         message = f"prompt file {prompt} cannot be read ({why}); expected a path relative to where the run starts"
+        message += advise_folder(Path(prompt)).replace(" It", "; it", 1).removesuffix(".")
         raise _make_error(location, message) from error
 
 

@@ -441,7 +441,26 @@ def read(file: str | Path | None = None, sets: Sequence[str] = (), only: str = "
         InputError: the file cannot be read, or has a wrong key or value.
     """
     raw, origin, lines = _read_file(file)
-    return parse(raw, origin, lines, sets, only)
+    settings = parse(raw, origin, lines, sets, only)
+    _refuse_neighbours(settings, Path(origin))
+    return settings
+
+
+def _refuse_neighbours(settings: Settings, file: Path) -> None:
+    """Refuse rows that are not where the run starts, but beside the configuration.
+
+    Raises:
+        InputError: it says from where to run.
+    """
+    for suite in settings.suites:
+        data = suite.source.get("data")
+        if not isinstance(data, str) or Path(data).exists():
+            continue
+        if (file.parent / data).is_file():
+            raise InputError(
+                f"{file}: suite {suite.name}: {data} is not here, and exists beside {file.name}. Paths are relative "
+                f"to where the run starts: run from {file.parent}, or write {(file.parent / data).as_posix()}."
+            )
 
 
 def list_suite_names(file: str | Path | None = None) -> list[str]:

@@ -2,6 +2,11 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+
+_HIGHEST = 3
+"""Folders above this one in which a relative path is tried."""
 
 
 class InputError(Exception):
@@ -27,6 +32,16 @@ def propose_name(name: str, names: Iterable[str]) -> str:
     """Return a 'did you mean' question to append to a message; '' if no name is similar."""
     for similar in get_close_matches(name, [*names], n=1):
         return f" Did you mean {similar!r}?"
+    return ""
+
+
+def advise_folder(path: Path) -> str:
+    """Return a hint at a folder above this one from which a relative path leads to a file; '' if there is none."""
+    if path.is_absolute():
+        return ""
+    for folder in islice(Path.cwd().parents, _HIGHEST):
+        if (folder / path).is_file():
+            return f" It exists from {folder}: run from there."
     return ""
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import platformdirs
 
 from basic_control.data.commands import format_command
-from basic_control.data.errors import InputError
+from basic_control.data.errors import InputError, advise_folder
 
 SAMPLES = Path(__file__).parent / "samples"
 """The shipped data."""
@@ -80,7 +80,11 @@ def locate(source: str | Path) -> Path:
     if name in GROUPS:
         raise InputError(f"{name!r} is a group of data sets; expected one of {', '.join(GROUPS[name])}.")
     names = ", ".join(("sample", *SOURCES))
-    raise InputError(f"{path}: no such file. Give a file, or one of {names}.")
+    # Of a path, the rule is said; a bare word may be meant for a set.
+    hint = advise_folder(path)
+    if len(path.parts) > 1:
+        hint = f" Paths are relative to where the run starts, {Path.cwd()}.{hint}"
+    raise InputError(f"{path}: no such file.{hint} Give a file, or one of {names}.")
 
 
 def _find_path(source: str) -> Path:

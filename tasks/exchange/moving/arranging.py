@@ -117,6 +117,18 @@ def _find_group(groups: list[Group], candidate: Group) -> Group:
     return candidate
 
 
+def split_models(group: Group, own_prompts: Mapping[str, Sequence[str]]) -> dict[tuple[str, ...], list[str]]:
+    """Return a group's models by the prompts that they are asked with: theirs among the group's."""
+    names, models = group.selection
+    by_prompts: dict[tuple[str, ...], list[str]] = {}
+    for model in models or own_prompts:
+        chosen = tuple(name for name in own_prompts[model] if not names or name in names)
+        # A model none of whose prompts are the tests' is not asked them.
+        if chosen:
+            by_prompts.setdefault(chosen, []).append(model)
+    return by_prompts
+
+
 def _name_cases(cases: Sequence[Case]) -> list[str]:
     """Return an id for each test: its description, else its variables; '' for all if none is described.
 

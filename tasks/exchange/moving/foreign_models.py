@@ -28,7 +28,7 @@ _KEYS = {
     "apiVersion": "api_version",
 }
 _EXTRA = ("top_p", "top_k", "presence_penalty", "frequency_penalty", "stop", "reasoning_effort", "response_format")
-_ENTRY = {"id", "label", "config"}
+_ENTRY = {"id", "label", "config", "prompts"}
 _NUMBERS = ("temperature", "max_tokens", "seed")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 

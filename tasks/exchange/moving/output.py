@@ -1,6 +1,7 @@
 """Write a converted configuration: eval.yaml, and a file of rows for each suite."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -66,7 +67,11 @@ def write_conversion(conversion: Conversion, folder: Path) -> list[Path]:
     configuration = folder / CONFIGURATION
     files = {f"{name}.jsonl": _write_rows(rows) for name, rows in conversion.rows.items()}
     files |= {_name_examples(name): _write_rows(rows) for name, rows in conversion.examples.items()}
-    files |= conversion.texts
+    texts = conversion.texts
+    # The name of a prompt's file has no white space.
+    if re.search(r"\s", folder.as_posix()):
+        texts = {}
+    files |= texts
     paths = [configuration, *map(folder.joinpath, files)]
     for path in paths:
         if path.exists():
@@ -74,7 +79,7 @@ def write_conversion(conversion: Conversion, folder: Path) -> list[Path]:
     suites = []
     for suite in conversion.suites:
         name = suite["name"]
-        keys = _name_prompts(suite, conversion.texts, folder)
+        keys = _name_prompts(suite, conversion.texts, folder if texts else None)
         keys["items"] = {"data": (folder / f"{name}.jsonl").as_posix(), **suite["items"]}
         if name in conversion.examples:
             keys["examples"] = {"data": (folder / _name_examples(name)).as_posix(), **suite["examples"]}
@@ -105,9 +110,11 @@ def _name_examples(suite: str) -> str:
     return f"{suite}-examples.jsonl"
 
 
-def _name_prompts(suite: Mapping[str, Any], texts: Iterable[str], folder: Path) -> dict[str, Any]:
-    """Return a suite with the paths of its prompts' files, relative to where a run starts."""
-    paths = {name: (folder / name).as_posix() for name in texts}
+def _name_prompts(suite: Mapping[str, Any], texts: Mapping[str, str], folder: Path | None) -> dict[str, Any]:
+    """Return a suite with its prompts' files by their paths from where a run starts; without a folder, texts."""
+    paths = dict(texts)
+    if folder is not None:
+        paths = {name: (folder / name).as_posix() for name in texts}
     renamed = dict(suite)
     prompt = suite.get("prompt")
     # Messages are a list, and no file.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from basic_control.data.errors import InputError
-from basic_control.tasks.exchange.moving.arranging import ConvertedCase, Group, arrange, make_suite
+from basic_control.tasks.exchange.moving.arranging import ConvertedCase, Group, arrange, make_suite, split_models
 from basic_control.tasks.exchange.moving.assertions import UntakenError, convert_assertion
 from basic_control.tasks.exchange.moving.cases import CaseReader, check_keys
 from basic_control.tasks.exchange.moving.conversions import STAND_IN, Account, Case, Conversion, ConvertedCheck
@@ -20,16 +20,24 @@ from basic_control.tasks.exchange.moving.prompts import (
     AFFIXES,
     ConvertedPrompt,
     Prompt,
-    add_affixes,
+    add_affix,
     convert_prompts,
     rename_variables,
 )
-from basic_control.tasks.exchange.moving.row_columns import RESERVED, fill_columns, settle_case, unify_columns
-from basic_control.tasks.exchange.moving.variables import match_names, wrap, write_text
+from basic_control.tasks.exchange.moving.row_columns import (
+    RESERVED,
+    fill_columns,
+    list_columns,
+    settle_case,
+    unify_columns,
+)
+from basic_control.tasks.exchange.moving.variables import mapping_of, match_names, wrap, write_text
 
 TOOL = "promptfoo"
 JUDGE = {"name": "judge", "provider": "openai", "model": "gpt-6-luna"}
 """Where a grader is needed and none is named."""
+PROMPTS = "\0prompts"
+"""Key of a model, until suites are made, for the prompts that are its alone."""
 _KEYS = {"prompts", "providers", "targets", "tests", "defaultTest", "scenarios", "assertionTemplates"}
 _SILENT = {"description", "$schema", "tags", "metadata"}
 _OTHERS = {
@@ -61,8 +69,9 @@ def convert(raw: Mapping[str, Any], path: Path) -> Conversion:
     prompts = convert_prompts(raw.get("prompts"), folder, account)
     if not prompts:
         raise _make_refusal(path, "prompt", account)
-    aliases = _add_models(conversion, raw.get("providers", raw.get("targets", [])), folder)
-    names = {"prompts": {name: [name, *prompt.aliases] for name, prompt in prompts.items()}, "providers": aliases}
+    prompt_names = {name: [name, *prompt.aliases] for name, prompt in prompts.items()}
+    aliases = _add_models(conversion, raw.get("providers", raw.get("targets", [])), prompt_names, folder)
+    names = {"prompts": prompt_names, "providers": aliases}
     judges: dict[str, str] = {}
     cases = []
     for case in CaseReader(raw, folder, account).read():
@@ -78,18 +87,23 @@ def convert(raw: Mapping[str, Any], path: Path) -> Conversion:
     untested = [case.checks for case in cases].count([])
     if untested:
         account.add("tests without a check", "changed", f"{untested}: asked, and no check decides on them")
-    if any({*AFFIXES} & case.case.variables.keys() for case in cases):
-        prompts = {name: add_affixes(prompt, account) for name, prompt in prompts.items()}
+    columns = {column for group in groups for column in list_columns(group.rows)}
+    for affix in AFFIXES:
+        if affix in columns:
+            prompts = {name: add_affix(prompt, affix, account) for name, prompt in prompts.items()}
     _add_suites(conversion, groups, prompts, path)
     return conversion
 
 
-def _add_models(conversion: Conversion, providers: Any, folder: Folder) -> dict[str, list[str]]:
-    """Add the models, and return by their names what tests may call them."""
+def _add_models(
+    conversion: Conversion, providers: Any, prompts: Mapping[str, Sequence[str]], folder: Folder
+) -> dict[str, list[str]]:
+    """Add the models with the prompts that are theirs alone; return by their names what tests may call them."""
     models, ids = list[dict[str, Any]](), list[str]()
     for entry in wrap(providers):
+        selection = _select(mapping_of(entry).get("prompts"), prompts, conversion.account)
         for model in convert_provider(entry, folder, conversion.account):
-            models.append(model)
+            models.append({**model, PROMPTS: selection} if selection else model)
             ids.append(name_provider(entry))
     if not models:
         conversion.account.add(
@@ -187,26 +201,42 @@ def _name_judge(provider: Any, judges: dict[str, str], folder: Folder, conversio
 def _add_suites(
     conversion: Conversion, groups: list[Group], prompts: Mapping[str, ConvertedPrompt], path: Path
 ) -> None:
-    """Add a suite for each group, with every column that a prompt names in every row."""
-    for number, group in enumerate(groups, start=1):
-        name = f"tests-{number}" if number > 1 else "tests"
-        names, models = group.selection
-        chosen = {key: prompts[key] for key in names or prompts}
-        suite: dict[str, Any] = {"name": name, "items": {}}
-        if any("id" in row for row in group.rows):
-            suite["items"] = {"columns": {"id": "id"}}
-        if models:
-            suite["models"] = [*models]
-        for key, prompt in chosen.items():
-            fill_columns(group.rows, prompt, f"{path}: prompt {key}")
-        unify_columns(group.rows)
-        texts = {key: _write_prompt(prompt, conversion) for key, prompt in chosen.items()}
-        suite["prompts"] = texts
-        # A prompt that stands alone needs no name, unless another suite's targets have one.
-        if len(prompts) == 1:
-            (suite["prompt"],) = suite.pop("prompts").values()
-        conversion.suites.append(suite | make_suite(group, conversion.judges))
-        conversion.rows[name] = group.rows
+    """Add a suite for each group, and for models of it that have prompts of their own."""
+    own_prompts: dict[str, list[str]] = {}
+    for model in conversion.models:
+        own_prompts[model["name"]] = model.pop(PROMPTS, [*prompts])
+    for group in groups:
+        rules = make_suite(group, conversion.judges)
+        for names, models in split_models(group, own_prompts).items():
+            selection: dict[str, Any] = {}
+            if len(models) < len(own_prompts):
+                selection["models"] = models
+            chosen = {name: prompts[name] for name in names}
+            _add_suite(conversion, group.rows, chosen, selection | rules, path)
+
+
+def _add_suite(
+    conversion: Conversion,
+    rows: list[dict[str, Any]],
+    prompts: Mapping[str, ConvertedPrompt],
+    rules: Mapping[str, Any],
+    path: Path,
+) -> None:
+    """Add a suite of rows with these prompts and `rules`; every row gets every column that a prompt names."""
+    number = len(conversion.suites) + 1
+    name = f"tests-{number}" if number > 1 else "tests"
+    suite: dict[str, Any] = {"name": name, "items": {}}
+    if any("id" in row for row in rows):
+        suite["items"] = {"columns": {"id": "id"}}
+    for key, prompt in prompts.items():
+        fill_columns(rows, prompt, f"{path}: prompt {key}")
+    unify_columns(rows)
+    suite["prompts"] = {key: _write_prompt(prompt, conversion) for key, prompt in prompts.items()}
+    # A prompt that stands alone needs no name.
+    if len(prompts) == 1:
+        (suite["prompt"],) = suite.pop("prompts").values()
+    conversion.suites.append({**suite, **rules})
+    conversion.rows[name] = rows
 
 
 def _write_prompt(prompt: ConvertedPrompt, conversion: Conversion) -> Prompt:

@@ -31,7 +31,7 @@ _NOT_HERE = {"env": "the environment", "_conversation": "a conversation over sev
 
 @dataclass(frozen=True, slots=True)
 class ConvertedPrompt:
-    """A prompt: its text or messages, the file below the configuration's folder that holds just that, its names."""
+    """A prompt: its text or messages, the file below the folder that is to hold its text ('': none), its names."""
 
     content: Prompt
     file: str = ""
@@ -45,15 +45,11 @@ class ConvertedPrompt:
         return [str(message.get("content", "")) for message in self.content]
 
     def change(self, write: Callable[[str], str]) -> "ConvertedPrompt":
-        """Return the prompt with its texts written anew, and without its file if one changes."""
-        content: Prompt
+        """Return the prompt with its texts written anew."""
         if isinstance(self.content, str):
-            content = write(self.content)
-        else:
-            content = [{**message, "content": write(message["content"])} for message in self.content]
-        if content == self.content:
-            return self
-        return replace(self, content=content, file="")
+            return replace(self, content=write(self.content))
+        messages = [{**message, "content": write(message["content"])} for message in self.content]
+        return replace(self, content=messages)
 
 
 def convert_prompts(entries: Any, folder: Folder, account: Account) -> dict[str, ConvertedPrompt]:
@@ -121,12 +117,15 @@ def list_printed(prompt: ConvertedPrompt) -> set[str]:
     return {name for text in prompt.texts for name in VARIABLE.findall(text)}
 
 
-def add_affixes(prompt: ConvertedPrompt, account: Account) -> ConvertedPrompt:
-    """Return a text with the columns of each test's own text before and after it; messages as they are."""
+def add_affix(prompt: ConvertedPrompt, affix: str, account: Account) -> ConvertedPrompt:
+    """Return a text with the column of each test's own text before or after it; messages as they are."""
     if not isinstance(prompt.content, str):
-        account.add("options.prefix, suffix", "left out", "no equal for a list of messages")
+        account.add(f"options.{affix}", "left out", "no equal for a list of messages")
         return prompt
-    return prompt.change(lambda text: f"{{{{ prefix }}}}{text}{{{{ suffix }}}}")
+    column = f"{{{{ {affix} }}}}"
+    if affix == AFFIXES[0]:
+        return prompt.change(lambda text: column + text)
+    return prompt.change(lambda text: text + column)
 
 
 def rename_variables(prompt: ConvertedPrompt, reserved: tuple[str, ...]) -> ConvertedPrompt:
@@ -141,7 +140,7 @@ def rename_variables(prompt: ConvertedPrompt, reserved: tuple[str, ...]) -> Conv
 
 
 def _texts(entry: Any, folder: Folder) -> Iterator[tuple[str, str]]:
-    """Yield the texts of an entry of `prompts`, each with the file that holds just that, if there is one.
+    """Yield the texts of an entry of `prompts`, each with the name of a file for it, if it comes from one.
 
     A file's `---` makes several of it.
     """
@@ -158,12 +157,11 @@ def _texts(entry: Any, folder: Folder) -> Iterator[tuple[str, str]]:
             yield json.dumps(parse(text, path.name), ensure_ascii=False), ""
             continue
         parts = [*filter(None, map(str.strip, _SEPARATOR.split(text)))]
-        # Jinja passes over one line end, promptfoo over all white space around a prompt.
-        is_whole = [text.removesuffix("\n")] == parts and _OURS.fullmatch(file) is not None
-        if not is_whole:
-            file = ""
-        for part in parts:
-            yield part, file
+        for number, part in enumerate(parts, start=1):
+            name = file
+            if len(parts) > 1:
+                name = path.relative_to(folder.path).with_stem(f"{path.stem}-{number}").as_posix()
+            yield part, name if _OURS.fullmatch(name) else ""
 
 
 def _conversation(text: str) -> list[dict[str, Any]] | None:
