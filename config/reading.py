@@ -458,8 +458,8 @@ def _refuse_neighbours(settings: Settings, file: Path) -> None:
             continue
         if (file.parent / data).is_file():
             raise InputError(
-                f"{file}: suite {suite.name}: {data} is not here, and exists beside {file.name}. Paths are relative "
-                f"to where the run starts: run from {file.parent}, or write {(file.parent / data).as_posix()}."
+                f"{file}: suite {suite.name}: {data} is not here, and exists beside {file.name}. Paths are "
+                f"relative to where the run starts: run from {file.parent}, or write {file.parent / data}."
             )
 
 

@@ -10,6 +10,7 @@ import pytest
 from basic_control.config.declared import update_recorded
 from basic_control.config.reading import SHIPPED, parse, read
 from basic_control.data.errors import InputError
+from basic_control.data.public_sets import locate
 from tests.helpers.runs import SEED
 from tests.helpers.suites import rows_of
 
@@ -401,3 +402,27 @@ def test_a_key_of_before_is_one_message_that_says_what_replaces_it(key: str, val
     assert message.startswith(f"--set {key}={value}: the key ")
     assert f"was removed; {instead}" in message
     assert len(message.splitlines()) == 1
+
+
+def test_rows_that_are_beside_the_configuration_or_above_say_from_where_to_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "moved"
+    folder.mkdir()
+    (folder / "rows.jsonl").write_text('{"question": "Q?", "answer": "A"}\n', encoding="utf-8")
+    path = folder / "eval.yaml"
+    suite = "{name: s, items: {data: rows.jsonl}, prompt: '{{ question }}', metrics: {contains: {}}}"
+    path.write_text(f"models: [{{name: m}}]\nsuites: [{suite}]\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(
+        InputError, match=r"exists beside eval\.yaml.*run from .*moved, or write .*moved/rows\.jsonl"
+    ):
+        read(path)
+    monkeypatch.chdir(folder)
+    assert read("eval.yaml").suites
+    with pytest.raises(
+        InputError, match=r"relative to where the run starts, .*moved\. It exists from .*: run from"
+    ):
+        locate("moved/rows.jsonl")
+    with pytest.raises(InputError, match=r"no such file\. Give a file, or one of"):
+        locate("nothing")
