@@ -50,6 +50,8 @@ def add_columns(row: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
         if column is None:
             continue
         columns[name] = row[column]
+        if name == CONTEXTS and isinstance(row[column], str):
+            columns[name] = parse_list(row[column])
         # One of `ground_truths` is the reference.
         if name != CONTEXTS and isinstance(row[column], list) and len(row[column]) == 1:
             columns[name] = row[column][0]

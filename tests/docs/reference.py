@@ -76,11 +76,22 @@ class _Tables:
         one = self._target(given)
         inner = next((each for each in map(self._target, one.get("anyOf", [one])) if each.get("properties")), {})
         default = default or _written(one.get("default"))
-        kind, default = ("the keys below", "") if inner else (self._kind(one), default)
+        kind = self._kind(one)
+        if inner:
+            # Without the key, some of those below it may have other defaults than beside others of it.
+            kind, default = "the keys below", _written(_changed_defaults(given.get("default"), inner))
         said = str(given.get("description") or one.get("description") or "").replace("|", "\\|")
         yield f"| `{key}` | {kind} | {default} | {said} |"
         for name, part in inner.get("properties", {}).items():
             yield from self._row(f"{key}.{name}", part, "needed" if name in inner.get("required", ()) else "")
+
+
+def _changed_defaults(value: Any, inner: Schema) -> dict[str, Any]:
+    """Return those of a key's default values that are not the defaults of the keys below it."""
+    if not isinstance(value, Mapping):
+        return {}
+    defaults = {name: part.get("default") for name, part in inner["properties"].items()}
+    return {name: part for name, part in value.items() if part != defaults.get(name)}
 
 
 def _written(value: Any) -> str:

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import basic_control as bc
+from basic_control.config.settings import Settings
 from basic_control.data.errors import InputError
 from basic_control.data.usual_columns import parse_list, read_contexts
+from basic_control.tasks.generate import items_of
 from tests.conftest import Run
 from tests.helpers.runs import latest
 from tests.servers.running import serve_openai
@@ -177,6 +179,32 @@ def test_from_python_rows_of_another_tool_are_read_by_prompts_too(tmp_path: Path
     rows = [{"user_input": "Two?", "answer": "Two?"}, {"user_input": "Ten?", "answer": "Ten?"}]
     result = bc.evaluate(rows, echo, metrics="exact_match", threshold=1.0, store=store)
     assert result.passed
+
+
+def test_a_prompt_reads_the_contexts_of_another_tools_table(tmp_path: Path) -> None:
+    """Texts one by one, also from a text; the question's id is that of a file by our names."""
+    prompt = "{% for text in retrieved_contexts %}[{{ text }}]{% endfor %} {{ question }}"
+    ids = []
+    for names in (RAGAS, NAMES["our own"], NAMES["queries"]):
+        rows = [dict(zip(names, ROWS[0], strict=True))]
+        if names == NAMES["queries"]:
+            rows[0]["contexts"] = str(ROWS[0][3])
+        rows[0].pop("response")
+        path = tmp_path / "rows.jsonl"
+        path.write_text(json.dumps(rows[0]), encoding="utf-8")
+        suite = {
+            "name": "s",
+            "items": {"data": str(path)},
+            "prompt": prompt,
+            "metrics": {"factual_correctness": {}},
+        }
+        settings = Settings.model_validate(
+            {"suites": [suite], "models": [{"name": "m"}], "judges": [{"name": "j"}]}
+        )
+        (item,) = items_of(settings.suites[0], ("reference",))
+        assert item["prompt"] == "[Lindow is a town.][Lindow has two bridges.] How many bridges has Lindow?"
+        ids.append(item["question_id"])
+    assert ids[0] == ids[1]
 
 
 def test_a_list_that_is_too_long_is_a_text() -> None:
