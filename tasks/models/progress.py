@@ -93,7 +93,7 @@ class _Display:
         if count:
             details += f", {count} tries failing: {make_inert(cause)}"
         description = (
-            f"{make_inert(self.label)}: {tally.done} of {tally.total} ({tally.cached} from the cache, {details})"
+            f"{make_inert(self.label)}: {tally.done} of {tally.total} ({tally.cached} already answered, {details})"
         )
         try:
             if self.artifact is None:

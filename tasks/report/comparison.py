@@ -114,7 +114,10 @@ def _summarize(pairs: Sequence[Comparison]) -> str:
         name = headline(pair)
         if len(suites) == 1:
             name = _name_score(pair)
-        names[_classify(pair)].append(name)
+        outcome = _classify(pair)
+        if outcome in {"better", "worse"}:
+            name = f"{name} {points(pair.difference)}"
+        names[outcome].append(name)
     parts = [say(f"compare.on_{outcome}", names=join_names(scores)) for outcome, scores in names.items() if scores]
     return say("compare.summary", after=pairs[0].model_a, before=pairs[0].model_b, parts="; ".join(parts))
 

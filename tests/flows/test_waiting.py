@@ -44,4 +44,4 @@ def test_rows_that_repeat_and_half_of_whose_calls_fail_are_asked_once(run: Run, 
         asked = prompts_seen(server)
     assert done.returncode == 2, "half of the rows are not scored: an error, gate or none"
     assert asked == Counter(questions)
-    assert f"{4 * N} calls: {3 * N // 2} from the cache, {N // 2} asked now, {2 * N} failed." in done.stdout
+    assert f"{4 * N} calls: {3 * N // 2} already answered, {N // 2} asked now, {2 * N} failed." in done.stdout

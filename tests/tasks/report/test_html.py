@@ -181,6 +181,15 @@ def test_the_page_and_the_markdown_file_show_the_same_tables(data: ReportData) -
     assert all(f">{escape(cell)}</t" in page for row in sections.usage(data).rows for cell in row)
 
 
+def test_a_first_run_says_nothing_of_calls_that_were_already_answered(data: ReportData) -> None:
+    is_cached = pl.col("cached").is_null() & pl.col("cached").is_not_null()
+    first = replace(
+        data, replies=data.replies.with_columns(cached=is_cached), judged=data.judged.with_columns(cached=is_cached)
+    )
+    assert "Already answered" in sections.usage(data).names
+    assert "Already answered" not in sections.usage(first).names
+
+
 def test_equal_runs_have_equal_pages(data: ReportData) -> None:
     assert page_of(data) == page_of(data)
 

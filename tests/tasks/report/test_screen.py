@@ -19,11 +19,11 @@ from basic_control.metrics.analysis.summary import Total
 from basic_control.metrics.analysis.verdict import RunVerdict, verdict_of
 from basic_control.metrics.stats.intervals import Interval, MeanEstimate
 from basic_control.tasks.plan import resolve
-from basic_control.tasks.report import conclusion, ranking
+from basic_control.tasks.report import conclusion, markdown, ranking
 from basic_control.tasks.report.language import use_language
 from basic_control.tasks.report.merge_request import summary
 from basic_control.tasks.report.report_data import ReportData
-from basic_control.tasks.report.screen import Screen, screen
+from basic_control.tasks.report.screen import ScoreColumn, Screen, screen
 from basic_control.tasks.report.text import format_whole_percent, p_value, shorten_name
 from basic_control.tasks.report.verdict_table import verdict_table
 from tests.conftest import TOP
@@ -276,6 +276,77 @@ def test_models_that_fail_whatever_a_withheld_suite_would_score_have_a_conclusio
         assert [(one.measured.score.mean, one.decided.outcome) for one in overall] == [(None, "fail")] * 2
         said = str(conclusion.conclusion(verdict, None))
         assert said.startswith(f"Fail: a fails {cause}; b fails ")
+
+
+def judged(name: str, **outcomes: str) -> ModelResult:
+    """Return a model by the metrics of one suite, each with an outcome at a threshold of 80 %."""
+    scores = {"pass": 0.9, "fail": 0.6, "undecided": 0.79, "error": 0.7}
+    parts = [
+        replace(
+            headline("s", scores[outcome], Interval(0.5, 0.95), threshold=0.8, outcome=outcome,
+                     reason="no judge counts" if outcome == "error" else ""),
+            metric=metric, is_only=False,
+        )
+        for metric, outcome in outcomes.items()
+    ]  # fmt: skip
+    return model_of(name, *parts)
+
+
+GOOD = {"tone": "pass", "facts": "pass", "form": "pass"}
+
+
+@pytest.mark.parametrize(
+    ("models", "said"),
+    [
+        (
+            [judged("alpha", **{**GOOD, "tone": "fail"}), judged("beta", **GOOD)],
+            "Fail: alpha fails tone 60 (threshold 80); beta passes all 3",
+        ),
+        (
+            [judged("alpha", tone="fail", facts="fail", form="pass"), judged("beta", tone="fail", facts="pass")],
+            "Fail: alpha fails tone 60 and facts 60 (threshold 80); beta fails tone 60 (threshold 80)",
+        ),
+        (
+            [judged("alpha", tone="fail", facts="fail", form="fail"), judged("beta", tone="pass", facts="pass")],
+            "Fail: alpha fails all 3, worst tone 60 (threshold 80); beta passes",
+        ),
+        (
+            [judged("alpha", **{**GOOD, "tone": "error"}), judged("beta", **GOOD), judged("gamma", **GOOD)],
+            "Error: alpha could not be judged on tone; beta and gamma pass all 3",
+        ),
+        (
+            [judged("alpha", **{**GOOD, "tone": "undecided"}), judged("beta", **GOOD)],
+            "Undecided: alpha is undecided: tone 79 (threshold 80): too close to tell; beta passes all 3",
+        ),
+        (
+            [*(judged(f"m{n}", **{**GOOD, "form": "fail"}) for n in range(4)), judged("beta", **GOOD)],
+            "Fail: 4 of 5 models fail (m0 fails form 60 (threshold 80)); beta passes all 3",
+        ),
+        ([judged("alpha", **GOOD), judged("beta", **GOOD)], "Pass: 2 of 2 models reach every threshold"),
+        ([judged("alpha", tone="fail", facts="fail")], "Fail: tone 60 and facts 60 (threshold 80)"),
+    ],
+)
+def test_a_conclusion_says_which_model_fails_what_and_who_passes(models: list[ModelResult], said: str) -> None:
+    verdict = RunVerdict("point", tuple(models))
+    assert str(conclusion.conclusion(verdict, None)) == said
+    reasons = [*conclusion.reasons(models)]
+    assert reasons == (["alpha: tone: no judge counts"] if "on tone" in said else [])
+
+
+def test_a_runs_name_stands_before_its_verdict(data: ReportData) -> None:
+    plan = replace(data.plan, report=data.plan.report.model_copy(update={"name": "nightly"}))
+    named = replace(data, plan=plan)
+    assert made(named).verdict == f"nightly: {made(data).verdict}"
+    assert f"**Run:** nightly, `{data.run}`." in markdown.compose(named)
+
+
+@pytest.mark.parametrize("width", [8, 10, 16, 80])
+def test_a_columns_title_breaks_between_words_alone(width: int) -> None:
+    column = ScoreColumn("Chain of thought: groundedness", "80")
+    *title, limit = column.break_name(width, has_threshold=True).split("\n")
+    assert " ".join(title) == column.title
+    assert limit == "≥ 80"
+    assert all(len(line) <= width or " " not in line for line in title)
 
 
 def test_two_models_are_not_cut_to_one_name() -> None:
