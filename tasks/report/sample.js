@@ -191,6 +191,13 @@ async function unpacked(wait, still) {
 
 const whole = (kind, name, i) => (i === null ? null : cell(kind, `${name}_whole`)(i));
 
+// What a reply was given to stand on, beside what is claimed.
+function contextsOf(facts) {
+  const listed = facts?.retrieved_contexts ?? facts?.contexts;
+  const texts = (Array.isArray(listed) ? listed : [listed]).map((one) => (typeof one === "string" ? one : one?.text)).filter((one) => typeof one === "string" && one.trim());
+  return texts.flatMap((text, at) => block(`${words.context} ${number(at + 1)}`, text, 0));
+}
+
 async function describe(i) {
   if (i < 0) { sample.replaceChildren(make("p", { class: "faint" }, words.none)); return; }
   const at = S.d.rows.item[i];
@@ -203,7 +210,7 @@ async function describe(i) {
   sample.setAttribute("aria-label", `${plain(S.model(i))}, ${plain(S.title(S.category(i)))}, ${words[outcome]}`);
   sample.replaceChildren(
     make("div", { class: "steps" }, button(words.copy_link, (event) => copy(linkTo({ ...sampleParts(i) }), event.currentTarget)), step(-1, words.previous), step(1, words.next)),
-    make("h3", {}, make("span", { class: `state ${outcome}`, "data-sign": SIGNS[outcome] }, words[outcome]), make("span", {}, plain(S.model(i)))),
+    make("h3", {}, make("span", { class: `state ${outcome}`, "data-sign": SIGNS[outcome] }, [words[outcome], S.metric ? "" : plain(S.scoredBy(i))].filter(Boolean).join(" · ")), make("span", {}, plain(S.model(i)))),
     make("p", { class: "facts-line" }, [S.number(i) === null ? "" : `${words.number} ${S.number(i)}`, S.title(S.category(i)), S.level(i), S.language(i), S.id(i)].filter(Boolean).map(plain).join(" · ")),
     S.reason(i) ? show(make("p", { class: "said", dir: "auto" }), S.reason(i), S.pattern) : "",
     make("div", { class: "contrast" },
@@ -213,7 +220,8 @@ async function describe(i) {
         ...block(words.response, S.reply(i), whole("rows", "text", i), false, marksOf(i)),
         ...unsupported(marksOf(i)),
         ...(S.reasoning(i) ? block(words.reasoning, S.reasoning(i), whole("rows", "reasoning", i), true) : []),
-        ...block(words.expected, at === null ? null : S.answer(i), whole("items", "answer", at)))),
+        ...block(words.expected, at === null ? null : S.answer(i), whole("items", "answer", at)),
+        ...(at === null ? [] : contextsOf(parsed(S.facts(i) || "{}"))))),
     ...scoresOf(i), ...judgesOf(i), ...facts, ...siblings(i), ...call(i));
   sample.scrollTop = 0;
 }

@@ -57,8 +57,8 @@ class Frames:
 def primary(scores: pl.DataFrame, items: pl.DataFrame, suites: Iterable[Suite]) -> pl.DataFrame:
     """Return each sample's `value`, `status`, `reason` and `outcome` by the metrics of its suite's headlines.
 
-    The value of a score that joins several metrics is their mean by weight; of several headlines it is the lowest.
-    The status is the worst one; not applicable ones are left out.
+    The value of a score that joins metrics is their mean by weight; of several headlines it is the lowest,
+    whose name is `scored_by` ('' where there is one). The status is the worst; not applicable ones are left out.
     """
     parts = [
         (suite.name, metric, score.headline, share)
@@ -93,6 +93,7 @@ def primary(scores: pl.DataFrame, items: pl.DataFrame, suites: Iterable[Suite]) 
             pl.col("status").first(),
             reason=pl.col("reason").drop_nulls().first(),
             value=pl.when(worst.null_count() == 0).then(worst.min()),
+            scored_by=pl.when(pl.len() > 1).then(pl.col("headline").first()).otherwise(pl.lit("")),
         )
         .with_columns(outcome=OUTCOME)
     )

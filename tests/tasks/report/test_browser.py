@@ -165,6 +165,34 @@ def test_a_sample_shows_everything_about_it(visit: Open, page_file: Path, data: 
 
 
 @pytest.mark.slow
+def test_the_contexts_of_a_reply_stand_beside_what_it_claims(
+    visit: Open, page_file: Path, data: ReportData
+) -> None:
+    page = visit(page_file)
+    settled(page, "select_option", "#f-category", "rag")
+    facts = json.loads(data.items.filter(suite="rag").row(0, named=True)["facts"])
+    first_context, *_ = facts["retrieved_contexts"]
+    text = first_context if isinstance(first_context, str) else first_context["text"]
+    contrast = page.locator(".sample .contrast").inner_text()
+    assert "context 1" in contrast.casefold()
+    assert text[:40] in contrast
+
+
+@pytest.mark.slow
+def test_of_several_scores_the_lowest_is_called_so(visit: Open, tmp_path: Path, data: ReportData) -> None:
+    plan = data.plan
+    changed = [
+        replace(suite, suite=suite.suite.model_copy(update={"score": None, "threshold": 0.5}))
+        for suite in plan.suites
+    ]
+    page = visit(write_page(replace(data, plan=replace(plan, suites=tuple(changed))), tmp_path))
+    assert "lowest score" in page.locator(".line.head").inner_text().casefold()
+    settled(page, "select_option", "#f-category", "rag")
+    heading = page.locator(".sample h3").inner_text()
+    assert "factual_correctness" in heading or "response_groundedness" in heading
+
+
+@pytest.mark.slow
 def test_the_first_wrong_step_of_a_chain_is_marked_and_told(visit: Open, page_file: Path) -> None:
     page = visit(page_file)
     settled(page, "select_option", "#f-category", "cot")
