@@ -22,8 +22,10 @@ def explain_failure(check: RowCheck, score: Score) -> str:
     if check.keys.is_inverse:
         pattern = check.options.get("pattern")
         return f"{pattern} matches" if pattern else "holds, and must not"
-    if check.keys.threshold is not None and score.value is not None:
+    if check.keys.threshold is not None:
         return f"{score.value:.2f}, below {check.keys.threshold:g}"
+    if not check.unit.yes_no:
+        return f"{score.value:.2f} of 1"
     return _explain_texts(check, score) or _explain_difference(check, score)
 
 

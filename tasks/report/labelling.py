@@ -1,10 +1,12 @@
 """The HTML report's page for labelling judged replies: the rows of a sheet, as `label` writes it."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
+from basic_control.data.tools import parse_json
 from basic_control.tasks.judges.labels import COLUMNS, KEY, join_judged, sheet
 from basic_control.tasks.report.exports import csv_text
 from basic_control.tasks.report.report_data import ReportData
@@ -46,18 +48,27 @@ def sheet_of(data: ReportData) -> dict[str, Any] | None:
     rows = draw_rows(judged)
     if rows is None:
         return None
-    values = rows.select(KEY).join(judged.select(*KEY, "value"), on=KEY, how="left", maintain_order="left")["value"]
-    criteria = {}
+    judged_rows = rows.select(KEY).join(
+        judged.select(*KEY, "value", "facts"), on=KEY, how="left", maintain_order="left"
+    )
+    criteria, own_columns = {}, {}
     for suite in data.plan.declarations:
         for name, options in suite.metrics.items():
             criteria[suite.name, name] = _describe_criterion(options.get("criteria") or metric_title(name))
+            own_columns[suite.name, name] = options.get("criteria_column", "")
     head, *_ = csv_text(rows.head(0)).splitlines()
     records = [csv_text(row, header=False).rstrip("\n") for row in rows.drop("label").iter_slices(1)]
     # Each row as the page shows it, beside its line of the file.
     columns = [name for name in COLUMNS if name in SHOWN and name not in KEY]
     page_rows = rows.select(*KEY, *columns).rows(named=True)
-    for row, record, value in zip(page_rows, records, values, strict=True):
-        criterion = criteria.get((row["suite"], row["metric"]), row["metric"])
+    for row, record, value, facts in zip(
+        page_rows, records, judged_rows["value"], judged_rows["facts"], strict=True
+    ):
+        metric = row["suite"], row["metric"]
+        criterion = criteria.get(metric, row["metric"])
+        # A row may bring its own criteria.
+        if own_columns.get(metric):
+            criterion = _describe_criterion(parse_json(json.loads(facts).get(own_columns[metric])))
         row |= {"csv": record, "value": value, "criterion": criterion}
     return {
         "head": f"{head}\n",
@@ -68,6 +79,8 @@ def sheet_of(data: ReportData) -> dict[str, Any] | None:
 
 def _describe_criterion(criterion: object) -> str:
     """Return what a judged metric asks, in words: its criterion, or several by their names, a line each."""
+    if isinstance(criterion, list):
+        return "\n".join(map(str, criterion))
     if not isinstance(criterion, Mapping):
         return str(criterion)
     lines = []

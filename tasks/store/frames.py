@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
 from basic_control.data.files import estimate_memory
 from basic_control.metrics.analysis.headlines import ModelResult
@@ -143,15 +144,33 @@ def _find_shared(names: Iterable[str], frame: pl.DataFrame) -> list[str]:
     return [name for name in names if name in frame.columns]
 
 
+def _read_columns(facts: pl.Series) -> pl.DataFrame:
+    """Return the columns of rows that are JSON objects; one that holds values of several types has them as JSON."""
+    rows = [*map(json.loads, facts)]
+    names: dict[str, None] = {}
+    for row in rows:
+        names |= dict.fromkeys(row)
+    columns = []
+    for name in names:
+        values = [row.get(name) for row in rows]
+        try:
+            columns.append(pl.Series(name, values))
+        except (TypeError, pl.exceptions.PolarsError):
+            columns.append(pl.Series(name, map(format_canonical, values), dtype=pl.String).replace("null", None))
+    return pl.DataFrame(columns)
+
+
 def _unpack_rows(frame: pl.DataFrame) -> pl.DataFrame:
     """Replace the facts, JSON, by a column for each of the row's own."""
+    facts = frame["facts"].fill_null("{}")
     try:
-        rows = frame["facts"].fill_null("{}").str.json_decode(infer_schema_length=None)
+        rows = facts.str.json_decode(infer_schema_length=None)
     except pl.exceptions.PolarsError:  # a column holds values of several types
-        return frame
-    if not isinstance(rows.dtype, pl.Struct):
-        return frame.drop("facts")
-    columns = rows.struct.unnest()
+        columns = _read_columns(facts)
+    else:
+        if not isinstance(rows.dtype, pl.Struct):
+            return frame.drop("facts")
+        columns = rows.struct.unnest()
     # A row's own question is often the prompt as it is.
     repeated = [name for name in _find_shared(frame.columns, columns) if columns[name].equals(frame[name])]
     columns = columns.drop(repeated)

@@ -60,7 +60,7 @@ def test_a_row_holds_where_its_checks_and_its_criteria_do_and_a_part_that_it_lac
     rubric = {"criteria_column": "wish", "scale": [0, 1], "threshold": 1.0}
     with serve_openai(speak) as server:
         path = write_configuration(tmp_path, server, ROWS, metrics={"checks": {}, "rubric": rubric}, score="all")
-        done = run("--config", str(path), "--set", "report.html=false")
+        done = run("--config", str(path))
         n_judged = sum(call.body["model"] == "judge" for call in server.requests)
     assert done.returncode == 1, done.stderr
     # One, two, four: a criterion; three: two of them; five: none.
@@ -70,6 +70,9 @@ def test_a_row_holds_where_its_checks_and_its_criteria_do_and_a_part_that_it_lac
     # Two lacks its text, three is not rude; one, four and five hold.
     assert (joint["score"], joint["n_asked"]) == (pytest.approx(3 / 5), 5)
     assert (judged["metric"], judged["score"]) == ("rubric", pytest.approx(3.5 / 4))
+    # Who labels a reply sees the criteria of its row.
+    (page,) = (latest(tmp_path) / "reports").glob("*.html")
+    assert '"criterion": "It is short.\\nIt is rude."' in page.read_text(encoding="utf-8").replace('":"', '": "')
     means = {cell["metric"]: cell["mean"] for cell in document["cells"]}
     assert means["checks"] == pytest.approx(3 / 4)
 
