@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from basic_control.data.errors import InputError
+from basic_control.data.errors import InputError, plural
 from basic_control.data.usual_columns import CONTEXTS, USUAL_NAMES, parse_list
 from basic_control.tasks.exchange.moving.conversions import REPLIED, STAND_IN, Account, Conversion
 from basic_control.tasks.exchange.moving.foreign_files import (
@@ -96,7 +96,8 @@ def convert_rows(tool: str, rows: Sequence[Mapping[str, Any]], path: Path) -> Co
             continue
         metrics[name] = {}
         if n_empty:
-            account.add(f"{column}, empty in {n_empty} rows", "changed", f"{name} does not apply to them")
+            subject = f"{column}, empty in {plural(n_empty, 'row')}"
+            account.add(subject, "changed", f"{name} does not apply there")
     suite: dict[str, Any] = {"name": "answers", "items": {}, "metrics": metrics or REPLIED}
     if n_filled["response"] < len(converted):
         # A row with a reply among others without would be asked all the same.

@@ -13,7 +13,7 @@ from basic_control.data.characters import make_storable, make_visible
 from basic_control.data.errors import InputError
 from basic_control.tasks.exchange.moving import lm_eval, openai_evals, promptfoo
 from basic_control.tasks.exchange.moving.conversions import Account, Conversion
-from basic_control.tasks.exchange.moving.datasets import convert_rows, load_any
+from basic_control.tasks.exchange.moving.datasets import JUDGE, convert_rows, load_any
 
 CONFIGURATION = "eval.yaml"
 SHOWN = 5
@@ -89,6 +89,8 @@ def write_conversion(conversion: Conversion, folder: Path) -> list[Path]:
     document = {key: value for key, value in document.items() if value or key == "models"} | {"gate": "point"}
     text = yaml.dump(document, Dumper=_Written, allow_unicode=True, sort_keys=False, width=110)
     head = f"# Converted from a configuration of {conversion.tool}. Every key: docs/reference.md.\n"
+    if JUDGE in conversion.judges:
+        head += "# The judge rules compares words and reads no meaning: name a model for it, then a `threshold`.\n"
     head += "".join(f"# {line}\n" for line in list_losses(conversion.account))
     try:
         for file, content in {**files, CONFIGURATION: f"{head}{text}{_ABOUT}"}.items():

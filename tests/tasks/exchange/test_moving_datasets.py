@@ -100,3 +100,26 @@ def test_run_answers_with_the_command(tmp_path: Path, capsys: pytest.CaptureFixt
     path.write_text(json.dumps([DEEPEVAL]), encoding="utf-8")
     assert main(["run", str(path)]) == 2
     assert f"--from {path}" in capsys.readouterr().err
+
+
+def test_rows_without_contexts_leave_the_others_theirs(tmp_path: Path) -> None:
+    rows = [{**RAGAS, "retrieved_contexts": contexts} for contexts in (["A."], [], "[]")]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    conversion = convert_file(path)
+    (suite,) = conversion.suites
+    assert {*suite["metrics"]} == {"factual_correctness", "response_groundedness"}
+    assert "threshold" not in suite, "shared words decide nothing"
+    notes = {note.subject: note.reason for note in conversion.account.notes}
+    assert notes["retrieved_contexts, empty in 2 rows"] == "response_groundedness does not apply there"
+    assert "no verdict" in notes["metrics"]
+    assert main(["init", str(tmp_path / "new"), "--from", str(path)]) == 0
+    assert "# The judge rules compares words" in (tmp_path / "new" / "eval.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["query", "input", "user_input"])
+def test_questions_by_each_usual_name_are_questions(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({name: "How high?", "response": "r", "retrieved_contexts": ["c"]}), encoding="utf-8")
+    (rows,) = convert_file(path).rows.values()
+    assert rows[0]["question"] == "How high?"
