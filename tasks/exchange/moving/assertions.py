@@ -30,7 +30,7 @@ _HINTS = {
     "webhook": "nothing is fetched",
     "factuality": "no equal; factual_correctness asks a judge the same of a column `reference`",
     "model-graded-factuality": "no equal; factual_correctness asks a judge the same of a column `reference`",
-    "context-faithfulness": "no equal; see response_groundedness",
+    "context-faithfulness": "no equal; see faithfulness, which reads `retrieved_contexts`",
     "context-recall": "no equal; see context_recall, which reads `retrieved_contexts`",
     "context-relevance": "no equal; see context_precision, which reads `retrieved_contexts`",
     "answer-relevance": "no equal; see answers_question",
@@ -55,7 +55,7 @@ def convert_assertion(assertion: Mapping[str, Any], variables: Mapping[str, Any]
     maker = _MAKERS.get(base)
     if maker is None:
         raise UntakenError(_HINTS.get(base, "no equal"))
-    if assertion.get("transform") is not None:
+    if assertion.get("transform") is not None and not _keeps_reply(assertion["transform"], base):
         raise UntakenError("its transform is a program, which is not run")
     try:
         value = fill_variables(_read_value(assertion.get("value"), folder), variables)
@@ -78,6 +78,12 @@ def convert_assertion(assertion: Mapping[str, Any], variables: Mapping[str, Any]
     if problem:
         raise UntakenError(problem.removeprefix("check 1: ")[:150])
     return converted
+
+
+def _keeps_reply(transform: Any, kind: str) -> bool:
+    """Return whether a transform changes no verdict: none, white space, or JSON where JSON is looked for."""
+    text = write_text(transform).strip().removesuffix(";")
+    return text in {"output", "output.trim()"} or (kind == "is-json" and text == "JSON.parse(output)")
 
 
 def _read_value(value: Any, folder: Folder) -> Any:
@@ -162,6 +168,8 @@ def _rubric(_: str, value: Any, assertion: Mapping[str, Any]) -> ConvertedCheck:
     if not text:
         raise UntakenError("expected a criterion")
     change = "our judge's prompt; it rates 0 or 1"
+    if assertion.get("rubricPrompt"):
+        change = "our judge's prompt, not its `rubricPrompt`: see that the criterion says all; it rates 0 or 1"
     return ConvertedCheck(criterion=text, judge=assertion.get("provider"), change=change)
 
 

@@ -133,6 +133,10 @@ class CaseReader:
         if options.get("disableDefaultAsserts") is not True:
             assertions += self._assertions(default)
         assertions += self._assertions(test)
+        # A test's transform is that of its checks, unless they have their own.
+        transform = options.get("transform") or options.get("postprocess")
+        if transform:
+            assertions = [{"transform": transform, **assertion} for assertion in assertions]
         try:
             variables = {**self._variables(default), **self._variables(test)}
         except UnreadableError as error:

@@ -154,6 +154,9 @@ def _texts(entry: Any, folder: Folder) -> Iterator[tuple[str, str]]:
         file = path.relative_to(folder.path).as_posix()
         text = folder.read(file)
         if path.suffix in {".json", ".yaml", ".yml"}:
+            # Such as {% for completion in _conversation %}
+            if "{%" in text:
+                raise UnreadableError(f"{path.name} is JSON only once it is filled in; write its messages out")
             yield json.dumps(parse(text, path.name), ensure_ascii=False), ""
             continue
         parts = [*filter(None, map(str.strip, _SEPARATOR.split(text)))]

@@ -220,6 +220,36 @@ def test_verdicts_are_those_of_promptfoo(run: Run, tmp_path: Path) -> None:
     assert n_passed == sum(expected for *_, expected in CHECKS), model["suites"]
 
 
+def test_checks_of_a_transformed_reply_are_left_out_unless_it_stays_as_it_is(tmp_path: Path) -> None:
+    """A name within a call is not the reply: `equals` would fail whatever is right."""
+    calls = {"vars": {"a": "1"}, "options": {"transform": "output[0].name"}, "assert": [check("equals", "weather")]}
+    checks = [check("is-json"), check("contains", "x")]
+    parsed = {"vars": {"a": "2"}, "options": {"transform": "JSON.parse(output)"}, "assert": checks}
+    trimmed = {"vars": {"a": "3"}, "assert": [check("contains", "y", transform="output.trim()")]}
+    tests = [calls, parsed, trimmed]
+    conversion = convert(tmp_path, {"prompts": ["{{ a }}"], "providers": ["openai:m"], "tests": tests})
+    (rows,) = conversion.rows.values()
+    kept = [[entry.get("metric") for entry in row.get("checks", ())] for row in rows]
+    assert kept == [[], ["json_match"], ["contains"]]
+    left_out = {note.subject: note.reason for note in conversion.account.notes if note.outcome == "left out"}
+    assert left_out["equals"] == left_out["contains"] == "its transform is a program, which is not run"
+
+
+def test_a_prompt_that_is_json_only_once_it_is_filled_in_says_so(tmp_path: Path) -> None:
+    turns = '[{% for turn in _conversation %}{"role": "user", "content": "{{ turn.input }}"},{% endfor %}]'
+    raw = {"prompts": ["file://prompt.json"], "providers": ["openai:m"], "tests": [{"vars": {"a": "1"}}]}
+    with pytest.raises(InputError, match="JSON only once it is filled in; write its messages out"):
+        convert(tmp_path, raw, **{"prompt.json": turns})
+
+
+def test_a_judges_own_prompt_is_named_where_ours_stands_in(tmp_path: Path) -> None:
+    assertion = check("llm-rubric", "factual", rubricPrompt="Score {{ output }} from 0 to 2.")
+    tests = [{"vars": {"a": "1"}, "assert": [assertion]}]
+    conversion = convert(tmp_path, {"prompts": ["{{ a }}"], "providers": ["openai:m"], "tests": tests})
+    (reason,) = [note.reason for note in conversion.account.notes if note.subject == "llm-rubric"]
+    assert "not its `rubricPrompt`" in reason
+
+
 def test_names_with_a_meaning_of_ours_are_variables(tmp_path: Path) -> None:
     raw = {
         "prompts": ["Mark {{answer}} as {{response}}."],
