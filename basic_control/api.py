@@ -124,6 +124,16 @@ class FinishedRun(ScreenedOutcome):
         return read_scores(self.folder)
 
     @property
+    def judgements(self) -> "pl.DataFrame":
+        """A row for each claim or criterion that a judge decided: the score's, judge, about, text, verdict, reason.
+
+        `about` is whose claim it is, response or reference, or the criterion's name.
+        """
+        from basic_control.tasks.compare.judgements import tabulate_judgements
+
+        return tabulate_judgements(self.scores)
+
+    @property
     def report(self) -> Path:
         """The HTML report; where a run writes none, its Markdown."""
         reports = self.folder / "reports"

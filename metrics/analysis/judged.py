@@ -239,8 +239,8 @@ def outcome_as_judged(
         return as_judged, ""
     first, second = _format_estimate(raw, threshold), _format_estimate(corrected, threshold)
     return "undecided", (
-        f"as judged {first}, {_IN_WORDS[as_judged]} the threshold of {percent(threshold)}; if the "
-        f"judges err here as on the exam's texts {second}, {_IN_WORDS[as_corrected]} it"
+        f"as judged {first}, {_IN_WORDS[as_judged]} the threshold of {percent(threshold)}, but {second}, "
+        f"{_IN_WORDS[as_corrected]} it, once corrected by how often the judges erred in their exam"
     )
 
 

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 SUPPORTED = "SUPPORTED"
 """The verdict on a claim that needs no remark."""
+CLAIMS = "_claims"
+"""How the keys of claims end, after whose they are: `response_claims`."""
 LABELS = ("rating", "winner", "verdict", "label")
 """Keys of what a judge has decided, in a mapping with its `reason`."""
 Kind = Literal["check", "lacks", "unwanted", "pattern", "claim", "context", "rated", "reason"]
@@ -30,17 +32,44 @@ class Remark:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a judge decided: on a claim of the response or the reference (`about`), or a criterion of that name."""
+
+    judge: str
+    about: str
+    text: str
+    verdict: str
+    reason: str
+
+
+def list_judgements(details: str | None) -> Iterator[Judgement]:
+    """Yield what each judge decided in a score's details: the verdicts on claims, and the ratings of criteria."""
+    for judge, result in _read_mapping(_read_document(details).get("judges")).items():
+        judged = _read_mapping(_read_mapping(result).get("details"))
+        for key, value in judged.items():
+            if key.endswith(CLAIMS):
+                for claim in _read_mappings(value):
+                    texts = [str(claim.get(name) or "") for name in ("text", "verdict", "reason")]
+                    yield Judgement(str(judge), key.removesuffix(CLAIMS), *texts)
+        for remark in _list_decided(str(judge), judged):
+            yield Judgement(remark.judge, remark.name, "", remark.label, remark.text)
+
+
+def _read_document(details: str | None) -> Mapping[str, Any]:
+    """Return a score's details; none of what is not JSON, or no mapping."""
+    try:
+        return _read_mapping(json.loads(details or "{}"))
+    except (ValueError, RecursionError):
+        return {}
+
+
 def list_remarks(details: str | None, options: Mapping[str, Any]) -> tuple[Remark, ...]:
     """Return the remarks in a score's details, of a metric with these `options`; each judge has its own."""
-    try:
-        document = json.loads(details or "{}")
-    except (ValueError, RecursionError):
-        return ()
-    if not isinstance(document, Mapping):
-        return ()
+    document = _read_document(details)
     remarks = [*_list_of_rules(document)]
     # A pattern that matched nothing leaves no details.
-    if isinstance(options.get("pattern"), str) and not document:
+    if isinstance(options.get("pattern"), str) and (details or "{}") == "{}":
         remarks.append(Remark("pattern", options["pattern"]))
     for judge, result in _read_mapping(document.get("judges")).items():
         judge_score = _read_mapping(result)
@@ -79,15 +108,20 @@ def _list_of_rules(document: Mapping[str, Any]) -> Iterator[Remark]:
 def _list_of_judge(judge: str, details: Mapping[str, Any]) -> Iterator[Remark]:
     """Yield what a judge found, the claims without support first."""
     for key, value in details.items():
-        if key.endswith("_claims"):
+        if key.endswith(CLAIMS):
             for claim in _read_mappings(value):
                 verdict = str(claim.get("verdict", ""))
                 if verdict != SUPPORTED:
                     text, note = str(claim.get("text", "")), str(claim.get("reason") or "")
                     yield Remark("claim", text, verdict.casefold(), judge=judge, note=note)
+    yield from _list_contexts(judge, details)
+    yield from _list_decided(judge, details)
+
+
+def _list_decided(judge: str, details: Mapping[str, Any]) -> Iterator[Remark]:
+    """Yield a judge's label for the whole reply, and its ratings of criteria."""
     if details.get("judge_reason"):
         yield Remark("rated", str(details["judge_reason"]), str(details.get("label", "")), judge=judge)
-    yield from _list_contexts(judge, details)
     yield from _list_ratings(judge, details)
 
 

@@ -19,6 +19,7 @@ from basic_control.metrics.analysis.scores import THRESHOLD
 from basic_control.metrics.analysis.summary import OF_FAMILIES, OF_SUITES, SummaryRow, Total, cells, totals
 from basic_control.tasks.report.conclusion import conclusion
 from basic_control.tasks.report.explained import bands
+from basic_control.tasks.report.failed_rows import build_failed_table
 from basic_control.tasks.report.language import say, say_reason, use_language
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.sections import markdown, sections, usage
@@ -208,6 +209,9 @@ def _list_lines(data: ReportData) -> Iterator[str]:
     for note in notes(data.results, data.verdict, data.plan, data):
         yield from (f"**{say('common.warning')}:** {escape_markdown(note.text.removesuffix('.'))}.", "")
     yield from markdown(sections(data))
+    failed = build_failed_table(data)
+    if failed.rows:
+        yield from markdown([failed])
     # The details: each metric's headline values, every mean with its counts, and the bands of judges' ratings.
     yield from markdown(
         table for table in beside_tables(data.plan.declarations, data.summary, data.titles) if table.rows

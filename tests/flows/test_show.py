@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import Run
 from tests.helpers.first_runs import SCREENS, expect, settle
-from tests.helpers.runs import at
+from tests.helpers.runs import at, latest
 from tests.servers.running import serve_openai
 
 PROMPT = "You sort tickets. Answer with the name of one team and nothing else.\n\n{{ ticket }}"
@@ -63,6 +63,9 @@ def test_the_screen_show_and_compare_name_rows_by_their_questions(
         first = run(*words)
         assert first.returncode == 1, first.stderr
         # The worst first, one line each: no template, no control character, the last line of a long reply.
+        (report,) = latest(configuration.parent).glob("reports/*.md")
+        table = report.read_text(encoding="utf-8").partition("## Replies that lost points")[2]
+        assert "| tickets | m | exact\\_match | Reset my key | (empty) | 0% | expected Access |" in table
         lines = [line for line in first.stdout.splitlines() if " → " in line]
         assert lines == [
             "The page is blank → … Access (expected Web)",

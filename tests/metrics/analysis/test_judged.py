@@ -80,8 +80,8 @@ def test_goldens_of_the_decision(
 def test_what_is_withheld_says_which_side_each_is_on() -> None:
     _, why = outcome_as_judged(estimated(72.5, 70, 75), estimated(57.7, 35.8, 67.9), 0.68, "point")
     assert why == (
-        "as judged 72.5% [70%, 75%], at or above the threshold of 68%; if the judges err here as on the exam's "
-        "texts 57.7% [35.8%, 67.9%], below it"
+        "as judged 72.5% [70%, 75%], at or above the threshold of 68%, but 57.7% [35.8%, 67.9%], below it, once "
+        "corrected by how often the judges erred in their exam"
     )
     assert translate_reason(why, "ru").startswith("по оценке судей 72.5% [70%, 75%], не ниже порога, порог 68%;")
 
@@ -268,7 +268,7 @@ def test_a_lenient_judges_pass_is_withheld() -> None:
     assert found.score is not None
     assert found.score >= 0.8 > (found.corrected or 1.0)
     assert found.outcome == "undecided"
-    assert "if the judges err here as on the exam's texts" in found.reason
+    assert "once corrected by how often the judges erred in their exam" in found.reason
 
 
 def test_repeats_and_shared_templates_tell_a_correction_no_more_than_the_score() -> None:

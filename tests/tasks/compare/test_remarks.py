@@ -3,8 +3,10 @@
 import json
 from typing import Any
 
+import polars as pl
 import pytest
 
+from basic_control.tasks.compare.judgements import tabulate_judgements
 from basic_control.tasks.compare.remarks import Remark, list_remarks
 from basic_control.tasks.compare.rows import ShownRow
 from basic_control.tasks.report.language import use_language
@@ -92,6 +94,21 @@ def test_several_judges_are_told_apart() -> None:
 def test_it_speaks_the_reports_language() -> None:
     with use_language("ru"):
         assert "не подтверждено: It has" in line_of(build_row(write_judged(response_claims=CLAIMS)), 400)
+
+
+def test_every_verdict_of_a_judge_is_a_row_supported_claims_too() -> None:
+    details = write_judged(response_claims=CLAIMS, ratings={"tone": {"rating": 2, "reason": "rude"}})
+    columns = {"suite": "s", "item_id": "i", "model": "m", "repeat": 0, "metric": "x"}
+    scores = pl.DataFrame([{**columns, "details": details}, {**columns, "details": "{}"}])
+    frame = tabulate_judgements(scores)
+    assert frame.columns == [*columns, "judge", "about", "text", "verdict", "reason"]
+    assert frame.select("judge", "about", "text", "verdict").rows() == [
+        ("gpt", "response", "It opened in 1931.", "SUPPORTED"),
+        ("gpt", "response", "It has three bridges.", "NEUTRAL"),
+        ("gpt", "response", "It is green.", "CONTRADICTED"),
+        ("gpt", "tone", "", "2"),
+    ]
+    assert tabulate_judgements(scores.clear()).columns == frame.columns
 
 
 @pytest.mark.parametrize(

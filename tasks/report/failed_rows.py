@@ -1,0 +1,56 @@
+"""The replies of a run that lost points, as a table: what was asked, what came, and why it lost them."""
+
+from basic_control.tasks.compare.provenance import read_provenance
+from basic_control.tasks.compare.rows import ShownRow, list_worst_first
+from basic_control.tasks.exchange.frames import Side
+from basic_control.tasks.report.language import say
+from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.report.rows import cut, describe_ending, describe_remarks, find_ending
+from basic_control.tasks.report.tables import Column, Table, column_maker
+from basic_control.tasks.report.text import percent
+from basic_control.tasks.report.words import suite_title
+
+MOST = 20
+"""Rows of the table; `show` and the page have all."""
+LONGEST = 200
+"""Characters of a text in a cell."""
+
+
+def build_failed_table(data: ReportData) -> Table:
+    """Return the worst replies of a run, of each the question, the reply, its score and what lost it points."""
+    # The run as `show` reads it once it has ended.
+    suites = data.items.select("item_id", "suite")
+    side = Side(
+        data.run,
+        data.items,
+        data.scores.join(suites, on="item_id", how="left", maintain_order="left"),
+        data.replies,
+        read_provenance(data.manifest),
+        suites=tuple(data.plan.declarations),
+    )
+    failed = [row for row in list_worst_first(side) if row.is_failed]
+    column, of_script = column_maker("common"), column_maker("script")
+    caption = ""
+    if len(failed) > MOST:
+        caption = say("common.failed_more", k=MOST, n=len(failed))
+    return Table.of(
+        failed[:MOST],
+        column("category", lambda row: suite_title(row.suite)),
+        column("model", lambda row: row.model),
+        column("metric", lambda row: row.metric),
+        of_script("question", lambda row: _shorten(row.question)),
+        of_script("response", lambda row: _shorten(find_ending(row.reply)) or f"({say('screen.empty_reply')})"),
+        Column(say("common.score"), lambda row: percent(row.value), numeric=True),
+        of_script("reason", _explain),
+        title=say("common.failed_head"),
+        caption=caption,
+    )
+
+
+def _explain(row: ShownRow) -> str:
+    """Return all that its score says of a row: failed checks, claims, judges' reasons, else what was expected."""
+    return _shorten("; ".join(describe_remarks(row)) or describe_ending(row))
+
+
+def _shorten(text: str) -> str:
+    return cut(" ".join(text.split()), LONGEST)
