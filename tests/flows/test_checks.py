@@ -78,20 +78,20 @@ def test_a_row_holds_where_its_checks_and_its_criteria_do_and_a_part_that_it_lac
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
         ({"checks": [{"metric": "contians"}]}, "unknown metric 'contians'"),
         ({"checks": "contains: Paris"}, "expected a list such as"),
     ],
 )
 def test_checks_that_cannot_be_read_stop_the_run_with_their_file_and_row(
-    run: Run, tmp_path: Path, row: dict[str, Any], said: str
+    run: Run, tmp_path: Path, row: dict[str, Any], message: str
 ) -> None:
     with serve_openai(speak) as server:
         rows = [ROWS[0], {"question": "two", **row}]
         done = run("--config", str(write_configuration(tmp_path, server, rows, metrics={"checks": {}})))
         assert not server.requests
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert "column checks, of 1 of 2 rows: row 2" in done.stderr
     assert str(tmp_path / "rows.jsonl") in done.stderr

@@ -36,12 +36,10 @@ SIMILAR = 0.8
 """promptfoo's threshold of likeness in a cell."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")  # 0.75
 _METADATA = "__metadata:"
-# __config:__expected2:threshold; a column __expected is the first.
-_CONFIG = re.compile(r"__config:__expected(?P<number>\d*):threshold")
-_EXPECTED = re.compile(r"__expected(?P<number>\d*)")  # __expected2
+# __config:__expected2:threshold; without a number the first.
+_CONFIG = re.compile(r"__config:__expected(?P<number>\d{,6}):threshold")
 # _expected, where __expected is meant
 _MISSPELT = re.compile(r"_(?:expected\d*|prefix|suffix|description|metric|threshold|metadata:.*)")
-_FIRST = "1"
 
 
 def read_row(row: Mapping[str, Any], account: Account) -> dict[str, Any]:
@@ -51,26 +49,29 @@ def read_row(row: Mapping[str, Any], account: Account) -> dict[str, Any]:
         UnreadableError: its cells do not fit the header, or a column looks like one that means something.
     """
     test: dict[str, Any] = {"vars": {}, "options": {}, "metadata": {}}
-    assertions: dict[str, dict[str, Any]] = {}
-    settings: dict[str, dict[str, Any]] = {}
+    assertions: list[dict[str, Any]] = []
+    settings: dict[int, dict[str, Any]] = {}
     for name, cell in row.items():
         if not isinstance(name, str) or not isinstance(cell, str):
             raise UnreadableError("a row has more or fewer cells than the header")
         if _MISSPELT.fullmatch(name):
             raise UnreadableError(f"column {name!r}; did you mean '_{name}'?")
-        expected, config = _EXPECTED.fullmatch(name), _CONFIG.fullmatch(name)
+        config = _CONFIG.fullmatch(name)
         if not name.startswith("__"):
             test["vars"][name] = cell
         elif not cell.strip():
             continue
-        elif expected:
-            assertions[expected["number"] or _FIRST] = read_cell(cell.strip())
+        elif name.startswith("__expected"):
+            assertions.append(read_cell(cell.strip()))
         elif config and _NUMBER.fullmatch(cell.strip()):
-            settings[config["number"] or _FIRST] = {"threshold": float(cell)}
+            settings[int(config["number"] or 1)] = {"threshold": float(cell)}
         elif not _read_key(name, cell, test):
             account.add(f"column {name}", "left out", "no equal")
     metric = {key: test.pop(key) for key in ("metric",) if key in test}
-    settled = [{**assertion, **settings.get(number, {}), **metric} for number, assertion in assertions.items()]
+    # Their number counts the cells that are filled.
+    settled = [
+        {**assertion, **settings.get(number, {}), **metric} for number, assertion in enumerate(assertions, 1)
+    ]
     return {**test, "assert": settled}
 
 

@@ -242,7 +242,10 @@ def _add_suite(
 def _write_prompt(prompt: ConvertedPrompt, conversion: Conversion) -> Prompt:
     """Return a prompt as a suite has it: its text, or the path of its file, which the conversion then has too."""
     renamed = rename_variables(prompt, RESERVED)
-    if renamed.file and isinstance(renamed.content, str):
-        conversion.texts[renamed.file] = f"{renamed.content}\n"
-        return renamed.file
-    return renamed.content
+    if not renamed.file or not isinstance(renamed.content, str):
+        return renamed.content
+    text = f"{renamed.content}\n"
+    # The parts of a file have names that another file may have.
+    if conversion.texts.setdefault(renamed.file, text) != text:
+        return renamed.content
+    return renamed.file

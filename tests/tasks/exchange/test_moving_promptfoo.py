@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
+from basic_control.data.errors import InputError
 from basic_control.flows.cli.application import main
 from basic_control.tasks.exchange.moving.conversions import Account, Conversion
 from basic_control.tasks.exchange.moving.csv_tests import read_cell, read_row
-from basic_control.tasks.exchange.moving.output import convert_file
+from basic_control.tasks.exchange.moving.output import convert_file, write_conversion
 
 BASE = {"prompts": ["file://prompts/route.txt"], "providers": ["openai:gpt-6-luna"]}
 ROUTE = "Route this ticket.\n\n{{ticket}}\n"
@@ -54,6 +55,7 @@ def test_a_table_becomes_one_suite_with_ids_the_prompts_file_and_what_was_left_o
         "threshold": 1.0,
     }
     assert Path("moved/prompts/route.txt").read_text(encoding="utf-8") == ROUTE
+    # Each row says what its test lost, and the head of the configuration which tests lost what.
     rows = [*map(json.loads, Path("moved/tests.jsonl").read_text(encoding="utf-8").splitlines())]
     assert [(row["id"], row["description"], row["left_out"]) for row in rows] == [
         ("charge", "charge", ["javascript"]),
@@ -132,6 +134,7 @@ def test_columns_of_promptfoos_own_become_what_they_mean() -> None:
         "__metadata:tags[]": "a,b",
         "__providerOutput": "network",
     }
+    # An empty __expected3 is none.
     assert read_row(row, account) == {
         "vars": {"ticket": "It blinks."},
         "options": {"prefix": "Please. "},
@@ -149,6 +152,7 @@ def test_columns_of_promptfoos_own_become_what_they_mean() -> None:
 def test_text_around_a_prompt_and_metadata_are_columns(tmp_path: Path) -> None:
     table = "ticket,__prefix,__metadata:area,__expected\nIt blinks.,Dear {{ticket}} ,net,x\nOld.,,bill,y\n"
     conversion = convert(tmp_path, {"tests": "file://tickets.csv"}, table=table)
+    # The prefix names a variable of the test, as a prompt may.
     first, second = conversion.rows["tests"]
     assert (first["area"], first["prefix"], second["prefix"]) == ("net", "Dear It blinks. ", "")
     assert conversion.texts["prompts/route.txt"].startswith("{{ prefix }}Route this ticket.")
@@ -188,9 +192,9 @@ def test_a_mistake_is_one_message_before_anything_is_written(
     raw, texts, message = MISTAKES[name]
     path = write(tmp_path, raw, **texts)
     assert main(["init", str(tmp_path / "moved"), "--from", str(path)]) == 2
-    told = " ".join(capsys.readouterr().err.split())
-    assert message in told
-    assert "promptfooconfig.yaml" in told
+    text = " ".join(capsys.readouterr().err.split())
+    assert message in text
+    assert "promptfooconfig.yaml" in text
     assert not (tmp_path / "moved").exists()
 
 
@@ -244,6 +248,7 @@ def test_a_judge_sees_no_text_that_a_check_looks_for_and_one_criterion_of_all_st
     conversion = convert(tmp_path, {"tests": tests})
     (suite,) = conversion.suites
     assert suite["metrics"]["rubric"] == {"criteria": "Is polite.", "scale": [0, 1], "threshold": 1.0}
+    # A column of these names would be shown to the judge as what is right.
     assert not {"answer", "reference", "criteria"} & {*conversion.rows["tests"][0]}
 
 
@@ -261,6 +266,7 @@ def test_tests_of_another_judge_prompt_or_model_make_another_suite(tmp_path: Pat
         ],
     }
     conversion = convert(tmp_path, raw)
+    # `openai:a` has one prompt alone; the third test is for one prompt and one provider.
     suites = [
         (suite.get("models"), [*suite.get("prompts", ["one"])], suite["metrics"].get("rubric", {}).get("judges"))
         for suite in conversion.suites
@@ -307,3 +313,38 @@ INVERSES = [
 def test_an_assertion_is_a_check(tmp_path: Path, assertion: dict[str, Any], check: dict[str, Any]) -> None:
     conversion = convert(tmp_path, {"tests": [{"vars": {"ticket": "a"}, "assert": [assertion]}]})
     assert conversion.rows["tests"][0]["checks"] == [check]
+
+
+def test_a_file_and_a_part_of_another_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    raw = {
+        "prompts": ["file://prompts/route.txt", "file://prompts/route-2.txt"],
+        "tests": [{"vars": {"ticket": "a"}}],
+    }
+    write(tmp_path, raw, prompt="One {{ticket}}\n---\nTwo {{ticket}}\n")
+    (tmp_path / "prompts" / "route-2.txt").write_text("Three {{ticket}}", encoding="utf-8")
+    conversion = convert_file(tmp_path / "promptfooconfig.yaml")
+    texts = [conversion.texts.get(prompt, prompt).strip() for prompt in conversion.suites[0]["prompts"].values()]
+    assert texts == ["One {{ticket}}", "Two {{ticket}}", "Three {{ticket}}"]
+
+
+HOSTILE = [
+    {"metadata": 5, "description": 5},
+    {"options": [], "assert": {"type": ["x"]}},
+    {"assert": [{"type": "contains", "value": "a", "metric": {"a": 1}, "weight": "x"}]},
+    {"prompts": {"a": 1}, "providers": [[]]},
+    {"threshold": True, "options": {"prefix": "{{ x.y }}", "suffix": 5}},
+    {"description": "a\n# models: []", "assert": [{"type": "x\nsuites: []", "value": 1}]},
+]
+
+
+@pytest.mark.parametrize("test", HOSTILE)
+def test_whatever_a_test_holds_it_is_converted_or_one_message(tmp_path: Path, test: dict[str, Any]) -> None:
+    path = write(tmp_path, {"tests": [{"vars": {"ticket": "a"}, **test}]})
+    try:
+        write_conversion(convert_file(path), tmp_path / "moved")
+    except InputError:
+        return
+    document = yaml.safe_load((tmp_path / "moved" / "eval.yaml").read_text(encoding="utf-8"))
+    # Nothing in a comment becomes a line of its own.
+    assert {*document} == {"models", "suites", "gate"}
+    assert len(document["suites"]) == 1
