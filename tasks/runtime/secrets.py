@@ -141,12 +141,13 @@ def hide(text: str) -> tuple[str, int]:
             if re.search(search.grams, text):
                 spans += (match.span(1) for match in search.fragments.finditer(text))
     # Fragments of one key overlap, and are one.
-    parts, end = [], 0
+    parts, end, n_hidden = [], 0, 0
     for start, stop in sorted(spans):
         if start >= end:
             parts += [text[end:start], HIDDEN]
+            n_hidden += 1
         end = max(end, stop)
-    return "".join([*parts, text[end:]]), len(parts) // 2
+    return "".join([*parts, text[end:]]), n_hidden
 
 
 def _hide_within(value: Any) -> tuple[Any, int]:

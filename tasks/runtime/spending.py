@@ -55,7 +55,7 @@ def sum_usage(role: str, replies: pl.DataFrame, model: Model) -> Spent:
     fresh = replies.filter(~pl.col("cached").fill_null(value=False))
     tokens_in, tokens_out, cached, thinking = _sum_tokens(replies)
     n_unmeasured = 0
-    if model.cost(1, 1):
+    if _has_price(model):
         n_unmeasured = replies.filter(_IS_UNMEASURED).height
     return Spent(
         role=role,
@@ -74,9 +74,14 @@ def sum_usage(role: str, replies: pl.DataFrame, model: Model) -> Spent:
 
 def _compute_cost(model: Model, replies: pl.DataFrame) -> float | None:
     """Return what calls cost; None if it is not known: no price, or an answer without its usage."""
-    if model.cost(1, 1) and not replies.filter(_IS_UNMEASURED).is_empty():
+    if _has_price(model) and not replies.filter(_IS_UNMEASURED).is_empty():
         return None
     return model.cost(*_sum_tokens(replies), batches=model.batch != "off")
+
+
+def _has_price(model: Model) -> bool:
+    """Return whether a model's tokens are known to cost something."""
+    return bool(model.cost(1, 1))
 
 
 def _sum_tokens(replies: pl.DataFrame) -> tuple[int, int, int, int]:

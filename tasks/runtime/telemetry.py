@@ -159,7 +159,9 @@ def _send_counts(endpoint: str, resource: "Resource", stages: Sequence[Execution
     return is_accepted
 
 
-def _send(endpoint: str, run: str, exit_code: int | None, began: float, stages: Sequence[Execution]) -> str:
+def _send_telemetry(
+    endpoint: str, run: str, exit_code: int | None, began: float, stages: Sequence[Execution]
+) -> str:
     """Send everything; return an error message, '' if none."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource
@@ -200,9 +202,9 @@ def trace_run(endpoint: str, run: str, stages: Sequence[Execution]) -> Iterator[
         )
     began, status, problems = time.time(), ExitStatus(), list[str]()
 
-    def send_spans() -> None:
+    def try_to_send() -> None:
         try:
-            problems.append(_send(endpoint, run, status.exit_code, began, stages))
+            problems.append(_send_telemetry(endpoint, run, status.exit_code, began, stages))
         except Exception as error:  # noqa: BLE001 - whatever a collector does, the run's results stand
             problems.append(f"{type(error).__name__}: {error}")
 
@@ -212,7 +214,7 @@ def trace_run(endpoint: str, run: str, stages: Sequence[Execution]) -> Iterator[
         if endpoint:
             # It would log each attempt to stderr.
             logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
-            thread = threading.Thread(target=send_spans, name="telemetry", daemon=True)
+            thread = threading.Thread(target=try_to_send, name="telemetry", daemon=True)
             thread.start()
             thread.join(PATIENCE_S)
             why = problems[0] if problems else f"no response within {PATIENCE_S:g} s"

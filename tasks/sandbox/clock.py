@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-UNKNOWN = 10
-"""Assumed slowdown factor if the kernel does not report run queue waits."""
+ASSUMED_SLOWDOWN = 10
+"""By how much programs are slower than on an idle machine, if the kernel does not report run queue waits."""
 
 _SOON_S = 0.02
 _CPU_CLOCK = 2
@@ -35,11 +35,12 @@ class Clock:
 
     def active_s(self) -> float:
         """Return the elapsed seconds, less those that the longest-waiting thread waited for a core."""
-        passed = time.monotonic() - self._began
+        elapsed_s = time.monotonic() - self._began
         waits = dict(self._read_waits())
         if not waits:
-            return passed / UNKNOWN
-        return passed - max(waited - self._waited.get(name, 0.0) for name, waited in waits.items())
+            return elapsed_s / ASSUMED_SLOWDOWN
+        longest_wait_s = max(waited - self._waited.get(name, 0.0) for name, waited in waits.items())
+        return elapsed_s - longest_wait_s
 
     def margin_s(self, limit_s: float) -> float:
         """Return how long from now the limit of `limit_s` cannot be reached; 0 when it is.

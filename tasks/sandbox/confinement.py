@@ -57,9 +57,10 @@ def _op(code: int, k: int, yes: int = 0, no: int = 0) -> bytes:
 _PERMIT, _REFUSE = _op(_RETURN, _ALLOW), _op(_RETURN, _ERRNO | errno.EPERM)
 
 
-def _filter(audit: int, calls: Iterable[str], checked: Mapping[str, Sequence[bytes]]) -> bytes:
-    """Return a filter that allows `calls` of that architecture, others by an argument check, and nothing else.
+def _build_filter(architecture: int, calls: Iterable[str], checked: Mapping[str, Sequence[bytes]]) -> bytes:
+    """Return a filter that allows `calls` of an architecture, others by an argument check, and nothing else.
 
+    An architecture is its AUDIT_ARCH number, as the kernel writes it into each call that a filter sees.
     New tasks may only be threads; calls that can affect other processes, their limits and clocks, are checked too.
     A check ends in a return.
     """
@@ -77,27 +78,27 @@ def _filter(audit: int, calls: Iterable[str], checked: Mapping[str, Sequence[byt
         "clock_gettime": clock,
         "clock_getres": clock,
     }
-    ops = [_op(_LOAD, _ARCHITECTURE), _op(_EQUAL, audit, 1, 0), _op(_RETURN, _KILL), _op(_LOAD, _NUMBER)]
+    ops = [_op(_LOAD, _ARCHITECTURE), _op(_EQUAL, architecture, 1, 0), _op(_RETURN, _KILL), _op(_LOAD, _NUMBER)]
     # The x32 calls are the same ones under other numbers.
-    if audit == _X86_64:
+    if architecture == _X86_64:
         ops += [_op(_AT_LEAST, 0x40000000, 0, 1), _REFUSE]
-    numbers = syscalls.X86_64 if audit == _X86_64 else syscalls.AARCH64
+    numbers = syscalls.X86_64 if architecture == _X86_64 else syscalls.AARCH64
     for name, check in checks.items():
         if name in numbers:
             ops += [_op(_EQUAL, numbers[name], 0, len(b"".join(check)) // 8), *check]
     return b"".join([*ops, _REFUSE])
 
 
-def build_worker_filter(audit: int) -> bytes:
+def build_worker_filter(architecture: int) -> bytes:
     """Return a worker's filter: what computing needs is allowed, anything else fails with EPERM.
 
     New processes, files, sockets, signals to others and new executable memory are all of 'anything else'.
     """
     memory = [_op(_LOAD, _ARGUMENTS + 2 * 8), _op(_ANY_BIT, _PROT_EXEC, 0, 1), _REFUSE, _PERMIT]
-    return _filter(audit, syscalls.COMPUTING, {"mmap": memory, "mprotect": memory})
+    return _build_filter(architecture, syscalls.COMPUTING, {"mmap": memory, "mprotect": memory})
 
 
-def build_machine_filter(audit: int, calls: Iterable[str] = syscalls.MACHINE) -> bytes:
+def build_machine_filter(architecture: int, calls: Iterable[str] = syscalls.MACHINE) -> bytes:
     """Return the filter of a virtual machine, which compiles and loads at run time; else EPERM.
 
     Beyond computing it may open files (Landlock says which), have executable memory, and signal its own threads;
@@ -109,7 +110,7 @@ def build_machine_filter(audit: int, calls: Iterable[str] = syscalls.MACHINE) ->
         # The process id stays the same when it becomes the machine.
         "tgkill": _check_argument(_ARGUMENTS, (os.getpid(),)),
     }
-    return _filter(audit, calls, checked)
+    return _build_filter(architecture, calls, checked)
 
 
 def _check_argument(offset: int, values: Sequence[int]) -> list[bytes]:
@@ -123,10 +124,10 @@ class _Fprog(ctypes.Structure):
 
 def restrict_calls(build_filter: Callable[[int], bytes] = build_worker_filter) -> str:
     """Restrict this process's system calls by a worker's or a machine's filter; '' if unavailable."""
-    audit = _audit()
-    if audit is None:
+    architecture = _find_architecture()
+    if architecture is None:
         return ""
-    ops = build_filter(audit)
+    ops = build_filter(architecture)
     program = ctypes.byref(_Fprog(len(ops) // 8, ops))
     return _report(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, program, 0, 0))
 
@@ -136,7 +137,7 @@ def _report(result: int) -> str:
     return "on" if result == 0 else ""
 
 
-def _audit() -> int | None:
+def _find_architecture() -> int | None:
     # a 32-bit Python on a 64-bit kernel makes other calls
     if sys.platform != "linux" or sys.maxsize < 2**32:
         return None
@@ -145,7 +146,7 @@ def _audit() -> int | None:
 
 def is_seccomp_offered() -> bool:
     """Return whether `restrict_calls` is available; the kernel is probed with an invalid filter."""
-    if _audit() is None:
+    if _find_architecture() is None:
         return False
     _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, None, 0, 0)
     return ctypes.get_errno() == errno.EFAULT

@@ -164,13 +164,13 @@ _SCALARS = frozenset({"i", "f", "b", "m", "q", "c"})
 def _read_scalar(tag: str, *texts: object) -> int | float | bytes | Decimal | Fraction | complex:
     match tag, texts:
         case "i", (text,):
-            return _read_integer(text)
+            return _read_hexadecimal(text)
         case "f", (text,):
             return _read_float(text)
         case "c", (real, imaginary):
             return complex(_read_float(real), _read_float(imaginary))
         case "q", (over, under) if under != "0":
-            return Fraction(_read_integer(over), _read_integer(under))
+            return Fraction(_read_hexadecimal(over), _read_hexadecimal(under))
         case "m", (str(text),) if _DECIMAL.fullmatch(text):
             return Decimal(text)
         case "b", (str(text),) if len(text) % 2 == 0 and (not text or _HEX.fullmatch(text)) and text[:1] != "-":
@@ -178,7 +178,7 @@ def _read_scalar(tag: str, *texts: object) -> int | float | bytes | Decimal | Fr
     raise UnfitError("not a tagged value")
 
 
-def _read_integer(text: object) -> int:
+def _read_hexadecimal(text: object) -> int:
     if isinstance(text, str) and len(text) <= BITS // 4 + 1 and _HEX.fullmatch(text):
         return int(text, 16)
     raise UnfitError("not an integer")

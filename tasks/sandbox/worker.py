@@ -55,7 +55,7 @@ class _Watch:
         self.fired = False
         self.lock = threading.Lock()  # so that nothing is interrupted for what was before it
         self.busy = threading.Event()
-        threading.Thread(target=self._tick, daemon=True).start()
+        threading.Thread(target=self._keep_watch, daemon=True).start()
 
     @contextlib.contextmanager
     def within(self, cpu_s: float) -> Iterator[None]:
@@ -88,7 +88,7 @@ class _Watch:
         if self.clock() > self.cpu_end:
             raise TimeoutError
 
-    def _tick(self) -> NoReturn:
+    def _keep_watch(self) -> NoReturn:
         while True:
             self.busy.wait()
             time.sleep(TICK_S)
