@@ -8,7 +8,12 @@ from basic_control.data.batches import Ref, Tables
 from basic_control.data.tables import ITEMS, SCORES
 from basic_control.metrics.analysis.judged import JudgeStatus, LeftOut, collect_left_out
 from basic_control.tasks.judge import Deciders
-from basic_control.tasks.judges.passports import PassportFinder, find_missing_exams, keep_passports, statuses_in
+from basic_control.tasks.judges.passports import (
+    PassportFinder,
+    find_missing_exams,
+    find_suite_statuses,
+    keep_passports,
+)
 from basic_control.tasks.plan import Identities, SuitePlan, resolve
 from basic_control.tasks.runtime.storage import open_store
 
@@ -53,7 +58,7 @@ class SuiteJudges:
         return PassportFinder([self.plan], self.identities.judges, open_store(self.plan.store))
 
     def _statuses(self, *, in_cascades: bool = False) -> list[JudgeStatus]:
-        return statuses_in(self.plan, self.languages, self._finder, in_cascades=in_cascades)
+        return find_suite_statuses(self.plan, self.languages, self._finder, in_cascades=in_cascades)
 
 
 def judges_of(plan: SuitePlan, items: Sequence[Ref], identities: Identities) -> SuiteJudges:

@@ -30,7 +30,7 @@ from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.analysis.summary import summarise
 from basic_control.tasks.decide import list_monitored, monitor
 from basic_control.tasks.judges.labels import LABELS, load_corrections
-from basic_control.tasks.judges.passports import PassportFinder, statuses_of
+from basic_control.tasks.judges.passports import PassportFinder, find_statuses
 from basic_control.tasks.plan import Identities, Plan, SuitePlan
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.store.samples import read_calls
@@ -57,7 +57,7 @@ def find_suite(plan: Plan, suite: SuitePlan, tables: Tables, identities: Identit
         suite,
         plan.judges_must_have,
         corrected=correct_means(once.replies, once.items, [suite.suite], finder.passport),
-        judge_statuses=statuses_of(drawn, finder),
+        judge_statuses=find_statuses(drawn, finder),
         labels=load_corrections(Path(plan.store.runs) / LABELS, [suite.suite], stored, drawn, replies),
         stopping=monitor(store, tables.items, tables.scores, list_monitored([suite], finder)),
         waiting=waiting,

@@ -29,7 +29,7 @@ from basic_control.tasks.estimate.memory import Memory
 from basic_control.tasks.estimate.rehearsal import SENTENCE, JudgeCalls, rehearse
 from basic_control.tasks.generate import items_of
 from basic_control.tasks.judges.labels import has_labels
-from basic_control.tasks.judges.passports import PassportFinder, find_missing_exams, statuses_in
+from basic_control.tasks.judges.passports import PassportFinder, find_missing_exams, find_suite_statuses
 from basic_control.tasks.models.requests import build_requests
 from basic_control.tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target, resolve
 from basic_control.tasks.plan_remarks import format_expected_remarks
@@ -226,7 +226,7 @@ def estimate_target(
             # Equal requests share a call.
             if request_id not in counted_ids:
                 counted_ids.add(request_id)
-                tally.count(entry, item["language"], count_sent(payload))
+                tally.count(entry, item["language"], count_sent_signs(payload))
             if not has_judges:
                 continue
             if entry:
@@ -237,7 +237,7 @@ def estimate_target(
     return _estimate_portion(suite.name, model, tally, memory, name=target.name), replies
 
 
-def count_sent(payload: str) -> int:
+def count_sent_signs(payload: str) -> int:
     """Return the characters that a request sends: its messages, examples among them, their calls, and its tools."""
     sent = json.loads(payload)
     n = 0
@@ -466,7 +466,7 @@ def estimate_short_exams(
     identities = {judge.name: memory.identity("judge", judge) for judge in judges}
     finder = PassportFinder(plan.suites, identities, open_store(plan.store))
     missing: dict[str, set[tuple[str, str]]] = {}
-    statuses = statuses_in(suite_plan, languages, finder, in_cascades=True)
+    statuses = find_suite_statuses(suite_plan, languages, finder, in_cascades=True)
     for judge, steps in find_missing_exams(suite_plan.suite, judges, statuses).items():
         # An exam that an earlier suite takes is shared with it.
         missing[judge] = {step for step in steps if (judge, *step) not in memory.examined}

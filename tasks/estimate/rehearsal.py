@@ -54,6 +54,7 @@ class JudgeCalls:
         self.calls += factor * tally.calls
         self.cached += factor * tally.cached
         self.reply_signs += factor * tally.reply_signs
+        # Means are taken of these, which no factor changes.
         self.remembered += tally.remembered
         for language, n in tally.signs.items():
             self.signs[language] = self.signs.get(language, 0) + factor * n
@@ -93,7 +94,7 @@ def count_signs(ask: JudgeRequest) -> int:
 
 
 def rehearse(
-    use: MetricPlan, samples: Sequence[SampleRow], panel: Panel, lookup: Lookup | None = None
+    metric_plan: MetricPlan, samples: Sequence[SampleRow], panel: Panel, lookup: Lookup | None = None
 ) -> JudgeCalls:
     """Simulate a metric's questions on samples to the panel's first judge, without calls.
 
@@ -101,12 +102,14 @@ def rehearse(
     once, as it is asked; of stand-ins, once for each way to it, as other texts will stand in their place.
     """
     rehearsal = _Rehearsal(panel, samples, lookup)
-    judge, unit = panel.judges[0], metric(use.name)
+    judge, unit = panel.judges[0], metric(metric_plan.name)
     room = room_of(judge)
     sessions: dict[int, Session] = {}
     for n, sample in enumerate(samples):
         language, decides = sample.language, judge.decides
-        sessions[n] = begin(unit, sample.sample, language=language, options=use.options, room=room, decides=decides)
+        sessions[n] = begin(
+            unit, sample.sample, language=language, options=metric_plan.options, room=room, decides=decides
+        )
     for _ in range(_WAVES):
         sessions = {n: session for n, session in sessions.items() if session.asks}
         if not sessions:

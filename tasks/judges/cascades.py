@@ -1,6 +1,6 @@
 """Cascades of a suite's judges: when the small one decides alone, from people's labels or its exam."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -28,8 +28,8 @@ def join_identities(
     """Return judges' identities with those of the cascades that they form."""
     joined = dict(identities)
     for suite in suites:
-        for use in suite.judge_metrics:
-            for judge in use.judges:
+        for metric_plan in suite.judge_metrics:
+            for judge in metric_plan.judges:
                 if judge.members:
                     small, large = (identity_key(identities[name]) for name in judge.members)
                     rule = {name: str(judge.options[name]) for name in ("error", "level")}
@@ -45,50 +45,50 @@ class CascadeFinder:
     find: Finder
     identities: Mapping[str, Mapping[str, str]]
 
-    def deciders(self, use: MetricPlan, languages: Iterable[str]) -> dict[tuple[str, str], Decider]:
+    def deciders(self, metric_plan: MetricPlan, languages: Sequence[str]) -> dict[tuple[str, str], Decider]:
         """Return the deciders of a metric's cascades in some languages."""
-        cascades = [judge for judge in use.judges if judge.members]
+        cascades = [judge for judge in metric_plan.judges if judge.members]
         return {
-            (judge.name, language): self.decider(use, judge, language)
+            (judge.name, language): self.decider(metric_plan, judge, language)
             for judge in cascades
             for language in languages
         }
 
-    def decider(self, use: MetricPlan, cascade: Judge, language: str) -> Decider:
+    def decider(self, metric_plan: MetricPlan, cascade: Judge, language: str) -> Decider:
         """Return when a cascade's small judge decides alone: by labels if there are enough, else by its exam."""
-        labelled = self._list_labelled(use, cascade)
+        labelled = self._list_labelled(metric_plan, cascade)
         answers, source = _read_answers(labelled), "labels"
         n_unanswered = 0
         if len(answers) < FEWEST_LABELS:
             # With so many labels the small judge's answers are all that lacks.
             if len(labelled) >= FEWEST_LABELS:
                 n_unanswered = len(labelled) - len(answers)
-            answers, source = self._read_examined(use, cascade, language), "exam"
+            answers, source = self._read_examined(metric_plan, cascade, language), "exam"
         error, level = cascade.options["error"], cascade.options["level"]
         rule = find_rule(answers, error=error, level=level)
         wrong, n = count_errors(answers, error=error, level=level)
         return Decider(rule, source if answers else "", wrong, n, n_unanswered)
 
-    def read_labelled(self, use: MetricPlan, cascade: Judge) -> list[LabelledAnswer]:
+    def read_labelled(self, metric_plan: MetricPlan, cascade: Judge) -> list[LabelledAnswer]:
         """Return the small judge's answers to the replies that people labelled, in a fixed order."""
-        return _read_answers(self._list_labelled(use, cascade))
+        return _read_answers(self._list_labelled(metric_plan, cascade))
 
-    def _list_labelled(self, use: MetricPlan, cascade: Judge) -> "list[_LabelledReply]":
+    def _list_labelled(self, metric_plan: MetricPlan, cascade: Judge) -> "list[_LabelledReply]":
         """Return what people and both judges said of each labelled reply, in a fixed order."""
         small, large = (identity_key(self.identities[name]) for name in cascade.members)
-        criterion = criteria_of([self.suite.suite]).get((self.suite.name, use.name), "")
+        criterion = criteria_of([self.suite.suite]).get((self.suite.name, metric_plan.name), "")
         store = self.suite.store
         folder = Path(store.runs)
         # A reply that several labelled sheets hold counts once.
         labels: dict[str, float] = {}
         verdicts: dict[str, Verdicts] = {}
-        for entry in list_label_files(folder / LABELS, self.suite.name, use.name, criterion):
+        for entry in list_label_files(folder / LABELS, self.suite.name, metric_plan.name, criterion):
             labels[entry["reply"]] = fmean(entry["labels"])
             verdicts[entry["reply"]] = {judged["of"]: judged for judged in entry.get("judged", {}).values()}
         lacking = [reply for reply in labels if small not in verdicts[reply]]
         if lacking and len(labels) >= FEWEST_LABELS:
             # Labels may have been joined before this judge was there.
-            of = JudgedMetric(folder, store.root, self.suite.name, use.name, criterion)
+            of = JudgedMetric(folder, store.root, self.suite.name, metric_plan.name, criterion)
             recorded = find_verdicts(of, (small, large), lacking)
             for reply, of_reply in recorded.items():
                 verdicts[reply] = {**of_reply, **verdicts[reply]}
@@ -97,8 +97,8 @@ class CascadeFinder:
             for reply in sorted(labels)
         ]
 
-    def _read_examined(self, use: MetricPlan, cascade: Judge, language: str) -> list[LabelledAnswer]:
-        pair = self._passports(use, cascade, language)
+    def _read_examined(self, metric_plan: MetricPlan, cascade: Judge, language: str) -> list[LabelledAnswer]:
+        pair = self._passports(metric_plan, cascade, language)
         if pair is None:
             return []
         small, large = pair
@@ -111,38 +111,42 @@ class CascadeFinder:
             answers.append(LabelledAnswer(small.probabilities[key][verdict], verdict != truth, is_large_wrong))
         return answers
 
-    def _passports(self, use: MetricPlan, cascade: Judge, language: str) -> tuple[Passport, Passport | None] | None:
+    def _passports(
+        self, metric_plan: MetricPlan, cascade: Judge, language: str
+    ) -> tuple[Passport, Passport | None] | None:
         """Return the passports of a cascade's judges; None if the small one has none that measures this metric."""
-        unit = metric(use.name)
-        options = options_of(unit, use.options)
+        unit = metric(metric_plan.name)
+        options = options_of(unit, metric_plan.options)
         if not all(measured.fits(options) for measured in unit.measured):
             return None
         exams = exams_of(unit, options)
         if not exams:
             return None
         (exam,) = exams
-        passports = [self.find(self.suite.suite, use.name, name, exam, language) for name in cascade.members]
+        passports = [
+            self.find(self.suite.suite, metric_plan.name, name, exam, language) for name in cascade.members
+        ]
         small, large = passports
         if small is None or not small.probabilities:
             return None
         return small, large
 
-    def passport(self, use: MetricPlan, cascade: Judge, language: str) -> Passport | None:
+    def passport(self, metric_plan: MetricPlan, cascade: Judge, language: str) -> Passport | None:
         """Return a cascade's passport, from those of its judges; None if one of them has none.
 
         By the exam's own questions each is decided by the rule that the others give.
         """
-        pair = self._passports(use, cascade, language)
+        pair = self._passports(metric_plan, cascade, language)
         small, large = pair or (None, None)
         if small is None or large is None:
             return None
         keys = sorted(small.answers.keys() & small.probabilities.keys() & large.answers.keys())
         error, level = cascade.options["error"], cascade.options["level"]
-        labelled = self.read_labelled(use, cascade)
+        labelled = self.read_labelled(metric_plan, cascade)
         if len(labelled) >= FEWEST_LABELS:
             rules = [find_rule(labelled, error=error, level=level)]
         else:
-            answers = self._read_examined(use, cascade, language)
+            answers = self._read_examined(metric_plan, cascade, language)
             rules = fold_rules(answers, error=error, level=level)
         # Own labels are other texts than the exam's: one rule holds for all of its questions.
         joined = {}

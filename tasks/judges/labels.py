@@ -239,8 +239,12 @@ def _draw(chances: Floats, rng: Random) -> list[int]:
     """Draw positions with exactly these probabilities by systematic sampling in random order."""
     order = [*range(len(chances))]
     rng.shuffle(order)
-    passed = np.concatenate(([0.0], np.cumsum(chances[order]))) - rng.random() + 1 + 1e-9
-    return sorted(np.array(order)[np.diff(passed.astype(int)) > 0].tolist())
+    # The chances lie end to end, with marks 1 apart from a random start: who has a mark is drawn.
+    ends = np.concatenate(([0.0], np.cumsum(chances[order])))
+    # Rounding of the sum must not lose the last mark.
+    marks_before = (ends - rng.random() + 1 + 1e-9).astype(int)
+    is_drawn = np.diff(marks_before) > 0
+    return sorted(np.array(order)[is_drawn].tolist())
 
 
 def read_labels(*paths: Path) -> pl.DataFrame:
@@ -382,16 +386,16 @@ def _predict(details: str, value: float) -> float:
     return min(max(value if mean is None else mean, 0.0), 1.0)
 
 
-def keep(
+def store_labels(
     judged_replies: pl.DataFrame,
     rows: pl.DataFrame,
     criteria: Criteria,
     folder: Path,
-    judged_of: Callable[[str], Mapping[str, Any]] = lambda _: {},
+    collect_judged: Callable[[str], Mapping[str, Any]] = lambda _: {},
 ) -> list[Path]:
     """Store the labels of filled sheets for later runs; return the files.
 
-    `judged_of` returns what judges said of a reply from its score's details, for cascades of later runs.
+    `collect_judged` returns what judges said of a reply from its score's details, for cascades of later runs.
 
     Raises:
         InputError: as `estimates`.
@@ -401,12 +405,13 @@ def keep(
     for group, labels in _by_group(judged_replies, rows).items():
         suite, _, metric = group
         criterion = criteria.get((suite, metric), "")
-        names = reply_names(_select_group(distinct, group), criterion)
-        details = _select_group(distinct, group)["details"]
-        labelled = [
-            {"reply": names[at], "labels": reply_labels, "probability": chance, "judged": judged_of(details[at])}
-            for at, reply_labels, chance in labels.rows.rows()
-        ]
+        group_replies = _select_group(distinct, group)
+        # All replies are named, not only the labelled ones: a later run has the labels if it has most of these.
+        names, details = reply_names(group_replies, criterion), group_replies["details"]
+        labelled: list[dict[str, Any]] = []
+        for at, reply_labels, chance in labels.rows.rows():
+            judged = collect_judged(details[at])
+            labelled.append({"reply": names[at], "labels": reply_labels, "probability": chance, "judged": judged})
         path = _file(folder, group, criterion)
         document = {"drawn": labels.drawn, "of": names, "labelled": labelled, "saved": _add_save(path, labelled)}
         write_json(path, {**dict(zip(GROUP, group, strict=True)), **document})

@@ -181,29 +181,29 @@ class PassportFinder:
         return read_passport(document) if isinstance(document, dict) else None
 
 
-def statuses_of(items: pl.DataFrame, finder: PassportFinder) -> list[JudgeStatus]:
+def find_statuses(items: pl.DataFrame, finder: PassportFinder) -> list[JudgeStatus]:
     """Return the status of the judges of all judged metrics, in the languages of each suite's items."""
     plans = {plan.name: plan for plan in finder.suites}
     statuses: list[JudgeStatus] = []
-    spoken = items.group_by("suite").agg(pl.col("language").unique())
-    for name, in_suite in sorted(spoken.iter_rows()):
+    languages_by_suite = items.group_by("suite").agg(pl.col("language").unique())
+    for name, suite_languages in sorted(languages_by_suite.iter_rows()):
         if name in plans:
-            statuses += statuses_in(plans[name], in_suite, finder)
+            statuses += find_suite_statuses(plans[name], suite_languages, finder)
     return statuses
 
 
-def statuses_in(
-    plan: SuitePlan, spoken: Iterable[str], finder: PassportFinder, *, in_cascades: bool = False
+def find_suite_statuses(
+    plan: SuitePlan, suite_languages: Iterable[str], finder: PassportFinder, *, in_cascades: bool = False
 ) -> list[JudgeStatus]:
     """Return the status of the judges of a suite's metrics, in the languages of its items.
 
     `in_cascades`: of a cascade's judges in its place.
     """
-    spoken = {*spoken}
+    suite_languages = {*suite_languages}
     statuses: list[JudgeStatus] = []
     for metric in plan.judge_metrics:
         judges = [judge.name for judge in (metric.panel_judges if in_cascades else metric.judges)]
-        statuses += judge_statuses(plan.suite, metric.name, judges, spoken, finder.passport)
+        statuses += judge_statuses(plan.suite, metric.name, judges, suite_languages, finder.passport)
     return statuses
 
 

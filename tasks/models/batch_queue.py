@@ -143,21 +143,21 @@ class BatchQueue:
     async def _finish_creation(self, batch: Submitted) -> None:
         """Look for a batch whose creation was interrupted; it is forgotten only if it stays unlisted."""
         search_s = min(SOUGHT_S, batch.submitted_at + SOUGHT_S - time.time())
-        batch_id = await self._find_batch(batch.token, search_s, len(batch.request_ids))
+        batch_id = await self._wait_until_listed(batch.token, search_s, len(batch.request_ids))
         if batch_id:
             await asyncio.to_thread(self.submissions.mark_submitted, batch.token, batch_id)
             log_event("batch_found", model=self.model.name, batch=batch_id, requests=len(batch.request_ids))
         else:
             await asyncio.to_thread(self.submissions.end, batch.request_ids)
 
-    async def _find_batch(self, token: str, seconds: float, n: int) -> str | None:
-        """Poll the server's list for a token's batch for up to `seconds`: it may appear late."""
-        until, pauses = time.monotonic() + seconds, _yield_pauses(LOOK_S)
+    async def _wait_until_listed(self, token: str, search_s: float, n_requests: int) -> str | None:
+        """Return the batch of a token once the server lists it, which may be late; None after `search_s`."""
+        until, pauses = time.monotonic() + search_s, _yield_pauses(LOOK_S)
         while not (batch_id := await self._retry(lambda: self.server.find(token))):
             remaining_s = until - time.monotonic()
             if remaining_s <= 0:
                 return None
-            self.running.report_waiting(n, [SEARCH])
+            self.running.report_waiting(n_requests, [SEARCH])
             await asyncio.sleep(min(remaining_s, next(pauses)))
         return batch_id
 
@@ -181,13 +181,13 @@ class BatchQueue:
         log_event("batch_submitted", model=self.model.name, batch=batch_id, requests=len(portion))
         return None
 
-    async def _create(self, file: str, token: str, n: int) -> str:
+    async def _create(self, file: str, token: str, n_requests: int) -> str:
         """Create a batch from a file; if the response is lost, look for the batch before creating it again."""
         is_doubtful = False
 
         async def create_once() -> str:
             nonlocal is_doubtful
-            batch_id = await self._find_batch(token, SOUGHT_S, n) if is_doubtful else None
+            batch_id = await self._wait_until_listed(token, SOUGHT_S, n_requests) if is_doubtful else None
             if batch_id:
                 return batch_id
             await asyncio.to_thread(self.submissions.mark_asked, token)

@@ -101,6 +101,8 @@ class OpenAIBatches:
     ) -> AsyncIterator[tuple[str, Reply | CallError]]:
         """Yield the outcome of each request in a batch's files, and learn from refusals of `calls`.
 
+        `form` is what the dialect had learned when the batch was submitted.
+
         Raises:
             CallError: a file cannot be read; `missing`: it, or all of them, are gone.
         """
@@ -114,25 +116,25 @@ class OpenAIBatches:
         for name in state.files:
             with self._tell_missing(f"file {name} of the batch"):
                 content = await self.client.api.files.content(name)
-            for line in self._lines(content.content, calls, form):
-                yield line
+            for outcome in self._read_lines(content.content, calls, form):
+                yield outcome
 
-    def _lines(
+    def _read_lines(
         self, content: bytes, calls: Mapping[str, Call], form: str
     ) -> Iterator[tuple[str, Reply | CallError]]:
         for raw in content.splitlines():
             try:
                 line = json.loads(raw)
-                name, response, error = str(line["custom_id"]), line.get("response"), line.get("error")
+                request_id, response, error = str(line["custom_id"]), line.get("response"), line.get("error")
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 continue  # the line's request is unknown; that request is reported as missing
             try:
-                yield name, self.dialect.read_line(response, error)
+                yield request_id, self.dialect.read_line(response, error)
             except CallError as refusal:
                 error = None
-                if refusal.kind == "invalid" and name in calls and isinstance(response, dict):
-                    error = self._heed(response.get("body"), calls[name], form)
-                yield name, error or refusal
+                if refusal.kind == "invalid" and request_id in calls and isinstance(response, dict):
+                    error = self._heed(response.get("body"), calls[request_id], form)
+                yield request_id, error or refusal
 
     def _heed(self, refusal: Any, call: Call, form: str) -> CallError | None:
         """Learn one thing from a refusal; return the error if it concerns a parameter set by the configuration."""

@@ -157,7 +157,9 @@ def clean_error(text: str, secrets: re.Pattern[str] | None = None) -> str:
     """Return an error's text without keys, `secrets` and control characters, as one line of bounded length."""
     if secrets:
         text = secrets.sub(HIDDEN, text)
-    text = _BEARER.sub(rf"\1 {HIDDEN}", hide(text)[0][: 64 * _LONGEST])
+    # Keys are hidden first, as half of one that a cut left would not be found.
+    beginning = hide(text)[0][: 64 * _LONGEST]
+    text = _BEARER.sub(rf"\1 {HIDDEN}", beginning)
     line = make_visible(" ".join(text.split()))
     if len(line) > _LONGEST:
         line = line[: _LONGEST - 1] + "…"

@@ -41,10 +41,10 @@ class Writer:
 
     def fail(self, failures: Sequence[FailedCall]) -> None:
         """Write failures at once; for a worker thread."""
-        self.cache.fail(failures, holder=self.holder, run=self.run, way=self.way)
+        self.cache.remember_failures(failures, holder=self.holder, run=self.run, way=self.way)
         # The next run asks first what this one did not get to.
         missed = [failure for failure in failures if failure.kind == NOT_ASKED]
-        self.cache.fail(missed, holder=self.holder, run=NOT_ASKED, way=self.way)
+        self.cache.remember_failures(missed, holder=self.holder, run=NOT_ASKED, way=self.way)
 
     def find_missed(self, request_ids: Sequence[str]) -> set[str]:
         """Return which requests an earlier run did not get to ask; for a worker thread."""

@@ -34,7 +34,7 @@ def close() -> None:
 
 @cache
 def _open_cache_at(url: str, root: str) -> ReplyCache:
-    return _opened.enter_context(closing(ReplyCache(url, tables=Store(root))))
+    return _opened.enter_context(closing(ReplyCache(url, store=Store(root))))
 
 
 def find_cache_url(store: StoreSettings) -> str:

@@ -47,7 +47,10 @@ class CriteriaChange:
 
 @dataclass(frozen=True, slots=True)
 class FixedCriteria:
-    """A run's criteria as its file has them: when they were fixed, and the source of each suite's questions."""
+    """A run's criteria as its file has them: when they were fixed, and the settings that decide (`rules`).
+
+    `sources` are digests of where each suite takes its questions from.
+    """
 
     run: str
     fixed: str
@@ -55,15 +58,15 @@ class FixedCriteria:
     sources: Mapping[str, str]
 
 
-def collect_rules(configuration: Mapping[str, Any], files: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Return what decides a run, from its configuration and the digests of each suite's `files`."""
+def collect_rules(configuration: Mapping[str, Any], data_digests: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return the settings that decide a run, with the digests of each suite's data files."""
     judges: dict[str, Any] = {}
     for judge in configuration.get("judges") or ():
         judges[judge["name"]] = _select(judge, _OF_JUDGES)
     suites: dict[str, Any] = {}
     for suite in configuration.get("suites") or ():
         sampling = _select(suite.get("items") or {}, _SAMPLING)
-        data = files.get(suite["name"], ())
+        data = data_digests.get(suite["name"], ())
         suites[suite["name"]] = {**_select(suite, _OF_SUITE), "sampling": sampling, "data": data}
     rules = {**_select(configuration, _OF_RUN), "judges": judges, "suites": suites}
     # As the file holds them, so that equal ones are equal.
@@ -75,21 +78,21 @@ def _select(options: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
     return {key: options[key] for key in keys if key in options}
 
 
-def find_sources(configuration: Mapping[str, Any]) -> dict[str, str]:
+def hash_sources(configuration: Mapping[str, Any]) -> dict[str, str]:
     """Return a digest of where each suite takes its questions from, however many of them it asks."""
-    sources = {}
+    digests = {}
     for suite in configuration.get("suites") or ():
         items = suite.get("items") or {}
         source = _select(items, [key for key in items if key not in _SAMPLING])
-        sources[suite["name"]] = hashlib.sha256(format_canonical(source).encode()).hexdigest()[:16]
-    return sources
+        digests[suite["name"]] = hashlib.sha256(format_canonical(source).encode()).hexdigest()[:16]
+    return digests
 
 
 def fix_criteria(
     folder: Path,
     fixed: str,
     configuration: Mapping[str, Any],
-    files: Mapping[str, Sequence[str]],
+    data_digests: Mapping[str, Sequence[str]],
     previous: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write a run's criteria into its folder and return their entry in the manifest.
@@ -97,7 +100,9 @@ def fix_criteria(
     `fixed` is the time, `previous` the entry of the same run before it was resumed. Criteria that are as they were
     keep their time.
     """
-    criteria = FixedCriteria(folder.name, fixed, collect_rules(configuration, files), find_sources(configuration))
+    criteria = FixedCriteria(
+        folder.name, fixed, collect_rules(configuration, data_digests), hash_sources(configuration)
+    )
     changes = [CriteriaChange(**change) for change in (previous or {}).get("changes", ())]
     before = read_criteria(folder)
     if before is None or before.rules != criteria.rules:

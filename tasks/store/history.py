@@ -139,7 +139,7 @@ def _read_outcome(folder: Path) -> dict[str, Any]:
         cost = Cost(spending.cost_now, spending.currency)
     scores: dict[str, TargetScore] = {}
     for model in verdict.models:
-        scores.update(_list_scores(model))
+        scores.update(_name_scores(model))
     return {
         "exit_code": int(verdict.exit_code),
         "verdict": find_worst((model.verdict for model in verdict.models), verdict.changes),
@@ -149,8 +149,8 @@ def _read_outcome(folder: Path) -> dict[str, Any]:
     }
 
 
-def _list_scores(model: "ModelResult") -> Iterator[tuple[str, TargetScore]]:
-    """Yield a model's name and score; of a model without a score for all, each of its headlines."""
+def _name_scores(model: "ModelResult") -> Iterator[tuple[str, TargetScore]]:
+    """Yield a model's score by its name; without a score for all, those of its headlines by their names."""
     if model.headlines_with_weight:
         score = model.overall.measured.score
         yield model.model, TargetScore(score.mean, score.interval.low, score.interval.high, model.verdict)

@@ -136,7 +136,7 @@ def read_response(row: Mapping[str, Any]) -> Remembered:
     return Remembered(row["request_id"], reply, row["latency_s"])
 
 
-def make_ready(file: Path, tables: Store | None) -> FileLock:
+def make_ready(file: Path, store: Store | None) -> FileLock:
     """Replace a reply cache that is damaged, emptied or missing, with a warning; return a shared lock on it.
 
     Raises:
@@ -149,7 +149,7 @@ def make_ready(file: Path, tables: Store | None) -> FileLock:
         if lock.take():
             # Another process may just have repaired it.
             fault = find_fault(file, CHECKED)
-            outcome = fault and replace(file, tables)
+            outcome = fault and replace(file, store)
             if outcome:
                 _log.warning("reply cache %s was made anew (%s): %s.", file, fault, outcome)
             lock.share()
@@ -202,7 +202,7 @@ def find_fault(file: Path, largest: int | None = None) -> str:
     return " ".join(str(result).split())
 
 
-def replace(file: Path, tables: Store | None) -> str:
+def replace(file: Path, store: Store | None) -> str:
     """Put a file with every reply that can be saved in the place of a reply cache; return in words what it has.
 
     The caller has the file alone. An interrupted replacement is completed by the next. '' if there was nothing.
@@ -222,7 +222,7 @@ def replace(file: Path, tables: Store | None) -> str:
         if not _complete(file).exists():
             shutil.rmtree(workshop, ignore_errors=True)
             workshop.mkdir()
-            from_file, from_tables = _fill(workshop / file.name, file, tables)
+            from_file, from_tables = _fill(workshop / file.name, file, store)
             outcome = f"{from_file} replies were saved from the file and {from_tables} more from the store's tables"
             with (workshop / file.name).open("rb+") as written:
                 os.fsync(written.fileno())
@@ -257,7 +257,7 @@ def _is_sqlite(file: Path) -> bool:
     return False
 
 
-def _fill(new: Path, file: Path, tables: Store | None) -> tuple[int, int]:
+def _fill(new: Path, file: Path, store: Store | None) -> tuple[int, int]:
     """Write a new cache; return how many replies came from the file, and how many more from tables."""
     url = sa.URL.create("sqlite", database=str(new)).render_as_string(hide_password=False)
     # Closing the last connection merges the log into the file.
@@ -266,8 +266,8 @@ def _fill(new: Path, file: Path, tables: Store | None) -> tuple[int, int]:
         while batch := list(islice(rows, TOGETHER)):
             database.insert(batch)
         from_file = database.count()
-        if tables:
-            for entries in read_responses(tables):
+        if store:
+            for entries in read_responses(store):
                 database.insert([write_row(entry) for entry in entries])
         return from_file, database.count() - from_file
 

@@ -45,19 +45,19 @@ def find_url(store: Store) -> str:
 class ReplyCache(ReplyDatabase):
     """The replies behind one SQLAlchemy URL. Safe to share between threads.
 
-    `tables` is the store whose responses tables restore what a damaged or deleted file has lost.
+    `store` is the one whose responses tables restore what a damaged or deleted file has lost.
     """
 
-    def __init__(self, url: str, *, tables: Store | None = None) -> None:
+    def __init__(self, url: str, *, store: Store | None = None) -> None:
         """Open the cache, creating missing tables, and a new file in place of a damaged or deleted one.
 
         Raises:
             InputError: the URL cannot be used, or the database cannot be opened.
         """
-        self._responses = tables
+        self._store = store
         self._file = find_file(url)
         try:
-            self._lock = repair.make_ready(self._file, tables) if self._file else None
+            self._lock = repair.make_ready(self._file, store) if self._file else None
             super().__init__(url)
         except OSError as error:
             raise InputError(
@@ -85,9 +85,9 @@ class ReplyCache(ReplyDatabase):
     def _restore(self, damaged: list[str]) -> dict[str, Remembered]:
         """Remove damaged rows; return those restored from the store's tables."""
         restored: dict[str, Remembered] = {}
-        if self._responses:
+        if self._store:
             # Of several tables with a reply, the newest holds: it comes first.
-            for entries in repair.read_responses(self._responses, damaged):
+            for entries in repair.read_responses(self._store, damaged):
                 restored = {entry.request_id: entry for entry in entries} | restored
         self.forget(damaged)
         self.remember(list(restored.values()))
@@ -105,8 +105,11 @@ class ReplyCache(ReplyDatabase):
         """Store replies durably and release their claims; the first reply to a request is kept."""
         self.insert([write_row(entry) for entry in entries])
 
-    def fail(self, failures: Sequence[FailedCall], *, holder: str, run: str, way: str) -> None:
-        """Store failures for those asking in the same way in the same run, and release the holder's claims."""
+    def remember_failures(self, failures: Sequence[FailedCall], *, holder: str, run: str, way: str) -> None:
+        """Store failures for those asking in the same way in the same run, and release the holder's claims.
+
+        `way` is a digest of the model's settings that decide how it is reached.
+        """
         rows = [write_failure_row(failure, run, way) for failure in failures]
         self.insert_rows("insert failures", rows, "release", {"holder": holder})
 

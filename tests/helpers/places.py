@@ -71,7 +71,7 @@ class Place:
         return folder.name
 
     def cache(self) -> ReplyCache:
-        return ReplyCache(f"sqlite:///{self.root}/replies.sqlite", tables=self.store)
+        return ReplyCache(f"sqlite:///{self.root}/replies.sqlite", store=self.store)
 
     def remember(self, *ids: str, days: float = 10.0) -> None:
         cache = self.cache()

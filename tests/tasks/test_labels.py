@@ -22,10 +22,10 @@ from basic_control.tasks.judges.labels import (
     criteria_of,
     estimates,
     join_judged,
-    keep,
     load_corrections,
     read_labels,
     sheet,
+    store_labels,
 )
 from basic_control.tasks.report.exports import write_csv
 
@@ -198,7 +198,7 @@ def test_labels_are_known_to_every_run_of_the_same_replies_by_the_same_criterion
 
     assert known() == {}
     rows = read_labels(filled(tmp_path, sheet(judged, n=100), lambda n: {"label": TRUTH[n]}))
-    keep(judged, rows, {("rag", "rubric"): '"Polite."'}, folder)
+    store_labels(judged, rows, {("rag", "rubric"): '"Polite."'}, folder)
     key = ("rag", "=m", "rubric")
     assert known() == {key: estimates(judged, rows)[0].powered}
     other = scores.with_columns(value=1 - pl.col("value"))

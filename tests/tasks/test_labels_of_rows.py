@@ -15,10 +15,10 @@ from basic_control.tasks.judges.labels import (
     criteria_of,
     estimates,
     join_judged,
-    keep,
     label_rows,
     load_corrections,
     sheet,
+    store_labels,
 )
 
 SUITE = Suite(name="s", items={}, metrics={"rubric": {"criteria": "Polite."}})
@@ -61,7 +61,7 @@ def estimate(replies: pl.DataFrame, rows: pl.DataFrame) -> Powered:
 def keep_and_read(folder: Path, tables: Tables, rows: pl.DataFrame) -> Mapping[tuple[str, str, str], Powered]:
     """Keep labels of the tables' replies, and return a later run's means by them."""
     scores, items, texts = tables
-    keep(join_judged(scores, items, texts), rows, CRITERIA, folder)
+    store_labels(join_judged(scores, items, texts), rows, CRITERIA, folder)
     return load_corrections(folder, [SUITE], scores, items, lambda: texts)
 
 
@@ -98,7 +98,7 @@ def test_a_label_holds_for_each_row_of_its_reply(tmp_path: Path) -> None:
     tables = build_tables(3)
     replies = join_judged(*tables)
     drawn = sheet(replies, n=10)
-    keep(replies, fill(drawn), CRITERIA, tmp_path)
+    store_labels(replies, fill(drawn), CRITERIA, tmp_path)
     labels = label_rows(replies, tmp_path, CRITERIA)
     assert labels.height == 30
     assert {int(row["item_id"][1:4]) % 2 == row["label"] for row in labels.iter_rows(named=True)} == {True}

@@ -48,10 +48,10 @@ def label(
         criteria_of,
         estimates,
         is_estimable,
-        keep,
         load_judged,
         read_labels,
         sheet,
+        store_labels,
     )
     from basic_control.tasks.judges.recorded import collect_judged, members_in
     from basic_control.tasks.report.exports import write_csv
@@ -80,7 +80,9 @@ def label(
     identities, members = run.manifest.get("judge_identities", {}), members_in(run.configuration)
     collect = partial(collect_judged, identities=identities, members=members)
     show_written(
-        keep(judged_replies, rows, criteria_of(suites_in(run.configuration)), run.folder.parent / LABELS, collect)
+        store_labels(
+            judged_replies, rows, criteria_of(suites_in(run.configuration)), run.folder.parent / LABELS, collect
+        )
     )
     if not is_estimable(judged_replies):
         show("Of some replies no judge was asked, since none counts. Run again: that asks them, and the labels "

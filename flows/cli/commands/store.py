@@ -86,7 +86,7 @@ def list_(*, where: Where = USUAL) -> None:
         show("no reply cache yet")
         return
     try:
-        replies = ReplyCache(url, tables=store)
+        replies = ReplyCache(url, store=store)
     except InputError as error:
         show(str(error))
         return

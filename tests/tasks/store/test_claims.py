@@ -49,13 +49,13 @@ def test_a_failure_is_of_its_run_and_gives_the_claim_back(cache: ReplyCache) -> 
     one, other = name_owner() + ":1", name_owner() + ":2"
     cache.claim(["a", "b"], holder=one, lease_s=60)
     failure = FailedCall("a", "invalid", "nul \x00, \ud800")
-    cache.fail([failure], holder=one, run="r", way="w")
+    cache.remember_failures([failure], holder=one, run="r", way="w")
     assert cache.claim(["a", "b"], holder=other, lease_s=60) == {"a"}
     kept = {"a": FailedCall("a", "invalid", "nul \ufffd, ?")}
     assert cache.failures(["a", "b"], run="r", way="w") == kept
     assert cache.failures(["a"], run="another", way="w") == {}
     assert cache.failures(["a"], run="r", way="another key") == {}
-    cache.fail([failure], holder=one, run="r", way="w")
+    cache.remember_failures([failure], holder=one, run="r", way="w")
     assert cache.claim(["a"], holder=one, lease_s=60) == set(), "another's claim is not given back"
     cache.forgive("another")
     assert cache.failures(["a"], run="r", way="w") == kept

@@ -95,7 +95,7 @@ def test_a_store_on_s3_is_cared_for(bucket: str, tmp_path: Path, capsys: pytest.
     more = [word for key, value in keys.items() for word in ("--set", f"store.{key}={value}")]
     assert main(["store", "list", *more]) == 0
     assert "2 tables" in capsys.readouterr().out
-    ReplyCache(keys["cache"], tables=store).close()
+    ReplyCache(keys["cache"], store=store).close()
     assert main(["store", "verify", *more]) == 0
     assert "2 tables, 0 runs and 1 reply checked: no faults." in capsys.readouterr().out
     assert main(["store", "prune", "--yes", *more]) == 0

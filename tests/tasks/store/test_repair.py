@@ -77,8 +77,8 @@ def replies_of(known: dict[str, Remembered]) -> dict[str, tuple[Reply, float]]:
     return {i: (entry.reply, entry.latency_s) for i, entry in known.items()}
 
 
-def opened(file: Path, tables: Store | None = None) -> ReplyCache:
-    return ReplyCache(f"sqlite:///{file}", tables=tables)
+def opened(file: Path, store: Store | None = None) -> ReplyCache:
+    return ReplyCache(f"sqlite:///{file}", store=store)
 
 
 def kept(file: Path) -> list[Path]:
