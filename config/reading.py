@@ -25,6 +25,7 @@ from basic_control.config.prices import KEYS as PRICES
 from basic_control.config.settings import Settings, StoreSettings
 from basic_control.data.errors import InputError, propose_name
 from basic_control.data.loading import responses_of
+from basic_control.data.suites import TABLE
 from basic_control.data.yaml_depth import check_depth
 
 SHIPPED = Path(__file__).parent
@@ -376,7 +377,11 @@ def _check_no_models(settings: Settings, where: Callable[[Steps], str], *, is_em
     for suite in settings.suites:
         if not responses_of(suite):
             problem = "models: expected at least 1, found []" if is_empty else "'models' is missing"
-            raise InputError(f"{where(('models',))}: {problem}; suite {suite.name} asks a model.")
+            # Replies in a file of rows may be there under another name.
+            hint = ""
+            if suite.loader == TABLE:
+                hint = " If a column of its rows holds replies, name it: columns: {response: NAME}."
+            raise InputError(f"{where(('models',))}: {problem}; suite {suite.name} asks a model.{hint}")
 
 
 def _check_keys(raw: Mapping[str, Any]) -> None:

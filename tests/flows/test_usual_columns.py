@@ -155,6 +155,17 @@ def test_a_column_that_a_judge_needs_is_there_before_anything_is_asked(
     assert "columns: {" in done.stderr
 
 
+def test_replies_of_a_name_that_is_not_read_are_told_how_to_be_named(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({"input": "q?", "actual_output": "r", "contexts": ["c"]}), encoding="utf-8")
+    with serve_openai(judge) as server:
+        done = run_judged(run, path, server, "response_groundedness")
+        assert done.returncode == 2
+        assert "columns: {response: NAME}" in done.stderr
+        items = {"data": str(path), "columns": {"response": "actual_output"}}
+        assert run_judged(run, path, server, "response_groundedness", items=items).returncode == 0
+
+
 def test_an_explicit_column_goes_before_a_usual_name(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps({"input": "wrong", "ask": "right?", "response": "r"}), encoding="utf-8")
