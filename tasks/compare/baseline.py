@@ -75,14 +75,16 @@ def compare_planned(
     run = ComparedSide("", questions, scores, texts, read_provenance(manifest))
     # The baseline's replies are scored by what scored the run, so that only the replies differ.
     judges = manifest.get("judge_identities") or {}
-    scores_before, units = score_again(baseline.side, baseline.tables, run.provenance, judges, lambda: plan)
+    scores_before, rescored_units = score_again(
+        baseline.side, baseline.tables, run.provenance, judges, lambda: plan
+    )
     questions_before = _add_texts(baseline, open_store(plan.store))
     return compare_with_baseline(
         replace(baseline.side, scores=scores_before, items=questions_before),
         run,
         max_drop=rule.max_drop,
         pinned=baseline.run,
-        rescored=units,
+        rescored=rescored_units,
         allow_different=rule.allow_different,
         targets=[*plan.members],
     )

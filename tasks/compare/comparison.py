@@ -144,7 +144,7 @@ def compare_sides(
         pairs.sort(key=lambda pair: [*metrics, pair.metric].index(pair.metric))
     shared = count_common(scores_by_side, aligned.items)
     if not pairs and not is_verified:
-        raise InputError(_describe_nothing(sides, shared))
+        raise InputError(_explain_no_pair(sides, sum(n_shared for _, n_shared in shared.values())))
     # What changed is shown with both replies, which no score needs.
     replies = _join_labelled(texts_by_side, labels)
     models = _label_models(scores_by_side)
@@ -344,10 +344,10 @@ def _check_shared_questions(sides: Sequence[Side], scores_by_side: Mapping[str, 
     )
 
 
-def _describe_nothing(sides: Sequence[Side], shared: Mapping[str, tuple[list[int], int]]) -> str:
-    total = sum(count for _, count in shared.values())
+def _explain_no_pair(sides: Sequence[Side], n_shared: int) -> str:
+    """Return why runs with questions in common have no pair of scores."""
     parts = [
-        f"the runs have {total} questions in common, but none that two of them score by the same metric.",
+        f"the runs have {n_shared} questions in common, but none that two of them score by the same metric.",
         "See their reports: calls or judges may have failed.",
     ]
     parts.extend(f"{side.name} has {', '.join(list_side_metrics(side)) or 'no metric'}." for side in sides)

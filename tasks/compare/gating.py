@@ -181,14 +181,16 @@ def _read_results(run: Run, threshold: float | None) -> Results:
     """Return the stored results of a run's models, headline by headline."""
     _, verdict = load_results(run)
 
-    def follow(headline: Headline) -> Headline:
+    def follow_threshold(headline: Headline) -> Headline:
         """Return a headline whose sequence, if it has one, is followed against the threshold."""
         stopping = headline.measured.stopping
         if stopping is None or threshold is None:
             return headline
         return replace(headline, measured=replace(headline.measured, stopping=against(stopping, threshold)))
 
-    models = tuple(replace(model, headlines=tuple(map(follow, model.headlines))) for model in verdict.models)
+    models = tuple(
+        replace(model, headlines=tuple(map(follow_threshold, model.headlines))) for model in verdict.models
+    )
     return Results({}, models, waiting={run.name: verdict.waiting})
 
 

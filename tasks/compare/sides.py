@@ -171,11 +171,11 @@ def _read_log(path: Path, form: FileForm) -> LogFrames:
 
 def _share_directions(logs: Mapping[int, LogFrames]) -> dict[int, LogFrames]:
     """Apply a metric's direction that one file of a tool states to the tool's other files."""
-    lower: dict[str, frozenset[str]] = {}
+    lower_is_better: dict[str, frozenset[str]] = {}
     for log in logs.values():
         tool = log.facts.get("tool", "")
-        lower[tool] = lower.get(tool, frozenset()) | log.lower
-    return {n: replace(log, lower=lower[log.facts.get("tool", "")]) for n, log in logs.items()}
+        lower_is_better[tool] = lower_is_better.get(tool, frozenset()) | log.lower_is_better
+    return {n: replace(log, lower_is_better=lower_is_better[log.facts.get("tool", "")]) for n, log in logs.items()}
 
 
 def _label_files(names: Sequence[str]) -> list[str]:

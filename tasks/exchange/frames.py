@@ -48,7 +48,7 @@ class LogFrames:
     stated: pl.DataFrame
     facts: Mapping[str, str]
     remarks: tuple[str, ...]
-    lower: frozenset[str]
+    lower_is_better: frozenset[str]
 
     @property
     def metrics(self) -> list[str]:
@@ -109,7 +109,7 @@ def build_frames(log: Log) -> LogFrames:
         for name, score in row.scores.items():
             stated.append((n, name, score.value, score.status, score.judge, score.reason))
     return LogFrames(
-        _frame([*map(_row, log.rows)], _ROWS), _frame(stated, _STATED), log.facts, log.remarks, log.lower
+        _frame([*map(_row, log.rows)], _ROWS), _frame(stated, _STATED), log.facts, log.remarks, log.lower_is_better
     )
 
 
@@ -276,7 +276,7 @@ def _scale_metrics(
     kinds, remarks = {}, list(log.remarks)
 
     def is_like(earlier: str, name: str) -> bool:
-        may_equal = name not in apart and (earlier in log.lower) == (name in log.lower)
+        may_equal = name not in apart and (earlier in log.lower_is_better) == (name in log.lower_is_better)
         return may_equal and values[name].height > 0 and values[earlier].equals(values[name])
 
     # A value outside its scale would be read as another one: the metric is left out, and the message says how to.
@@ -295,7 +295,7 @@ def _scale_metrics(
             remarks.append(f"{name} is the same as {twins[0]} in every row, so it is not compared separately.")
         elif numbers or not kept_scales:
             kept_scales[name] = (low, high)
-            if name in log.lower:
+            if name in log.lower_is_better:
                 kept_scales[name] = (high, low)
                 remarks.append(f"{name}: less is better; {low:g} counts as 100 %, {high:g} as 0 %.")
             kinds[name] = "yes_no" if {*numbers} <= {low, high} else "share"

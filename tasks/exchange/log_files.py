@@ -36,7 +36,7 @@ def _read_log(adapter: ModuleType, source: Source) -> Log:
     remarks: list[str] = []
     rows: list[Recorded] = []
     halved: list[int] = []
-    lower = frozenset[str]()
+    lower_is_better = frozenset[str]()
     # Whatever a damaged file makes an adapter stumble over becomes one message.
     try:
         for entry in adapter.read(source):
@@ -47,7 +47,7 @@ def _read_log(adapter: ModuleType, source: Source) -> Log:
             elif isinstance(entry, str):
                 remarks.append(entry)
             elif isinstance(entry, frozenset):
-                lower |= entry
+                lower_is_better |= entry
             else:
                 facts.update(entry)
     except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
@@ -66,7 +66,7 @@ def _read_log(adapter: ModuleType, source: Source) -> Log:
             numbers.append("…")
         rows_named = f"{plural(len(halved), 'row')}: {', '.join(numbers)}"
         remarks.append(f"Half of a surrogate pair is read as U+FFFD in {rows_named}.")
-    return Log(adapter.TOOL, tuple(rows), facts, tuple(remarks), lower)
+    return Log(adapter.TOOL, tuple(rows), facts, tuple(remarks), lower_is_better)
 
 
 def _find_reader(source: Source) -> tuple[ModuleType, Source]:
@@ -122,11 +122,11 @@ def _read_folder(path: Path, columns: Mapping[str, str] | None) -> Log:
     rows: dict[tuple[str, str], list[Recorded]] = {}
     remarks: list[str] = []
     facts: dict[str, str] = {}
-    lower = frozenset[str]()
+    lower_is_better = frozenset[str]()
     for file, log in logs:
         remarks += log.remarks
         facts |= log.facts
-        lower |= log.lower
+        lower_is_better |= log.lower_is_better
         parts: dict[tuple[str, str], list[Recorded]] = {}
         for row in log.rows:
             parts.setdefault((row.suite, row.target), []).append(row)
@@ -138,7 +138,7 @@ def _read_folder(path: Path, columns: Mapping[str, str] | None) -> Log:
             else:  # a part, such as a page, of what another file began
                 rows[key] = [*rows.get(key, ()), *own_rows]
     all_rows = tuple(chain.from_iterable(rows.values()))
-    return Log(logs[0][1].tool, all_rows, facts, tuple(dict.fromkeys(remarks)), lower)
+    return Log(logs[0][1].tool, all_rows, facts, tuple(dict.fromkeys(remarks)), lower_is_better)
 
 
 def _read_part(source: Source) -> Log | InputError:

@@ -120,7 +120,7 @@ def read(path: Path, *, metric: str = "", task: str = "") -> Replay:
 
 def _choose_metric(path: Path, log: Log, metric: str, remarks: list[str]) -> str:
     """Return the score to compare with ours: `metric`, else the first from 0, the worst, to 1, the best."""
-    excluded = {*log.lower}
+    excluded = {*log.lower_is_better}
     for row in log.rows:
         for name, score in row.scores.items():
             if score.value is not None and read_share(score.value) is None:

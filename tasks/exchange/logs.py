@@ -115,14 +115,14 @@ metrics of which less is better."""
 class Log:
     """The content of one file. `facts` are what it states of versions, options and prompts, by the field's names.
 
-    `remarks` say what could not be carried over. Of the metrics `lower`, less is better.
+    `remarks` say what could not be carried over. `lower_is_better` names metrics.
     """
 
     tool: str
     rows: tuple[Recorded, ...]
     facts: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
-    lower: frozenset[str] = frozenset()
+    lower_is_better: frozenset[str] = frozenset()
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -488,7 +488,7 @@ def document(comparison: RunComparison) -> str:
 
 def junit(comparison: RunComparison) -> str:
     """Return JUnit XML with a case for each difference, which fails if the later side is worse."""
-    from basic_control.tasks.report.junit import case_of, text_of
+    from basic_control.tasks.report.junit import build_case, text_of
 
     outcomes = {"worse": "fail", "better": "pass", "same": "pass"}
     cases = []
@@ -499,5 +499,5 @@ def junit(comparison: RunComparison) -> str:
         gate_outcome = outcomes.get(verdict(pair), "undecided") if pair.n else "undecided"
         figures = f"{interval(pair)}, p {p_value(pair.test.p_adjusted)}, n {pair.n}"
         text = f"{figures}: {conclusion(pair)}"
-        cases.append(case_of(name, models, gate_outcome, text, counts=True, passes=True))
+        cases.append(build_case(name, models, gate_outcome, text, decides_exit=True, undecided_passes=True))
     return text_of(cases, title(comparison))

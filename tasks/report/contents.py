@@ -99,7 +99,7 @@ def _sections(data: ReportData) -> Contents:
             data.run,
             data.start_time,
             manifest={**dict.fromkeys(_MANIFEST), **data.manifest},
-            rules=sections.rules(data.manifest),
+            rules=sections.describe_units(data.manifest),
             configuration=plan.configuration,
         ),
         "heading": _heading(data, models),

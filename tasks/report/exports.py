@@ -73,8 +73,8 @@ def write(data: "ReportData", folder: Path) -> list[Path]:
     return written + [write_csv(frame, tables / f"{name}.csv") for name, frame in frames.items()]
 
 
-def records(data: "ReportData") -> pl.DataFrame:
-    """Return a row for each item, model, repeat and judged metric: the question, the reply and the outcome."""
+def collect_records(data: "ReportData") -> pl.DataFrame:
+    """Return a row for each item of a judged suite, model, repeat and metric: question, reply and outcome."""
     suites = [suite.name for suite in data.plan.declarations if list_judged_metrics(suite)]
     replies = data.replies.filter(pl.col("suite").is_in(suites)).select(
         *_KEYS, "suite", "language", "prompt", "answer", response="text", error="error"
@@ -90,7 +90,7 @@ def write_records(data: "ReportData", folder: Path) -> list[Path]:
 
     Writes nothing for a run without a judged suite.
     """
-    frame, written = records(data), []
+    frame, written = collect_records(data), []
     if frame.is_empty():
         return []
     has_score = pl.col("status").is_in(VALUED)

@@ -28,15 +28,17 @@ def strip_forbidden(text: object) -> str:
     return make_visible(_FORBIDDEN.sub(lambda sign: f"<U+{ord(sign[0]):04X}>", str(text)))
 
 
-def case_of(name: str, of: str, outcome: str, text: str, *, counts: bool, passes: bool) -> ET.Element:
-    """Return a gate's test case; `counts`: it affects the exit code, `passes`: undecided counts as passed."""
-    case = ET.Element("testcase", name=strip_forbidden(name), classname=strip_forbidden(of), time="0.000")
+def build_case(
+    name: str, class_name: str, outcome: str, text: str, *, decides_exit: bool, undecided_passes: bool
+) -> ET.Element:
+    """Return a gate's test case, which fails only if the gate affects the exit code (`decides_exit`)."""
+    case = ET.Element("testcase", name=strip_forbidden(name), classname=strip_forbidden(class_name), time="0.000")
     if outcome == "error":
         ET.SubElement(case, "error", type=outcome, message=strip_forbidden(text))
-    elif not counts:
+    elif not decides_exit:
         if outcome not in {"none", "pass", "held"}:
             ET.SubElement(case, "skipped", message=strip_forbidden(f"{outcome}, and the gate is off: {text}"))
-    elif outcome in {"fail", "regressed"} or (outcome == "undecided" and not passes):
+    elif outcome in {"fail", "regressed"} or (outcome == "undecided" and not undecided_passes):
         ET.SubElement(case, "failure", type=outcome, message=strip_forbidden(text)).text = strip_forbidden(text)
     elif outcome == "undecided":
         ET.SubElement(case, "skipped", message=strip_forbidden(f"undecided: {text}"))
@@ -49,7 +51,7 @@ def gates(data: ReportData) -> list[ET.Element]:
     policy, models, baseline = data.plan.policy, data.verdict.models, data.results.baseline
     waiting = data.verdict.waiting
     # Calls that wait leave a run undecided, whatever the gate.
-    passes = policy.undecided == "pass" and not waiting
+    undecided_passes = policy.undecided == "pass" and not waiting
     warning_texts: dict[tuple[str, str, str], list[str]] = {}
     for warning in warnings(headlines_of(models), data.results.judged, data.run):
         texts = warning_texts.setdefault((warning.model, warning.suite, warning.metric), [])
@@ -58,9 +60,16 @@ def gates(data: ReportData) -> list[ET.Element]:
     for row in model_rows(models, data.results.spending):
         for score in row.model.scores:
             outcome = score.decided.outcome
-            counts = policy.gate != "off" or bool(waiting and outcome == "undecided")
+            decides_exit = policy.gate != "off" or bool(waiting and outcome == "undecided")
             name = score_id(score) if score.suite else _OVERALL
-            case = case_of(name, score.model, outcome, _summary(score), counts=counts, passes=passes)
+            case = build_case(
+                name,
+                score.model,
+                outcome,
+                _summary(score),
+                decides_exit=decides_exit,
+                undecided_passes=undecided_passes,
+            )
             if score is row.score:
                 _add_properties(case, model_values(row))
             texts = warning_texts.get((score.model, score.suite, score.metric), [])
@@ -68,7 +77,7 @@ def gates(data: ReportData) -> list[ET.Element]:
                 ET.SubElement(case, "system-err").text = strip_forbidden("\n".join(texts))
             cases.append(case)
     if baseline:
-        cases += against_baseline(baseline, counts=policy.regressions, passes=passes)
+        cases += against_baseline(baseline, decides_exit=policy.regressions, undecided_passes=undecided_passes)
     return cases
 
 
@@ -81,18 +90,24 @@ def _add_properties(case: ET.Element, values: Mapping[str, str]) -> None:
         ET.SubElement(properties, "property", name=strip_forbidden(title), value=strip_forbidden(value))
 
 
-def against_baseline(comparison: BaselineComparison, *, counts: bool, passes: bool) -> Iterator[ET.Element]:
+def against_baseline(
+    comparison: BaselineComparison, *, decides_exit: bool, undecided_passes: bool
+) -> Iterator[ET.Element]:
     """Yield the cases of a comparison with a baseline: each headline, and what is missing."""
-    of = f"baseline {comparison.name}"
+    comparison_name = f"baseline {comparison.name}"
     for change in comparison.headlines:
-        name, class_name = pair_name(change.pair, comparison), f"{of}.{change.pair.model_a}"
+        name, class_name = pair_name(change.pair, comparison), f"{comparison_name}.{change.pair.model_a}"
         outcome, text = change.decision.outcome, regression(change)
-        yield case_of(name, class_name, outcome, text, counts=counts, passes=passes)
+        yield build_case(
+            name, class_name, outcome, text, decides_exit=decides_exit, undecided_passes=undecided_passes
+        )
     if comparison.allowed:
         return
     for what in comparison.missing:
         text = say("regression.missing", what=what)
-        yield case_of(what, of, "regressed", text, counts=counts, passes=passes)
+        yield build_case(
+            what, comparison_name, "regressed", text, decides_exit=decides_exit, undecided_passes=undecided_passes
+        )
 
 
 def _summary(headline: Headline) -> str:

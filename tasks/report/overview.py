@@ -289,9 +289,9 @@ def pivot(
         return None
     by_head: dict[tuple[str, ...], SummaryRow] = {}
     # A level's mean is over all languages, and a language's over all levels.
-    for dimension, crossing in (_DIMENSIONS, _DIMENSIONS[::-1]):
-        fine = summary.filter((pl.col(dimension) != "") & (pl.col(crossing) == ""))
-        for cell in cells(fine):
+    for dimension, other_dimension in (_DIMENSIONS, _DIMENSIONS[::-1]):
+        dimension_means = summary.filter((pl.col(dimension) != "") & (pl.col(other_dimension) == ""))
+        for cell in cells(dimension_means):
             value = getattr(cell, dimension)
             by_head[cell.model, cell.suite, cell.family, cell.metric, dimension, value] = cell
     rows = []

@@ -237,15 +237,15 @@ def usage(data: ReportData) -> Table:
     )
 
 
-def rules(manifest: Mapping[str, Any]) -> dict[str, str]:
+def describe_units(manifest: Mapping[str, Any]) -> dict[str, str]:
     """Return the version and source of each unit that made or scored the run's items, by name."""
     versions = {**(manifest.get("units") or {}), **(manifest.get("verifiers") or {})}
     sources = manifest.get("sources") or {}
-    rules_by_name = {}
+    descriptions = {}
     for name, version in versions.items():
         parts = (str(version), sources.get(name))
-        rules_by_name[name] = " · ".join(filter(None, parts))
-    return rules_by_name
+        descriptions[name] = " · ".join(filter(None, parts))
+    return descriptions
 
 
 def markdown(tables: Iterable[Table]) -> Iterator[str]:

@@ -91,7 +91,9 @@ def _find_spending(target: str, spending: Spending | None) -> Spent | None:
     if spending is None:
         return None
     candidates = [
-        spent for spent in spending.models if spent.role == "model" and f"{target} [".startswith(f"{spent.model} [")
+        spent
+        for spent in spending.models
+        if spent.role == "model" and (spent.model == target or target.startswith(f"{spent.model} ["))
     ]
     # A model's name may begin with another's: the longest is the target's own.
     return max(candidates, key=lambda spent: len(spent.model), default=None)

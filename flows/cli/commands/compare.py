@@ -263,15 +263,15 @@ def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
 
 
 def _cases(verdict: "RunVerdict", comparison: "BaselineComparison | None", new: str) -> str:
-    from basic_control.tasks.report.junit import against_baseline, case_of, text_of
+    from basic_control.tasks.report.junit import against_baseline, build_case, text_of
 
     passes = verdict.undecided == "pass"
     cases = [
-        case_of(name, model, outcome, sentence, counts=True, passes=passes)
+        build_case(name, model, outcome, sentence, decides_exit=True, undecided_passes=passes)
         for model, name, outcome, sentence in _thresholds(verdict)
     ]
     if comparison:
-        cases += against_baseline(comparison, counts=True, passes=passes)
+        cases += against_baseline(comparison, decides_exit=True, undecided_passes=passes)
     return text_of(cases, new)
 
 

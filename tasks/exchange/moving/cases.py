@@ -84,7 +84,7 @@ class CaseReader:
                 continue
             tests = list(self._entries(scenario.get("tests"))) or [{}]
             for setting, test in itertools.product(self._entries(scenario.get("config")), tests):
-                yield _join(setting, test)
+                yield _apply_setting(setting, test)
 
     def _entries(self, tests: Any) -> Iterator[Mapping[str, Any]]:
         """Yield tests, those in files included."""
@@ -138,7 +138,7 @@ class CaseReader:
         if transform:
             assertions = [{"transform": transform, **assertion} for assertion in assertions]
         try:
-            variables = {**self._variables(default), **self._variables(test)}
+            variables = {**self._read_variables(default), **self._read_variables(test)}
         except UnreadableError as error:
             self.account.add("tests: vars", "left out", str(error))
             return
@@ -171,15 +171,15 @@ class CaseReader:
         keys["metadata"] = {name: value for name, value in metadata.items() if isinstance(value, str | int | float)}
         return keys
 
-    def _variables(self, test: Mapping[str, Any]) -> dict[str, Any]:
+    def _read_variables(self, test: Mapping[str, Any]) -> dict[str, Any]:
         variables = test.get("vars") or {}
         if isinstance(variables, str):
             variables = self.folder.load(variables)
         if not isinstance(variables, dict):
             raise UnreadableError("expected variables with their values")
-        return {str(name): self._value(value) for name, value in variables.items()}
+        return {str(name): self._resolve_value(value) for name, value in variables.items()}
 
-    def _value(self, value: Any) -> Any:
+    def _resolve_value(self, value: Any) -> Any:
         if not isinstance(value, str) or not value.startswith(SCHEME):
             return value
         if "*" in value:
@@ -231,7 +231,7 @@ def require_mapping(value: Any) -> Mapping[str, Any]:
     return value
 
 
-def _join(setting: Mapping[str, Any], test: Mapping[str, Any]) -> dict[str, Any]:
+def _apply_setting(setting: Mapping[str, Any], test: Mapping[str, Any]) -> dict[str, Any]:
     """Return a scenario's setting and a test as one test."""
     assertions = [*list_of(setting.get("assert")), *list_of(test.get("assert"))]
     variables = {**mapping_of(setting.get("vars")), **mapping_of(test.get("vars"))}
