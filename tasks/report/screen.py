@@ -150,11 +150,13 @@ class Screen:
         if has_threshold:
             first_head += f"\n{say('page.threshold')}"
         attempts = [(n_columns, *fit) for fit in _FITS]
-        attempts += [(n, *_FITS[-1]) for n in range(n_columns - 1, 0, -1)]
+        attempts += [(n, *fit) for n in range(n_columns - 1, 0, -1) for fit in _FITS[-2:]]
         for n, name_width, head_width in attempts:
             heads = [column.break_name(head_width, has_threshold=has_threshold) for column in self.columns[:n]]
             table = self._build_table([first_head, *heads], name_width)
-            if _measure_width(table) <= width:
+            # No two models may be cut to one name.
+            names = {row[0] for row in table.rows}
+            if _measure_width(table) <= width and len(names) == len(table.rows):
                 break
         return table
 

@@ -115,7 +115,7 @@ def test_it_fits_whatever_there_is_to_say(models: int, suites: int) -> None:
         said = shown(made_, width)
         assert lines_of(said, width) < height, said
         assert all(len(line) <= width for line in said.splitlines() if "file://" not in line), said
-    listed = [line for line in said.splitlines() if line.startswith("an-ow")]
+    listed = [line for line in said.splitlines() if line.startswith("an-")]
     assert sum("✗" in line for line in listed) == min(models, 5 if models > 6 else 6)
     assert ("… 25 more" in said) == (models == 30), "the best and the worst are shown"
 
@@ -353,5 +353,8 @@ def test_two_models_are_not_cut_to_one_name() -> None:
     found = results(2, 1, "meta-llama/Llama-3.{}-70B-Instruct")
     made_ = screen(*found, resolve(settings()), COUNTS)
     assert len({row[0] for row in made_.table(120).rows}) == 2
+    wide = screen(*results(3, 6), resolve(settings()), COUNTS).table(80)
+    assert len({row[0] for row in wide.rows}) == 3, "rather a column less than two models of one name"
+    assert wide.names[-1] == "…"
     better, _, rest = made_.differences[0].partition(" beats ")
     assert not rest.startswith(f"{better} by ")
