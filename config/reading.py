@@ -2,7 +2,7 @@
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -25,7 +25,7 @@ from basic_control.config.prices import KEYS as PRICES
 from basic_control.config.settings import Settings, StoreSettings
 from basic_control.data.errors import InputError, propose_name
 from basic_control.data.loading import responses_of
-from basic_control.data.suites import TABLE
+from basic_control.data.suites import TABLE, Suite
 from basic_control.data.yaml_depth import check_depth
 
 SHIPPED = Path(__file__).parent
@@ -447,17 +447,17 @@ def read(file: str | Path | None = None, sets: Sequence[str] = (), only: str = "
     """
     raw, origin, lines = _read_file(file)
     settings = parse(raw, origin, lines, sets, only)
-    _refuse_neighbours(settings, Path(origin))
+    _refuse_neighbours(settings.suites, Path(origin))
     return settings
 
 
-def _refuse_neighbours(settings: Settings, file: Path) -> None:
+def _refuse_neighbours(suites: Iterable[Suite], file: Path) -> None:
     """Refuse rows that are not where the run starts, but beside the configuration.
 
     Raises:
         InputError: it says from where to run.
     """
-    for suite in settings.suites:
+    for suite in suites:
         data = suite.source.get("data")
         if not isinstance(data, str) or Path(data).exists():
             continue
