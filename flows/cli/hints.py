@@ -43,6 +43,36 @@ _KEYS = [
     "undecided",
 ]
 """The keys of a configuration: importing it to read them would take a third of a second."""
+_DEEP_KEYS = frozenset(
+    {
+        "api_key_env",
+        "base_url",
+        "batch",
+        "columns",
+        "data",
+        "deadline_s",
+        "examples",
+        "items",
+        "language",
+        "max_concurrency",
+        "max_tokens",
+        "method",
+        "metrics",
+        "n",
+        "prompt",
+        "provider",
+        "requests_per_minute",
+        "score",
+        "seed",
+        "stop",
+        "system",
+        "temperature",
+        "tools",
+        "usd",
+        "weight",
+    }
+)
+"""Names of keys below the top that people type as options: for these the configuration is worth its import."""
 _CONFIGURED = frozenset({"run", "exam", "doctor", "rejudge"})
 """The commands that take a configuration and any of its keys."""
 # As cyclopts words it: Unknown option: --treshold. Did you mean --fresh?
@@ -134,6 +164,8 @@ def correct_suggestion(message: str, command: str = "run") -> str:
 
 def _explain_deep_key(key: str) -> str:
     """Return where a key is that is not at the top of a configuration; '' if there is none of that name."""
+    if key not in _DEEP_KEYS:
+        return ""
     from basic_control.config.elsewhere import list_keys_named
 
     assignments = [f"--set {name}=…" for name in list_keys_named(key)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from basic_control.data.characters import make_visible
 from basic_control.data.deciding import columns
-from basic_control.data.exits import GateOutcome
+from basic_control.data.exits import Exit, GateOutcome
 from basic_control.data.suites import Suite, find_targets
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from basic_control.metrics.analysis.results import Results
@@ -49,6 +49,8 @@ from basic_control.tasks.report.words import (
     cost_lines,
     describe_calls,
     headlines_of,
+    is_within_luck,
+    score_name,
     score_title,
     sort_by_score,
     suite_title,
@@ -281,6 +283,7 @@ def screen(
         # Most important first: a terminal without room cuts the last ones.
         notes=[
             *changed,
+            *_describe_luck(headlines, names, has_passed=verdict.exit_code_gated == Exit.PASSED),
             *_describe_stops(headlines, names),
             *_describe_means(headlines, names),
             *twins.lines(results.twins.results),
@@ -406,6 +409,20 @@ def _describe_slices(slices: Sequence[Slice], names: Sequence[str]) -> Iterator[
             others=percent(row.elsewhere),
             note=note,
         )
+
+
+def _describe_luck(headlines: Sequence[Headline], names: Sequence[str], *, has_passed: bool) -> Iterator[str]:
+    """Yield which scores of a run that passed do so although their intervals reach below the threshold."""
+    scores = []
+    for headline in headlines:
+        if has_passed and headline.decided.outcome == "pass" and is_within_luck(headline):
+            parts = [score_name(headline), format_estimate(headline.measured.score, headline.decided.threshold)]
+            # Of one model it is clear whose score it is.
+            if len(names) > 1:
+                parts.insert(0, shorten_name(headline.model, among=names))
+            scores.append(" ".join(parts))
+    if scores:
+        yield say("screen.luck_passed", scores=join_names(scores))
 
 
 def _describe_means(headlines: Sequence[Headline], names: Sequence[str]) -> Iterator[str]:

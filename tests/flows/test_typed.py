@@ -167,3 +167,13 @@ def test_a_judge_of_several_metrics_is_named_once(tmp_path: Path) -> None:
     (line,) = [line for line in output.splitlines() if "from a judge" in line]
     assert "come from a judge" in line
     assert all(metric in line for metric in ("faithfulness", "context_recall"))
+
+
+def test_a_run_that_luck_may_have_passed_says_so(run: Run, tmp_path: Path) -> None:
+    file, data = str(write_suites(tmp_path, "s")), str(tmp_path / "rows.jsonl")
+    cases = ((0.7, "point", True), (0.2, "point", False), (0.9, "point", False), (0.7, "interval", False))
+    for threshold, gate, is_said in cases:
+        done = run(
+            file, "--data", data, "--set", f"s.threshold={threshold}", "--set", f"gate={gate}", command="run"
+        )
+        assert ("Luck may have passed s 83.3%" in done.stdout) == is_said, done.stdout
