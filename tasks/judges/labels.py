@@ -187,17 +187,14 @@ def _join_verdicts(details: str) -> float | None:
     return aggregate(values, document.get("aggregate", "mean"))
 
 
-_MEANING = ("baseline", "mode", "criteria_column")
-"""Options that say what a label means, beside the criteria."""
-
-
 def criteria_of(suites: Iterable[Suite]) -> dict[tuple[str, str], str]:
     """Return what a label means for each metric of suites: the criterion, and the opponent or mode, if any."""
     criteria = {}
     for suite in suites:
         for metric, options in suite.metrics.items():
             criterion = options.get("criteria", "")
-            details = {name: options[name] for name in _MEANING if name in options}
+            deciding = ("baseline", "mode", "criteria_column")
+            details = {name: options[name] for name in deciding if name in options}
             criteria[suite.name, metric] = format_canonical([criterion, details] if details else criterion)
     return criteria
 
