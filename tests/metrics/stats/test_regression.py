@@ -48,6 +48,15 @@ def test_the_goldens_of_spec_10_at_margin_0(lost: int, won: int, n: int, p: Frac
     assert found.outcome == outcome
 
 
+@pytest.mark.parametrize(("lost", "outcome"), [(4, "undecided"), (5, "regressed")])
+def test_what_shows_no_drop_shows_none_beyond_the_tolerated_one(lost: int, outcome: str) -> None:
+    """Four of four that differ come by chance in one of sixteen, five in one of thirty-two."""
+    found = one(lost, 0, 39, 0.02)
+    assert found.outcome == outcome
+    assert found.p_regressed == pytest.approx(0.5**lost)
+    assert (found.upper is not None and found.upper < -0.02) == (outcome == "regressed")
+
+
 def test_a_run_that_won_only_held_and_improved() -> None:
     found = one(0, 6, 300)
     assert (found.outcome, found.improved) == ("held", True)
