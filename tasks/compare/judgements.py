@@ -9,7 +9,7 @@ from basic_control.tasks.compare.remarks import list_judgements
 SCORE = ("suite", "item_id", "model", "repeat", "metric")
 """What a score is of."""
 DECIDED = ("judge", "about", "text", "verdict", "reason")
-"""What a judge decided about it, as `Judgement` has it."""
+"""What a judge decided about it, as `JudgedPart` has it."""
 
 
 def tabulate_judgements(scores: pl.DataFrame) -> pl.DataFrame:

@@ -33,7 +33,7 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class JudgedPart:
     """What a judge decided: on a claim of the response or the reference (`about`), or a criterion of that name."""
 
     judge: str
@@ -43,7 +43,7 @@ class Judgement:
     reason: str
 
 
-def list_judgements(details: str | None) -> Iterator[Judgement]:
+def list_judgements(details: str | None) -> Iterator[JudgedPart]:
     """Yield what each judge decided in a score's details: the verdicts on claims, and the ratings of criteria."""
     for judge, result in _read_mapping(_read_document(details).get("judges")).items():
         judged = _read_mapping(_read_mapping(result).get("details"))
@@ -51,9 +51,9 @@ def list_judgements(details: str | None) -> Iterator[Judgement]:
             if key.endswith(CLAIMS):
                 for claim in _read_mappings(value):
                     texts = [str(claim.get(name) or "") for name in ("text", "verdict", "reason")]
-                    yield Judgement(str(judge), key.removesuffix(CLAIMS), *texts)
+                    yield JudgedPart(str(judge), key.removesuffix(CLAIMS), *texts)
         for remark in _list_decided(str(judge), judged):
-            yield Judgement(remark.judge, remark.name, "", remark.label, remark.text)
+            yield JudgedPart(remark.judge, remark.name, "", remark.label, remark.text)
 
 
 def _read_document(details: str | None) -> Mapping[str, Any]:
