@@ -13,7 +13,6 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from basic_control.data.labelled_sets import SETS
-from basic_control.metrics.analysis.summary import percent
 from basic_control.metrics.exam import LABELS, pair_probabilities
 from basic_control.metrics.stats.calibration import (
     HARDLY_READ,
@@ -123,7 +122,8 @@ class Passport:
         facts = [f"{self.exam} ({self.language})"]
         for kind, rate in (("right", self.sensitivity), ("wrong", self.specificity)):
             if rate.share is not None:
-                facts.append(f"{percent(rate.share)} of {rate.n} {kind} replies recognised")
+                share = f"{rate.share:.1%}".replace(".0%", "%")
+                facts.append(f"{share} of {rate.n} {kind} replies recognised")
         return f"{self.exclusion}: {', '.join(facts)}"
 
     def as_dict(self) -> dict[str, Any]:
