@@ -1,7 +1,8 @@
 """Assignments `path.to.key=value` over a configuration, which remember what the user typed to make them."""
 
+import json
 import re
-from typing import Self
+from typing import Any, Self
 
 from basic_control.config.addresses import mask_secrets
 
@@ -32,3 +33,10 @@ def format_assignment(assignment: str) -> str:
     if SECRET.search(dotted):
         return f"--set {dotted}=…"
     return f"--set {mask_secrets(f'{dotted}={value}')[:LONGEST]}"
+
+
+def as_yaml(value: Any) -> str:
+    """Return JSON that is YAML too, which knows no surrogates and takes some characters only escaped."""
+    text = json.dumps(value, ensure_ascii=False)
+    # Control characters and line separators that YAML refuses or folds: a line separator becomes \u2028.
+    return re.sub("[\x7f-\x9f\u2028\u2029\ufffe\uffff]", lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -468,6 +468,20 @@ def _refuse_neighbours(suites: Iterable[Suite], file: Path) -> None:
             )
 
 
+def is_shipped(file: str | Path) -> bool:
+    """Return whether a configuration comes with the program; '' is the default one."""
+    return not file or find_fallback(file) is not None or Path(file).resolve().parent == SHIPPED.resolve()
+
+
+def read_raw(file: str | Path) -> dict[str, Any]:
+    """Return what a configuration file holds, unchecked.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    return _read_file(file)[0]
+
+
 def list_suite_names(file: str | Path | None = None) -> list[str]:
     """Return the names of a file's suites, unchecked; of a file without any the default ones.
 

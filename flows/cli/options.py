@@ -1,11 +1,9 @@
 """The options that commands share, their shell completions, and the configuration that they result in."""
 
-import json
 import os
-import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
+from basic_control.config.assignments import as_yaml
 from basic_control.data.commands import LAST
 from basic_control.data.errors import InputError
 from basic_control.data.truncation import NAMES
@@ -354,13 +353,6 @@ KEYS = {
 """Options that stand for keys of the configuration."""
 
 
-def as_yaml(value: Any) -> str:
-    """Return JSON that is YAML too, which knows no surrogates and takes some characters only escaped."""
-    text = json.dumps(value, ensure_ascii=False)
-    # Control characters and line separators that YAML refuses or folds: a line separator becomes \u2028.
-    return re.sub("[\x7f-\x9f\u2028\u2029\ufffe\uffff]", lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
 def _assignments(only: str, options: RunOptions) -> list[str]:
     """Return the assignments made by the options of a run: named entries first, which --set may modify."""
     from basic_control.config.assignments import Assignment
@@ -482,16 +474,16 @@ def parse_words(words: Sequence[str], options: RunOptions) -> tuple[str, RunOpti
 
 
 def read_settings(
-    only: str, options: RunOptions, reading: Callable[[Sequence[str], str], "Settings"] | None = None
+    only: str, options: RunOptions, configuration: dict[str, Any] | None = None
 ) -> tuple["Settings", "Rerun"]:
     """Return the configuration, of one suite if `only` names it, and what of an earlier run to repeat.
 
-    `reading` returns that of assignments and a suite; default: the file that the options name.
+    Without a `configuration` it is the file's that the options name.
 
     Raises:
         InputError: the options are incompatible, or the configuration or the earlier run is invalid.
     """
-    from basic_control.config.reading import find_fallback, read
+    from basic_control.config.reading import find_fallback, parse, read
     from basic_control.config.settings import Rerun
 
     options = _resolve_runs(options)
@@ -512,7 +504,15 @@ def read_settings(
         settings, earlier = _earlier(only, options, sets)
         repeated |= earlier
     else:
-        settings = reading(sets, only) if reading else read(options.config or None, sets, only)
+        from basic_control.flows.cli.replaced import keep_parameters, keep_parameters_of_file
+
+        # Before the file is read: what --model replaces is in it no more.
+        if configuration is None:
+            sets = keep_parameters_of_file(sets, options.config)
+            settings = read(options.config or None, sets, only)
+        else:
+            sets = keep_parameters(sets, configuration, "the configuration")
+            settings = parse(configuration, "configuration", {}, sets, only)
     _refuse_unready(settings)
     # Options win over the keys of an earlier run's configuration too.
     if options.wait:
@@ -530,20 +530,18 @@ def read_request(request: Mapping[str, Any]) -> tuple["Settings", "Rerun"]:
     Raises:
         InputError: as `choose`.
     """
-    from basic_control.config.reading import parse
-
     options = RunOptions(**request["options"], sets=(*_list_assignments(request),))
     configuration = request["configuration"]
     if isinstance(configuration, str):
         words = [word for word in (configuration, request["suite"]) if word]
         return read_settings(*parse_words(words, options))
-    return read_settings(
-        request["suite"], options, lambda sets, only: parse(configuration, "configuration", {}, sets, only)
-    )
+    return read_settings(request["suite"], options, configuration)
 
 
 def _list_assignments(request: Mapping[str, Any]) -> Iterator[str]:
     """Yield the assignments of a request: its targets, of which texts are names as of `--model`, then its keys."""
+    from basic_control.config.assignments import Assignment
+
     for kind, targets in request["targets"].items():
         names = [target for target in targets if isinstance(target, str)]
         named_entries = iter(build_entries(kind, names))
@@ -552,7 +550,8 @@ def _list_assignments(request: Mapping[str, Any]) -> Iterator[str]:
         for index, target in enumerate(targets):
             if isinstance(target, str):
                 entries[index] = next(named_entries)
-        yield f"{kind}={as_yaml(entries)}"
+        text = f"{kind}={as_yaml(entries)}"
+        yield Assignment(text, f"--set {text}")
     for key, value in request["keys"].items():
         yield from _flatten_assignments(key, value)
 
@@ -569,10 +568,13 @@ def _flatten_assignments(key: str, value: Any) -> Iterator[str]:
 def _earlier(only: str, options: RunOptions, sets: Sequence[str]) -> tuple["Settings", dict[str, Any]]:
     """Return the configuration of an earlier run, and what of it is repeated besides what is given."""
     from basic_control.config.reading import read_store
+    from basic_control.flows.cli.replaced import keep_parameters
     from basic_control.flows.earlier import has_ended, settings_of, to_resume
+    from basic_control.tasks.store.runs import find_by_name
 
     runs = read_store(options.config, [assignment for assignment in sets if assignment.startswith("store.")]).runs
     run = options.run or _name_resumed(options) or to_resume(Path(runs))
+    sets = keep_parameters(sets, find_by_name(run, Path(runs)).configuration, f"run {run}")
     settings, manifest = settings_of(runs, run, sets, only)
     before = manifest.get("rerun", {})
     repeated: dict[str, Any] = {"of": options.run or ""}

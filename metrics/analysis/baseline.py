@@ -156,7 +156,7 @@ def compare_with_baseline(
         InputError: the two cannot be compared; the message names the differences and how to proceed.
     """
     models = match_models(baseline.name, targets or run.models, baseline.models)
-    facts = differences(baseline.provenance, run.provenance, rescored)
+    facts = differences(baseline.provenance, run.provenance, rescored, models)
     refuse(baseline.name, facts, allow_different=allow_different)
     facts += [RuleDifference("tested", "model", before, after) for after, before in models if after != before]
     compared = {before for _, before in models}

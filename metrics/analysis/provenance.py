@@ -19,6 +19,8 @@ _DIGITS = 12
 _OF_METRIC = frozenset({"metrics", "judges", "judge_prompts"})
 _COUNTED_ALONE = frozenset({"judges", "families"})
 """Rules that differ where one side lacks them: another judge or family took part."""
+_PARAMETERS = "parameters of "
+"""What the facts under test begin with that are parameters by name, of a model or a suite."""
 _ABSENT = object()
 
 Kind = Literal["decides", "tested", "unit", "rescored", "new"]
@@ -86,13 +88,19 @@ class RuleDifference:
         return f"{self.what}: {self.run}, in the baseline {self.baseline}"
 
 
-def differences(baseline: Provenance, run: Provenance, rescored: Collection[str] = ()) -> list[RuleDifference]:
+def differences(
+    baseline: Provenance,
+    run: Provenance,
+    rescored: Collection[str] = (),
+    models: Iterable[tuple[str, str]] = (),
+) -> list[RuleDifference]:
     """List the facts that differ between two runs, for suites and metrics that both have.
 
-    `rescored` are the units with which the baseline's responses were rescored.
+    `rescored` are the units with which the baseline's responses were rescored; `models` pairs the run's models with
+    the baseline's, whose names may differ.
     """
     differing = []
-    for kind, what, before, after in _list_common_facts(baseline, run):
+    for kind, what, before, after in (*_list_common_facts(baseline, run), *_list_tested(baseline, run, models)):
         if format_canonical(before) != format_canonical(after):
             differing.append(RuleDifference(kind, what, *_format_difference(before, after)))
     for name, rules in run.suites.items():
@@ -141,9 +149,24 @@ def _list_common_facts(baseline: Provenance, run: Provenance) -> Iterator[tuple[
         for path, old, new in _list_comparable(rules, after, metrics):
             if not (is_single and path == "weight"):
                 yield "decides", _name_rule(path, suite), old, new
+
+
+def _list_tested(
+    baseline: Provenance, run: Provenance, models: Iterable[tuple[str, str]]
+) -> Iterator[tuple[Kind, str, Any, Any]]:
+    """Yield what both sides have under test, parameters one by one; also of a model with another name."""
+    names = {f"{_PARAMETERS}{before}": f"{_PARAMETERS}{after}" for after, before in models}
     for name, before in baseline.tested.items():
-        if name in run.tested:
-            yield "tested", name, before, run.tested[name]
+        new_name = names.get(name, name)
+        if new_name not in run.tested:
+            continue
+        after = run.tested[new_name]
+        if not (name.startswith(_PARAMETERS) and isinstance(before, Mapping) and isinstance(after, Mapping)):
+            yield "tested", name, before, after
+            continue
+        owner = new_name.removeprefix(_PARAMETERS)
+        for key in dict.fromkeys((*before, *after)):
+            yield "tested", f"{key} of {owner}", before.get(key), after.get(key)
 
 
 def _name_rule(path: str, suite: str) -> str:

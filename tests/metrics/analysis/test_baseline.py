@@ -369,8 +369,24 @@ def test_another_model_prompt_or_parameter_is_named_and_refused_by_nobody() -> N
         **{"model a": {"digest": "2"}, "parameters of a": {"temperature": 1}, "prompt of suite s": {"text": "2"}}
     )
     found = differences(under_test(), after)
-    assert {one.what for one in found} == {"model a", "parameters of a", "prompt of suite s"}
+    assert {one.what for one in found} == {"model a", "temperature of a", "prompt of suite s"}
     refuse("main", found, allow_different=False)
+
+
+def test_each_parameter_that_differs_is_named_also_of_a_model_with_another_name() -> None:
+    before, after = (
+        Provenance({"s": SuiteRules(("m",))}, tested={f"parameters of {name}": parameters})
+        for name, parameters in (
+            ("a", {"temperature": 0.7, "max_tokens": 50, "seed": 0, "system": "You are the help desk."}),
+            ("b", {"temperature": 0, "max_tokens": 512, "seed": 0}),
+        )
+    )
+    assert [str(difference) for difference in differences(before, after, models=[("b", "a")])] == [
+        "temperature of b: 0, in the baseline 0.7",
+        "max_tokens of b: 512, in the baseline 50",
+        "system of b: none, in the baseline You are the help desk.",
+    ]
+    assert not differences(before, after)
 
 
 def test_an_upgrade_refuses_nothing_and_is_named() -> None:
