@@ -114,12 +114,12 @@ class Line:
     def is_equal(self, end: str) -> bool:
         return not any(gap for gap, _ in self.paired[end].values())
 
-    def test(self, end: str, margin: Fraction) -> Tested:
+    def test(self, end: str, margin: Fraction, *, by_values: bool = False) -> Tested:
         """Test the difference against −margin, on both sides."""
         paired, units = self.paired[end], self.units(end)
         clusters = clusters_of(self.after.suite, paired)
         lost, won = (sum(gap == sign for gap, _ in paired.values()) for sign in (-1, 1))
-        if self.is_binary(end) and not clusters:
+        if self.is_binary(end, by_values=by_values) and not clusters:
             falls, rises = binomial_tail(won + lost, lost), binomial_tail(won + lost, won)
             if margin:
                 # Whoever falls by more than a margin falls: the one test says no more than the other.
@@ -135,7 +135,7 @@ class Line:
     def units(self, end: str) -> list[Sequence[int]]:
         return units_of(len(self.paired[end]), clusters_of(self.after.suite, self.paired[end]))
 
-    def is_binary(self, end: str) -> bool:
+    def is_binary(self, end: str, *, by_values: bool) -> bool:
         """Return whether each question is right or wrong on both sides, once it is paired."""
         parts = [part for side in (self.before, self.after) for _, part in side.parts]
         values = {
@@ -144,7 +144,7 @@ class Line:
             for text, value in part.values(at).items()
             if text in self.paired[end]
         }
-        return len(parts) == 2 and all(part.is_binary for part in parts) and values <= {0, 1}
+        return len(parts) == 2 and all(by_values or part.is_binary for part in parts) and values <= {0, 1}
 
 
 def binomial_tail(n: int, k: int) -> float:
@@ -210,11 +210,11 @@ def holm_steps(chances: Sequence[float]) -> list[tuple[float, float]]:
     return steps
 
 
-def outcomes_at(lines: Sequence[Line], end: str, margin: Fraction, factor: float) -> list[str]:
+def outcomes_at(lines: Sequence[Line], end: str, margin: Fraction, factor: float, *, by_values: bool) -> list[str]:
     """Return the lines' outcomes at an end; `factor` is by how much a sampled chance may be off."""
     below, above, held = [], [], []
     for line in lines:
-        test, is_equal = line.test(end, margin), line.is_equal(end)
+        test, is_equal = line.test(end, margin, by_values=by_values), line.is_equal(end)
         off = 1.0 if test.is_exact else factor
         below.append(min(test.p_below * off, 1.0))
         above.append(float((1 - margin) ** len(line.units(end))) if is_equal else min(test.p_above * off, 1.0))
@@ -227,6 +227,7 @@ def outcomes(lines: Sequence[Line], max_drop: float, *, is_allowed: bool) -> dic
     """Return what the lines may come to: one outcome each, but where a sampled chance is near a level.
 
     Holm's correction is over all lines of a comparison (section 9), or over a model's (section 10: its headlines).
+    Values that are all 0 or 1 may be tested as yes/no, or by their metric where it is a graded one.
     """
     margin = Fraction(str(max_drop))
     allowed: dict[Key, set[str]] = {line.key: set() for line in lines}
@@ -234,8 +235,8 @@ def outcomes(lines: Sequence[Line], max_drop: float, *, is_allowed: bool) -> dic
         lines,
         *([line for line in lines if line.model == model] for model in {line.model for line in lines}),
     ]
-    for family, factor in product(families, (1 - NEAR, 1.0, 1 + NEAR)):
-        by_end = [outcomes_at(family, end, margin, factor) for end in SIDES]
+    for family, factor, by_values in product(families, (1 - NEAR, 1.0, 1 + NEAR), (False, True)):
+        by_end = [outcomes_at(family, end, margin, factor, by_values=by_values) for end in SIDES]
         for line, at_ends in zip(family, zip(*by_end, strict=True), strict=True):
             outcome = at_ends[0] if len({*at_ends}) == 1 else "undecided"
             is_short = line.share < Fraction(95, 100) and not is_allowed
