@@ -40,10 +40,10 @@ class ServedMetric:
 
     def call(self, offered: Mapping[str, Any]) -> Any:
         """Return what the function says of a sample: a score, or a coroutine of one."""
-        from basic_control.data.decorators import call_on_sample
+        from basic_control.data.decorators import call_metric
 
         sample, options = offered["sample"], offered["options"]
-        return call_on_sample(self.function, self.columns, sample, options, scores_empty=self.scores_empty)
+        return call_metric(self.function, self.columns, sample, options, scores_empty=self.scores_empty)
 
     def write(self, value: Any) -> dict[str, Any]:
         """Return a score as a message, or what there is in place of one."""

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from basic_control.data import plugins
 from basic_control.data.deciding import has_one_headline, without_threshold
-from basic_control.data.errors import InputError, advise_folder
+from basic_control.data.errors import InputError, find_folder_above
 from basic_control.data.options import list_option_names, settle
 from basic_control.data.plugins import loader, metric
 from basic_control.data.records import Loader, Metric
@@ -303,7 +303,9 @@ def _read_prompt(prompt: str, location: Steps) -> str:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         message = f"prompt file {prompt} cannot be read ({why}); expected a path relative to where the run starts"
-        message += advise_folder(Path(prompt)).replace(" It", "; it", 1).removesuffix(".")
+        folder = find_folder_above(Path(prompt))
+        if folder:
+            message += f"; it exists from {folder}: run from there"
         raise _make_error(location, message) from error
 
 
@@ -495,7 +497,7 @@ def lay_out(raw: Mapping[str, Any]) -> Resolved:
         if not isinstance(entry, str | Mapping):
             suites.append(entry)  # pydantic reports the error
             continue
-        name, values = _find_values(entry, location)
+        name, values = _merge_declaration(entry, location)
         if isinstance(entry, str):
             result.declared[location] = load_declarations()[entry]
         values = _apply_section(result, location, name, values, sections.pop(name, {}))
@@ -535,7 +537,7 @@ def settle_options(result: Resolved) -> None:
         result.raw["suites"] = settled[: len(suites)]
 
 
-def _find_values(entry: str | Mapping[str, Any], location: Steps) -> tuple[str, dict[str, Any]]:
+def _merge_declaration(entry: str | Mapping[str, Any], location: Steps) -> tuple[str, dict[str, Any]]:
     """Return the name of an entry of `suites`, and its keys merged over the declaration of that name."""
     if isinstance(entry, str):
         if entry not in load_declarations():

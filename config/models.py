@@ -108,14 +108,14 @@ class Model(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _gather(cls, entry: Any) -> Any:
+    def _gather_options(cls, entry: Any) -> Any:
         """Move the provider's own keys into `options`, checked and with their defaults."""
         if not isinstance(entry, Mapping):
             return entry
         entry = _split_azure_target(_complete_cascade(entry))
-        ours = set(cls.model_fields) - {"options"}
-        shared = {key: value for key, value in entry.items() if key in ours}
-        options = {key: value for key, value in entry.items() if key not in ours}
+        shared_keys = [key for key in cls.model_fields if key != "options"]
+        shared = {key: value for key, value in entry.items() if key in shared_keys}
+        options = {key: value for key, value in entry.items() if key not in shared_keys}
         if isinstance(options.get("options"), Mapping):
             options = {**options.pop("options"), **options}
         try:
@@ -123,16 +123,18 @@ class Model(Frozen):
         except InputError:
             return shared  # its keys are unknown: `_find_provider` reports the error
         declared = list_option_names(unit.options)
-        ambiguous = ours & set(declared)
+        ambiguous = set(shared_keys) & set(declared)
         if ambiguous:
             raise InputError(f"provider {unit.name} declares {min(ambiguous)!r}, which every entry has; rename it.")
         # `url` is short for `base_url`, unless it is the provider's own key.
         if "url" in options and "base_url" not in shared and "url" not in declared:
             shared["base_url"] = options.pop("url")
-        allowed = (*filter(ours.__contains__, cls.model_fields), *declared)
-        kind = PydanticCustomError("extra_forbidden", "unknown key", {"allowed": allowed})
-        unknown = [key for key in options if key not in declared]
-        errors: list[InitErrorDetails] = [{"type": kind, "loc": (key,), "input": options[key]} for key in unknown]
+        unknown_key = PydanticCustomError("extra_forbidden", "unknown key", {"allowed": (*shared_keys, *declared)})
+        errors: list[InitErrorDetails] = [
+            {"type": unknown_key, "loc": (key,), "input": value}
+            for key, value in options.items()
+            if key not in declared
+        ]
         if errors:
             raise ValidationError.from_exception_data(cls.__name__, errors)
         return {**shared, "options": settle(unit.options, options)}

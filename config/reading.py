@@ -447,11 +447,11 @@ def read(file: str | Path | None = None, sets: Sequence[str] = (), only: str = "
     """
     raw, origin, lines = _read_file(file)
     settings = parse(raw, origin, lines, sets, only)
-    _refuse_neighbours(settings.suites, Path(origin))
+    _check_data_paths(settings.suites, Path(origin))
     return settings
 
 
-def _refuse_neighbours(suites: Iterable[Suite], file: Path) -> None:
+def _check_data_paths(suites: Iterable[Suite], file: Path) -> None:
     """Refuse rows that are not where the run starts, but beside the configuration.
 
     Raises:

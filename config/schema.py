@@ -70,18 +70,19 @@ def _build_entries(base: type[Model]) -> Any:
     return _list_of(reduce(or_, kinds))
 
 
-def _build_suite() -> Any:
-    """Return a suite's declaration: its items have the keys of a loader, each metric its own."""
-    items = []
+def _build_suite_model() -> Any:
+    """Return the model of a suite's declaration: its items have the keys of a loader, each metric its own."""
+    items_models = []
     for name, unit in discover(Loader).items():
-        items.append(_extend_model(f"loader_{name}", model_of(unit.options), loader=_one_of([name])))
-    measured = {}
+        items_models.append(_extend_model(f"loader_{name}", model_of(unit.options), loader=_one_of([name])))
+    metric_models = {}
     for name, unit in metrics().items():
         if unit.internal:  # of the product's own suites
             continue
-        measured[name] = create_model(f"metric_{name}", __base__=(Use, model_of(unit.options))) | None
-    metrics_by_name = _extend_model("metrics", Frozen, **measured) | _list_of(_one_of(measured))
-    return _extend_model("suite", Suite, items=reduce(or_, items), metrics=metrics_by_name)
+        metric_models[name] = create_model(f"metric_{name}", __base__=(Use, model_of(unit.options))) | None
+    metrics_with_options = _extend_model("metrics", Frozen, **metric_models)
+    metrics_type = metrics_with_options | _list_of(_one_of(metric_models))
+    return _extend_model("suite", Suite, items=reduce(or_, items_models), metrics=metrics_type)
 
 
 def _find_type(kind: Any, path: Iterable[str | int]) -> Any:
@@ -112,7 +113,7 @@ def build_schema(paths: Iterable[str] = ()) -> dict[str, Any]:
         InputError: a plug-in does not exist or cannot be loaded.
     """
     plugins.use(paths)
-    suite, declared = _build_suite(), load_declarations()
+    suite, declared = _build_suite_model(), load_declarations()
     units = families().values()
     tests = {unit.name for unit in units} | {unit.seed_id for unit in units if unit.seed_id}
     configuration = _extend_model(

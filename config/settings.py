@@ -259,8 +259,8 @@ class Settings(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _resolve_suites(cls, raw: object) -> object:
-        """Replace the names, sections and overrides of suites by whole declarations."""
+    def _complete_raw(cls, raw: object) -> object:
+        """Fill in prices, and replace the names, sections and overrides of suites by whole declarations."""
         if not isinstance(raw, Mapping):
             return raw
         try:

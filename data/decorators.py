@@ -153,23 +153,28 @@ def _score(
     scores_empty: bool,
 ) -> Score:
     """Return what a function says of a sample as a score."""
-    value = call_on_sample(function, columns, sample, options, scores_empty=scores_empty)
+    value = call_metric(function, columns, sample, options, scores_empty=scores_empty)
     if inspect.isawaitable(value):
         value = _wait_for(value)
     return read_score(value)
 
 
-def call_on_sample(
+def call_metric(
     function: Function, columns: Sequence[str], sample: Sample, options: Mapping[str, Any], *, scores_empty: bool
 ) -> Any:
-    """Return what a metric's function returns for a sample: what `read_score` reads, or a coroutine of it."""
+    """Return what a metric's function returns for a sample: what `read_score` reads, or a coroutine of it.
+
+    A function that takes `score`'s arguments has no columns. Of the others, an empty reply scores 0 without a call,
+    unless `scores_empty`.
+    """
     if not columns and _takes_replies(function):
         return function(sample, {}, options)
     if not scores_empty and not str(sample["response"]).strip():
         return Score(0.0, "no_answer", "empty reply")
-    everything = {**sample, "sample": sample}
-    values = [everything[column] for column in columns]
-    return function(*values, **{option: options[option] for option in _options_of(function) if option in options})
+    value_by_column = {**sample, "sample": sample}
+    values = [value_by_column[column] for column in columns]
+    own_options = {option: options[option] for option in _options_of(function) if option in options}
+    return function(*values, **own_options)
 
 
 def _wait_for(value: Any) -> Any:

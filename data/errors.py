@@ -35,14 +35,14 @@ def propose_name(name: str, names: Iterable[str]) -> str:
     return ""
 
 
-def advise_folder(path: Path) -> str:
-    """Return a hint at a folder above this one from which a relative path leads to a file; '' if there is none."""
+def find_folder_above(path: Path) -> Path | None:
+    """Return the nearest folder above this one from which a relative path leads to a file, or None."""
     if path.is_absolute():
-        return ""
+        return None
     for folder in islice(Path.cwd().parents, _HIGHEST):
         if (folder / path).is_file():
-            return f" It exists from {folder}: run from there."
-    return ""
+            return folder
+    return None
 
 
 def plural(number: int, noun: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from basic_control.data.draw import content_id
 from basic_control.data.errors import InputError
-from basic_control.data.loading import offer_items, with_tools
+from basic_control.data.loading import add_tools, offer_items
 from basic_control.data.plugins import loader
 from basic_control.data.questions import identify_asked
 from basic_control.data.records import Item
@@ -65,7 +65,7 @@ class QuestionForm:
         """Return the digest of an item's question, as the items table has it."""
         item = name_facts(item, self.read)
         if self.tools:
-            item = with_tools(item, self.tools)
+            item = add_tools(item, self.tools)
         return identify_asked(item, self.read, self.column).text_digest
 
 

@@ -62,11 +62,13 @@ def tools_of(suite: Suite, read: Collection[str]) -> str | tuple[Mapping[str, An
     return TOOLS if needs_tools and TOOLS not in read else ""
 
 
-def with_tools(item: Item, tools: str | Sequence[Mapping[str, Any]]) -> Item:
+def add_tools(item: Item, tools: str | Sequence[Mapping[str, Any]]) -> Item:
     """Return an item with the tools that the model may call for it in its facts, in one form.
 
+    `tools` are descriptions, or the name of the row's column that holds them.
+
     Raises:
-        InputError: its row's are none.
+        InputError: what the row holds describes no tools.
     """
     source, value = "tools", tools
     if isinstance(tools, str):

@@ -10,7 +10,7 @@ from pathlib import Path
 import platformdirs
 
 from basic_control.data.commands import format_command
-from basic_control.data.errors import InputError, advise_folder
+from basic_control.data.errors import InputError, find_folder_above
 
 SAMPLES = Path(__file__).parent / "samples"
 """The shipped data."""
@@ -81,7 +81,8 @@ def locate(source: str | Path) -> Path:
         raise InputError(f"{name!r} is a group of data sets; expected one of {', '.join(GROUPS[name])}.")
     names = ", ".join(("sample", *SOURCES))
     # Of a path, the rule is said; a bare word may be meant for a set.
-    hint = advise_folder(path)
+    folder = find_folder_above(path)
+    hint = f" It exists from {folder}: run from there." if folder else ""
     if len(path.parts) > 1:
         hint = f" Paths are relative to where the run starts, {Path.cwd()}.{hint}"
     raise InputError(f"{path}: no such file.{hint} Give a file, or one of {names}.")

@@ -91,7 +91,7 @@ def build_content(prompt: str, facts: Mapping[str, Any], read: Collection[str] =
     if prompt:
         return _tidy_value({"question": prompt})
     has_reply = isinstance(facts.get("response"), str)
-    content = {**_collect_standard(facts, read, has_reply=has_reply), **_collect_columns(facts, read)}
+    content = {**_collect_standard(facts, read, has_reply=has_reply), **_collect_other_columns(facts, read)}
     if len(content) == 1:
         value = next(iter(content.values()))
         if isinstance(value, str):
@@ -152,7 +152,7 @@ def _tidy_contexts(value: Any) -> Any:
     return contexts or None
 
 
-def _collect_columns(facts: Mapping[str, Any], read: Collection[str]) -> dict[str, Any]:
+def _collect_other_columns(facts: Mapping[str, Any], read: Collection[str]) -> dict[str, Any]:
     """Return the columns that prompts read and that have no standard name."""
     names = {*read}
     if WHOLE in read:

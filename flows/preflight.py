@@ -12,12 +12,12 @@ from basic_control.data.extras import format_install
 from basic_control.data.files import read_file_rows
 from basic_control.data.loading import (
     RESPONSE,
+    add_tools,
     list_judged_metrics,
     name_needing_metrics,
     needs_of_metric,
     offer_items,
     tools_of,
-    with_tools,
 )
 from basic_control.data.plugins import loader, metric
 from basic_control.data.records import Item
@@ -228,7 +228,7 @@ def _check_slices(suite: Suite, item: Item) -> None:
 def _check_tools(suite: Suite, item: Item, prompts: Mapping[str, str]) -> None:
     """Refuse a row whose tools cannot be read."""
     try:
-        with_tools(item, tools_of(suite, read_by(prompts.values())))
+        add_tools(item, tools_of(suite, read_by(prompts.values())))
     except InputError as error:
         raise InputError(f"suite {suite.name}, {error}") from error
 

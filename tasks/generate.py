@@ -9,7 +9,7 @@ from typing import Any
 from basic_control.config.settings import StoreSettings
 from basic_control.data.batches import QueryResult, Ref
 from basic_control.data.draw import content_id, format_canonical
-from basic_control.data.loading import RESPONSE, offer_items, tools_of, with_tools
+from basic_control.data.loading import RESPONSE, add_tools, offer_items, tools_of
 from basic_control.data.messages import column_of_messages
 from basic_control.data.plugins import loader
 from basic_control.data.public_sets import name_set
@@ -69,7 +69,7 @@ def rows(
             continue
         item = name_facts(row_item, read)
         if tools:
-            item = with_tools(item, tools)
+            item = add_tools(item, tools)
         item_row = row(item, read, column)
         item_row["suite"] = suite
         # A family's items have their prompts; a row of a data set is filled into the suite's.

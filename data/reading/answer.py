@@ -109,18 +109,18 @@ class Reading:
         return self.anchor is not None
 
 
-class _Stand(NamedTuple):
+class _Effect(NamedTuple):
     """What one statement does: it `states` values, only `might`, `cancels` those before it, or does nothing."""
 
     does: Literal["states", "might", "cancels", "nothing"]
-    value: Mention = Mention(frozenset(), 0, 0)
+    mention: Mention = Mention(frozenset(), 0, 0)
     end: int = 0
 
 
-_NOTHING, _CANCELS = _Stand("nothing"), _Stand("cancels")
+_NOTHING, _CANCELS = _Effect("nothing"), _Effect("cancels")
 
 
-def _cancel_if(condition: object) -> _Stand:
+def _cancel_if(condition: object) -> _Effect:
     """Return what a statement does that states nothing: it cancels those before it, or does nothing."""
     return _CANCELS if condition else _NOTHING
 
@@ -134,22 +134,22 @@ def read(text: str, slot: Slot, *, cut: bool = False, prompt: str = "") -> Readi
     """
     reply = Prepared.of(text)
     hedged: Reading | None = None
-    places = islice(statements(text, is_chosen=slot.is_chosen), TRIES)
-    for statement in places:
-        stand = _judge(reply, statement, slot, prompt)
-        values, start, end = stand.value
+    last_statements = islice(statements(text, is_chosen=slot.is_chosen), TRIES)
+    for statement in last_statements:
+        effect = _weigh_statement(reply, statement, slot, prompt)
+        values, start, end = effect.mention
         reading = Reading(values, statement.kind.replace("few_shot", "cue"), statement.start, start, end)
-        if stand.does == "cancels":
+        if effect.does == "cancels":
             return replace(reading, values=None)
-        if stand.does == "states":
-            resumed = _find_withdrawal(text, stand.end)
+        if effect.does == "states":
+            resumed = _find_withdrawal(text, effect.end)
             if resumed is not None:
                 return _infer(reply, slot, resumed, cut=cut)
             if slot.is_chosen:
-                values |= _list_above(reply, statement, values, slot, places)
+                values |= _list_above(reply, statement, values, slot, last_statements)
             return replace(reading, values=values)
         # 'It could be B' is an answer where nothing says more.
-        if stand.does == "might" and hedged is None:
+        if effect.does == "might" and hedged is None:
             hedged = reading
     return hedged or _infer(reply, slot, 0, cut=cut)
 
@@ -165,10 +165,10 @@ def _list_above(
     if line and not slot.mentions(reply, above_start, line):
         return frozenset()
     for above in earlier:
-        upper = _judge(reply, above, slot, "")
-        if "\n" in reply.text[above.end : start].strip("\n") or upper.does != "states":
+        effect = _weigh_statement(reply, above, slot, "")
+        if "\n" in reply.text[above.end : start].strip("\n") or effect.does != "states":
             break
-        values, count, start = values | upper.value.values, count + 1, above.start
+        values, count, start = values | effect.mention.values, count + 1, above.start
     return values if count == len(values) > _PAIR else frozenset()
 
 
@@ -216,31 +216,32 @@ def _read_first_line(text: str, slot: Slot) -> Reading:
     return Reading(values, "first line", 0, 0, len(line))
 
 
-def _judge(reply: Prepared, statement: Statement, slot: Slot, prompt: str) -> _Stand:
+def _weigh_statement(reply: Prepared, statement: Statement, slot: Slot, prompt: str) -> _Effect:
+    """Return what a statement does to the answer; its kind says which words decide."""
     if statement.kind == "marker":
-        return _judge_marker(reply, statement, slot)
+        return _weigh_marker(reply, statement, slot)
     if statement.kind == "box":
         statement = with_content(reply.text, statement)
     if statement.content is not None:
-        return _judge_content(reply, statement, slot, prompt)
+        return _weigh_content(reply, statement, slot, prompt)
     if statement.kind == "rightness":
-        return _judge_predicate(reply, statement, slot)
-    return _judge_cue(reply, statement, slot)
+        return _weigh_predicate(reply, statement, slot)
+    return _weigh_cue(reply, statement, slot)
 
 
-def _judge_marker(reply: Prepared, statement: Statement, slot: Slot) -> _Stand:
-    """Judge the line after a marker: a whole answer, nothing, or else a heading."""
+def _weigh_marker(reply: Prepared, statement: Statement, slot: Slot) -> _Effect:
+    """Weigh the line after a marker: a whole answer, nothing, or else a heading."""
     line = reply.text[statement.begin : statement.end]
     if _BLANK.fullmatch(line):
         return _cancel_if(not reply.text[statement.end :].strip())
     values = slot.read_whole(line)
     if values is not None and not _HEADING.match(line):
-        return _Stand("states", _trim(reply.text, values, statement.begin, statement.end), statement.end)
+        return _Effect("states", _trim(reply.text, values, statement.begin, statement.end), statement.end)
     return _cancel_if(_refuses(line))
 
 
-def _judge_content(reply: Prepared, statement: Statement, slot: Slot, prompt: str) -> _Stand:
-    """Judge a box, a tag or a member of an object by its content, and by its sentence."""
+def _weigh_content(reply: Prepared, statement: Statement, slot: Slot, prompt: str) -> _Effect:
+    """Weigh a box, a tag or a member of an object by its content, and by its sentence."""
     text, content = reply.text, statement.content or ""
     if _BLANK.fullmatch(content):
         return _cancel_if(not _is_wording(text, statement, prompt))
@@ -257,7 +258,7 @@ def _judge_content(reply: Prepared, statement: Statement, slot: Slot, prompt: st
         return _NOTHING
     if is_refuted(text, min(len(text), statement.end + 1)):
         return _CANCELS
-    return _Stand("states", _trim(text, values, statement.begin, statement.end), statement.end)
+    return _Effect("states", _trim(text, values, statement.begin, statement.end), statement.end)
 
 
 def _trim(text: str, values: Values, begin: int, end: int) -> Mention:
@@ -289,18 +290,18 @@ def _is_wording(text: str, statement: Statement, prompt: str) -> bool:
     return bool(before) and before in prompt.lower() and "boxed" in prompt
 
 
-def _judge_predicate(reply: Prepared, statement: Statement, slot: Slot) -> _Stand:
-    """Judge 'B is correct': the value stands right before the words."""
+def _weigh_predicate(reply: Prepared, statement: Statement, slot: Slot) -> _Effect:
+    """Weigh 'B is correct': the value stands right before the words."""
     text = reply.text
     begin, end = find_sentence_begin(text, statement.start), find_sentence_end(text, statement.end)
     value = find_before(reply, begin, statement.start, slot.mentions(reply, begin, statement.start))
     if value is None or _is_asked(text, end) or _is_supposed(text, begin, statement.start, end):
         return _NOTHING
-    return _Stand("states", value, end)
+    return _Effect("states", value, end)
 
 
-def _judge_cue(reply: Prepared, statement: Statement, slot: Slot) -> _Stand:
-    """Judge a cue by the words before it and by the clause after it."""
+def _weigh_cue(reply: Prepared, statement: Statement, slot: Slot) -> _Effect:
+    """Weigh a cue by the words before it and by the clause after it."""
     text = reply.text
     first = find_sentence_begin(text, statement.start)
     clause = _find_clause(text, statement)
@@ -313,17 +314,17 @@ def _judge_cue(reply: Prepared, statement: Statement, slot: Slot) -> _Stand:
         return _cancel_if(statement.kind == "cue" and statement.is_said and not statement.is_weak)
     if _is_asked(text, end) or (not slot.is_chosen and _heads_derivation(text, statement, begin, end)):
         return _NOTHING
-    stand = _judge_clause(reply, statement, slot, begin, end)
+    effect = _weigh_clause(reply, statement, slot, begin, end)
     lead = text[first : statement.start]
-    if stand.does != "states" or _is_condition(lead) or _is_supposed(text, first, statement.end, end):
-        return _cancel_if(stand.does == "cancels")
+    if effect.does != "states" or _is_condition(lead) or _is_supposed(text, first, statement.end, end):
+        return _cancel_if(effect.does == "cancels")
     # 'The answer could be B', 'if it is metal, the answer is B': weaker than what says so outright.
     hedges = pattern("possibilities", text).search(text, statement.start, statement.end)
-    return stand._replace(does="might") if hedges or _is_conditional(lead) else stand
+    return effect._replace(does="might") if hedges or _is_conditional(lead) else effect
 
 
-def _judge_clause(reply: Prepared, statement: Statement, slot: Slot, begin: int, end: int) -> _Stand:
-    """Judge the clause after a cue: a whole answer, or what it states among other words."""
+def _weigh_clause(reply: Prepared, statement: Statement, slot: Slot, begin: int, end: int) -> _Effect:
+    """Weigh the clause after a cue: a whole answer, or what it states among other words."""
     text = reply.text
     values = slot.read_whole(text[begin:end])
     if values is not None:
@@ -342,7 +343,7 @@ def _judge_clause(reply: Prepared, statement: Statement, slot: Slot, begin: int,
         # Below a cue, a list is its answers; behind an answer, what is said of the options.
         is_below = "\n" in text[statement.end : begin]
         value = _add_list(text, value, end, slot.read_whole if is_below else slot.read_entry)
-    return _Stand("states", value, end)
+    return _Effect("states", value, end)
 
 
 def _appraises(text: str, begin: int) -> bool:

@@ -387,28 +387,28 @@ class Numbers:
         last_side = [number for number in outside if equals and number.start >= equals[-1] - 1]
         main = _without_parts(text, last_side or outside, begin)
         if len(main) > 1 and is_leading and _opens(text, main[0], begin):
-            main = self._find_group(text, main, main[0])
+            main = self._find_equals_beside(text, main, main[0])
         if len(main) > 1:
             # The quantity asked for decides, and of those the one that is no aside.
             plain = [number for number in main if not _is_aside(text, number, begin)]
             asked_for = [number for number in main if is_given_in(text, number, self.quantity)]
             main = [number for number in asked_for if number in (plain or main)] or asked_for or plain or main
-        group = self._find_group(text, main, main[-1])
-        if len(group) == 1:
-            group = _alternatives(text, [number for number in outside if number.start <= group[0].start])
-        return Mention(_values_of(group), group[-1].start, group[-1].end)
+        results = self._find_equals_beside(text, main, main[-1])
+        if len(results) == 1:
+            results = _alternatives(text, [number for number in outside if number.start <= results[0].start])
+        return Mention(_values_of(results), results[-1].start, results[-1].end)
 
-    def _find_group(self, text: str, candidates: Sequence[Number], chosen: Number) -> list[Number]:
+    def _find_equals_beside(self, text: str, candidates: Sequence[Number], chosen: Number) -> list[Number]:
         """Return a number with its equals beside it; of one quantity in two units the one asked for."""
         first = last = candidates.index(chosen)
         while first and _is_joined(text, candidates[first - 1], candidates[first]):
             first -= 1
         while last + 1 < len(candidates) and _is_joined(text, candidates[last], candidates[last + 1]):
             last += 1
-        group = list(candidates[first : last + 1])
-        if len(group) > 1 and all(_is_one_quantity(text, *pair) for pair in pairwise(group)):
-            return [number for number in group if is_given_in(text, number, self.quantity)][:1] or group[:1]
-        return group
+        equals = list(candidates[first : last + 1])
+        if len(equals) > 1 and all(_is_one_quantity(text, *pair) for pair in pairwise(equals)):
+            return [number for number in equals if is_given_in(text, number, self.quantity)][:1] or equals[:1]
+        return equals
 
 
 def _values_of(group: Sequence[Number]) -> Values:

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from basic_control.data.loading import with_tools
+from basic_control.data.loading import add_tools
 from basic_control.data.questions import identify_question
 from basic_control.data.records import Item
 from basic_control.tasks.generate import row
@@ -192,7 +192,7 @@ def test_the_same_conversation_is_the_same_question_whatever_holds_it() -> None:
         identify_question(single).question_id
         == identify_question(Item("", "18", {"question": "And in May?"})).question_id
     )
-    told = with_tools(item, TOOLS)
+    told = add_tools(item, TOOLS)
     assert row(told, {"messages", "tools"})["question_id"] != question_id
 
 
