@@ -143,19 +143,14 @@ def write_effect(effect: "DetectableEffect", language: str) -> str:
     """Return a line with the effect that this many items can detect."""
     if effect.between is None and effect.threshold is None:
         return phrase("estimate.too_few", language, suite=effect.suite, n=effect.n)
-    if effect.between is None:
-        share = percent(effect.threshold)
-        return phrase("estimate.effect_alone", language, suite=effect.suite, n=effect.n, share=share)
-    values = {
-        "suite": effect.suite,
-        "n": effect.n,
-        "between": _write_share("between", effect.between, language),
-        "alone": _write_share("alone", effect.threshold, language),
-    }
     # Questions that share templates say less than as many that do not.
-    if effect.units != effect.n:
-        return phrase("estimate.effect_units", language, units=effect.units, **values)
-    return phrase("estimate.effect", language, **values)
+    ending = "" if effect.units == effect.n else "_units"
+    counts = {"suite": effect.suite, "n": effect.n, "units": effect.units}
+    if effect.between is None:
+        return phrase(f"estimate.effect_alone{ending}", language, share=percent(effect.threshold), **counts)
+    between = _write_share("between", effect.between, language)
+    alone = _write_share("alone", effect.threshold, language)
+    return phrase(f"estimate.effect{ending}", language, between=between, alone=alone, **counts)
 
 
 def _write_share(name: str, share: float | None, language: str) -> str:
