@@ -25,7 +25,14 @@ from basic_control.data.suites import Suite
 from basic_control.data.usual_columns import CONTEXTS, name_facts, read_contexts
 from basic_control.metrics.analysis.slices import SLICED
 from basic_control.metrics.judging import find_template_language, templates
-from basic_control.prompts import fill, fill_system, is_template_name, read_by, reads, template
+from basic_control.prompts import (
+    fill,
+    fill_system,
+    find_columns,
+    find_columns_of_all,
+    is_template_name,
+    load_template,
+)
 from basic_control.tasks.models.rate_limits import find_endpoint
 from basic_control.tasks.models.readiness import SPARE, check_files, count_connections, find_obstacle
 from basic_control.tasks.plan import Plan, SuitePlan, plan_targets, read_question_form, resolve
@@ -187,7 +194,7 @@ def _tell_apart(suite_plan: SuitePlan, n: int, columns: Iterable[str]) -> None:
     """Refuse a prompt that asks the same question for all rows when the model sees nothing else of them."""
     for target in suite_plan.live_targets:
         unit, prompt = target.model.unit, suite_plan.suite.prompts_by_name[target.prompt]
-        if reads(prompt) - {"language"} or unit.by_item or (unit.sees and unit.sees(target.model)):
+        if find_columns(prompt) - {"language"} or unit.by_item or (unit.sees and unit.sees(target.model)):
             continue
         where = _name_prompt(suite_plan.suite, target.prompt)
         raise InputError(
@@ -228,7 +235,7 @@ def _check_slices(suite: Suite, item: Item) -> None:
 def _check_tools(suite: Suite, item: Item, prompts: Mapping[str, str]) -> None:
     """Refuse a row whose tools cannot be read."""
     try:
-        add_tools(item, tools_of(suite, read_by(prompts.values())))
+        add_tools(item, tools_of(suite, find_columns_of_all(prompts.values())))
     except InputError as error:
         raise InputError(f"suite {suite.name}, {error}") from error
 
@@ -246,7 +253,7 @@ def _check_judge_prompts(suite: Suite, item: Item) -> None:
     for name in list_judged_metrics(suite):
         for prompt in filter(is_template_name, templates(metric(name), suite.options(name))):
             try:
-                template(prompt, find_template_language(prompt, item.language))
+                load_template(prompt, find_template_language(prompt, item.language))
             except InputError as error:
                 raise InputError(
                     f"suite {suite.name}, row {item.index + 1}: {name} asks judges: {error}"

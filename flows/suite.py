@@ -21,7 +21,7 @@ from basic_control.flows.runners import open_runner, run_part
 from basic_control.metrics.analysis.judged import LeftOut
 from basic_control.metrics.analysis.results import SuiteFindings
 from basic_control.metrics.analysis.verdict import decide_all
-from basic_control.prompts import digests, read_by
+from basic_control.prompts import digest_templates, find_columns_of_all
 from basic_control.tasks.arrange import Numbered, arrange, rounds_of
 from basic_control.tasks.decide import open_targets
 from basic_control.tasks.examine import SuiteJudges, judges_of
@@ -54,9 +54,9 @@ def items_of(plan: SuitePlan) -> list[Ref]:
         required=plan.required,
         prompts=tuple(suite.prompts_by_name.values()),
         batch_size=plan.batch_size,
-        digests=(*digests_of(suite), *digests(*suite.prompts_by_name.values())),
+        digests=(*digests_of(suite), *digest_templates(*suite.prompts_by_name.values())),
         left_out=tuple(sorted(plan.exclusions)),
-        tools=tools_of(suite, read_by(suite.prompts_by_name.values())),
+        tools=tools_of(suite, find_columns_of_all(suite.prompts_by_name.values())),
         systems=tuple(sorted({target.model.system for target in plan.live_targets if target.model.system})),
     )
     items = generate(Cell(suite.name), plan.store, source)
@@ -101,7 +101,7 @@ def ask(
                 model=target.model,
                 target=target.name,
                 prompt=target.template,
-                templates=digests(target.template),
+                templates=digest_templates(target.template),
                 identity=identity,
                 repeats=plan.repeats,
                 recorded=current_ledger().recorded,

@@ -15,7 +15,7 @@ from basic_control.data.typed import Typed, levels
 from basic_control.metrics._expected import is_absent, parse_json
 from basic_control.metrics._replies import NO_REPLY, conversation, question, reference, reply, require_column
 from basic_control.metrics.judging import Judgement, read_whole
-from basic_control.prompts import is_template_name, reads
+from basic_control.prompts import find_columns, is_template_name
 
 WIDEST = 100
 """Maximum number of steps of a scale: a finer scale gives no more information."""
@@ -57,7 +57,7 @@ class Options(Frozen):
     @classmethod
     def _check_prompt(cls, value: str) -> str:
         try:
-            names = reads(value)
+            names = find_columns(value)
         except InputError as error:
             raise ValueError(str(error)) from error
         unknown = names - NAMES

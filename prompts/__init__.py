@@ -59,7 +59,7 @@ def _build_environment(existing: tuple[Path, ...]) -> Environment:
 
 
 @cache
-def template(name: str, language: str) -> Template:
+def load_template(name: str, language: str) -> Template:
     """Return the template `<language>/<name>.j2`.
 
     Raises:
@@ -96,7 +96,7 @@ def _read_texts(name: str, language: str) -> list[str]:
     environment = _build_environment(folders())
     loader: Any = environment.loader
     texts: dict[str, str] = {}
-    due = [str(template(name, language).name)]
+    due = [str(load_template(name, language).name)]
     while due:
         file = due.pop()
         if file in texts:
@@ -125,15 +125,15 @@ def digest_template(name: str, language: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def digests(*prompts: str | None) -> tuple[str, ...]:
-    """Return the digests of a template in all its languages; none for a user's text."""
+def digest_templates(*prompts: str | None) -> tuple[str, ...]:
+    """Return the digests of the templates that prompts name, in all their languages; none for a text."""
     names = [prompt.strip() for prompt in prompts if prompt and is_template_name(prompt)]
     return tuple(digest_template(name, language) for name in names for language in languages(name))
 
 
 def render(name: str, language: str, **values: Any) -> str:
     """Fill a template; a name without a value is an error (StrictUndefined)."""
-    return template(name, language).render(**values)
+    return load_template(name, language).render(**values)
 
 
 def is_template_name(prompt: str) -> bool:
@@ -213,7 +213,7 @@ def build_template(text: str, *, may_print_lists: bool = False) -> Template:
 
 
 @cache
-def reads(prompt: str) -> frozenset[str]:
+def find_columns(prompt: str) -> frozenset[str]:
     """Return the columns that a suite's prompt reads, in any language; `WHOLE` if it uses the whole row.
 
     Raises:
@@ -223,30 +223,34 @@ def reads(prompt: str) -> frozenset[str]:
     if isinstance(conversation, str):
         return frozenset({conversation})
     if conversation is not None:
-        return frozenset[str]().union(*(reads(message.content) for message in conversation if message.content))
+        return frozenset[str]().union(
+            *(find_columns(message.content) for message in conversation if message.content)
+        )
     texts = [prompt]
     if is_template_name(prompt):
         # A column that is read in one language only is needed all the same.
         texts = [text for language in languages(prompt.strip()) for text in _read_texts(prompt.strip(), language)]
     else:
         build_template(prompt)  # raises if invalid
-    columns_read: set[str] = set()
-    for text in texts:
-        parsed = Environment().parse(text)  # noqa: S701 - read, and never rendered
-        free = meta.find_undeclared_variables(parsed)
-        columns_read |= free - {"row"}
-        if "row" in free:
-            columns = [*_list_row_columns(parsed)]
-            columns_read.update(columns)
-            # Where `row` occurs more often than its columns, a loop or a filter has all of it.
-            if sum(name.name == "row" for name in parsed.find_all(nodes.Name)) > len(columns):
-                columns_read.add(WHOLE)
-    return frozenset(columns_read)
+    return frozenset[str]().union(*map(_find_columns_of_text, texts))
 
 
-def read_by(prompts: Iterable[str]) -> frozenset[str]:
+def _find_columns_of_text(text: str) -> set[str]:
+    parsed = Environment().parse(text)  # noqa: S701 - read, and never rendered
+    free_names = meta.find_undeclared_variables(parsed)
+    if "row" not in free_names:
+        return free_names
+    row_columns = [*_list_row_columns(parsed)]
+    columns = (free_names - {"row"}) | {*row_columns}
+    # Where `row` occurs more often than its columns, a loop or a filter has all of it.
+    if sum(name.name == "row" for name in parsed.find_all(nodes.Name)) > len(row_columns):
+        columns.add(WHOLE)
+    return columns
+
+
+def find_columns_of_all(prompts: Iterable[str]) -> frozenset[str]:
     """Return the columns of a row that any of a suite's prompts reads."""
-    return frozenset[str]().union(*map(reads, filter(None, prompts)))
+    return frozenset[str]().union(*map(find_columns, filter(None, prompts)))
 
 
 def _list_row_columns(parsed: nodes.Template) -> Iterator[str]:
@@ -363,7 +367,7 @@ def fill_system(system: str, values: Mapping[str, Any]) -> str:
         raise InputError(f"system: cannot be filled ({error}); the row has {columns}{_RAW}.") from error
 
 
-def reads_of_system(system: str | None) -> frozenset[str]:
+def find_columns_of_system(system: str | None) -> frozenset[str]:
     """Return the columns that a system prompt reads; none of one without braces.
 
     Raises:
@@ -372,7 +376,7 @@ def reads_of_system(system: str | None) -> frozenset[str]:
     if not system or not _BRACES.search(system):
         return frozenset()
     try:
-        return reads(system)
+        return find_columns(system)
     except InputError as error:
         message = str(error).replace("prompt", "system", 1).removesuffix(".")
         raise InputError(f"{message}{_RAW}.") from error

@@ -130,23 +130,23 @@ def phrase(name: str, language: str, /, **values: object) -> str:
     """Return a phrase, `section.name`, with its gaps filled; in English if the language lacks it."""
     text = catalogue(language).phrases.get(name)
     if text is None or language == ENGLISH:
-        text = _COUNTED.sub(lambda count: _inflect_count(count, values), catalogue(ENGLISH).phrases[name])
+        text = _COUNTED.sub(lambda match: _write_singular(match, values), catalogue(ENGLISH).phrases[name])
     return text.format(**values)
 
 
-def _inflect_count(count: re.Match[str], values: Mapping[str, object]) -> str:
+def _write_singular(match: re.Match[str], values: Mapping[str, object]) -> str:
     """Return a gap with its noun and verb in the singular if its value is 1."""
-    if str(values.get(count["gap"])) != "1":
-        return count[0]
-    noun = count["noun"]
-    if count["ending"] == "ies":
+    if str(values.get(match["gap"])) != "1":
+        return match[0]
+    noun = match["noun"]
+    if match["ending"] == "ies":
         noun += "y"
-    return f"{{{count['gap']}}}{count['more'] or ''} {noun}{_OF_ONE.get(count['verb'], '')}"
+    return f"{{{match['gap']}}}{match['more'] or ''} {noun}{_OF_ONE.get(match['verb'], '')}"
 
 
-def section(name: str, language: str) -> dict[str, str]:
+def list_phrases(section: str, language: str) -> dict[str, str]:
     """Return all phrases of a section by name, gaps unfilled; in English if the language lacks one."""
-    phrases, prefix = catalogue(language).phrases, f"{name}."
+    phrases, prefix = catalogue(language).phrases, f"{section}."
     english = catalogue(ENGLISH).phrases.items()
     return {key.removeprefix(prefix): phrases.get(key, text) for key, text in english if key.startswith(prefix)}
 

@@ -21,7 +21,7 @@ from basic_control.data.tables import ITEMS, REQUESTS, RESPONSES
 from basic_control.data.tools import TOOL_CALLS, TOOLS, read_calls, write_calls
 from basic_control.data.units import UnitIdentity
 from basic_control.data.usual_columns import name_facts
-from basic_control.prompts import fill, read_by, reads_of_system
+from basic_control.prompts import fill, find_columns_of_all, find_columns_of_system
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.stage import stage
 
@@ -59,7 +59,7 @@ def rows(
     items: from the second on, the occurrence is part of the id.
     """
     source = name_set(str(options.get("data", unit_name)))
-    prompt, read = prompts[0], read_by(prompts).union(*map(reads_of_system, systems))
+    prompt, read = prompts[0], find_columns_of_all(prompts).union(*map(find_columns_of_system, systems))
     column = next(filter(None, map(column_of_messages, prompts)), "")
     if tools:
         read |= {TOOLS}
@@ -99,7 +99,7 @@ def items_of(
         prompts,
         left_out=left_out,
         systems=[suite.system or ""],
-        tools=tools_of(suite, read_by(prompts)),
+        tools=tools_of(suite, find_columns_of_all(prompts)),
     )
 
 

@@ -31,7 +31,7 @@ from basic_control.data.tools import TOOLS
 from basic_control.data.truncation import NAMES as LIMIT_NAMES
 from basic_control.metrics.analysis.pairs import find_crossed
 from basic_control.metrics.analysis.policy import Must, Policy
-from basic_control.prompts import may_hold_conversation, read_by, reads_of_system
+from basic_control.prompts import find_columns_of_all, find_columns_of_system, may_hold_conversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -458,9 +458,9 @@ def read_question_form(suite: Suite, targets: Iterable[Target]) -> QuestionForm:
     """Return what of a suite's rows is part of the question."""
     prompts = [*suite.prompts_by_name.values()]
     try:
-        question_columns = {*read_by(prompts)}
+        question_columns = {*find_columns_of_all(prompts)}
         for target in targets:
-            question_columns |= reads_of_system(target.model.system)
+            question_columns |= find_columns_of_system(target.model.system)
     except InputError:  # a prompt that is not valid is refused with its row, before anything is asked
         return QuestionForm(())
     messages_column = next(filter(None, map(column_of_messages, prompts)), "")

@@ -21,7 +21,7 @@ from basic_control.data.patterns import pattern
 from basic_control.data.values import ExpectedException, format_literal
 from basic_control.generators.code_gen import draws
 from basic_control.generators.code_gen.values import kotlin_literal, kotlin_type
-from basic_control.prompts import template
+from basic_control.prompts import load_template
 
 Constants = dict[str, Any]
 Arguments = tuple[Any, ...]
@@ -188,8 +188,8 @@ def skeleton(shape_function: FunctionTemplate, form: int, language: str, code: s
     shape = shapes(shape_function)[form]
     slots = {key: f"\x02{key}\x03" for key in _find_constants(shape.python[0])}
     words = WORDS[code]
-    task = template(f"code_gen/{shape_function.name}", language).render(**words, **shape.form, **slots)
-    prompt = template("code_gen/frame", language).render(
+    task = load_template(f"code_gen/{shape_function.name}", language).render(**words, **shape.form, **slots)
+    prompt = load_template("code_gen/frame", language).render(
         **words,
         task=task.strip(),
         function="\x02function\x03",

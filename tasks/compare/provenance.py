@@ -18,7 +18,7 @@ from basic_control.metrics.analysis.explainability import EXPLAINED
 from basic_control.metrics.analysis.provenance import Provenance, SuiteRules
 from basic_control.metrics.analysis.scores import THRESHOLD
 from basic_control.metrics.judging import templates
-from basic_control.prompts import digest_template, is_template_name, languages, read_by
+from basic_control.prompts import digest_template, find_columns_of_all, is_template_name, languages
 from basic_control.tasks.compare.configurations import flatten
 from basic_control.tasks.store.manifest import strip_freshness
 
@@ -174,7 +174,7 @@ def _list_tested(suites: list[Suite], manifest: Mapping[str, Any]) -> Iterator[t
         prompts = suite.prompts_by_name
         digests = {name or "text": _digest_prompt(prompt) for name, prompt in prompts.items() if prompt}
         yield f"prompt of suite {suite.name}", digests
-        yield f"columns that the prompt of suite {suite.name} reads", sorted(read_by(prompts.values()))
+        yield f"columns that the prompt of suite {suite.name} reads", sorted(find_columns_of_all(prompts.values()))
 
 
 def _digest_prompt(prompt: str) -> str:

@@ -143,10 +143,10 @@ def _write_value(value: Any) -> str:
 
 def list_prompt_columns(suite: Suite) -> frozenset[str]:
     """Return the columns that a suite's prompts read; none where they read the whole row."""
-    from basic_control.prompts import reads  # Jinja, which a comparison of files does not need
+    from basic_control.prompts import find_columns  # Jinja, which a comparison of files does not need
 
     prompts = filter(None, suite.prompts_by_name.values())
-    columns = frozenset[str]().union(*map(reads, prompts))
+    columns = frozenset[str]().union(*map(find_columns, prompts))
     if WHOLE in columns:
         return frozenset()
     return columns

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from basic_control.prompts.phrases import section
+from basic_control.prompts.phrases import list_phrases
 from basic_control.tasks.report import chunks, overview, pages
 from basic_control.tasks.report.contents import Contents
 from basic_control.tasks.report.language import say_on_page, say_reason, use_language
@@ -48,7 +48,7 @@ def _pieces(contents: Contents, size: int) -> Iterator[str]:
             chunks=((chunk.name, chunk.encoding, Markup(chunk.text)) for chunk in samples),  # noqa: S704 - escaped by chunks.inline
             sheet=Markup(sheet),  # noqa: S704 - escaped by chunks.inline
             sheet_encoding=sheet_encoding,
-            words_json=Markup(chunks.inline(section("script", facts.language))),  # noqa: S704 - escaped by chunks.inline
+            words_json=Markup(chunks.inline(list_phrases("script", facts.language))),  # noqa: S704 - escaped by chunks.inline
             style=style,
             script=script,
             # Only this script, this style sheet and inlined images.

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from basic_control.data.exits import OUTCOMES
 from basic_control.metrics.stats.intervals import Interval
-from basic_control.prompts.phrases import section
+from basic_control.prompts.phrases import list_phrases
 from basic_control.tasks.report.language import current, say
 from basic_control.tasks.report.pages import still
 from basic_control.tasks.report.text import around, date_in_words, join_names, percent
@@ -29,7 +29,7 @@ def outcome_of(run: HistoryEntry) -> str:
 def _outcome_name(outcome: str) -> str:
     if outcome in OUTCOMES:
         return say(f"common.{outcome}")
-    return section("view", current()).get(f"status_{outcome}", outcome)
+    return list_phrases("view", current()).get(f"status_{outcome}", outcome)
 
 
 def select(runs: Sequence[HistoryEntry], words: str) -> list[HistoryEntry]:

@@ -25,7 +25,7 @@ from basic_control.generators.twins.base import Refused, Renewed
 from basic_control.generators.twins.kinds import renew as renewed
 from basic_control.generators.twins.parity import in_language
 from basic_control.metrics.cot.chain import annotate
-from basic_control.prompts import digests, fill, read_by
+from basic_control.prompts import digest_templates, fill, find_columns_of_all
 from basic_control.tasks.generate import row
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.stage import stage
@@ -129,7 +129,9 @@ def plan_twins(suite: Suite) -> TwinsWanted | None:
     options = {family(name).name: overrides for name, overrides in suite.source.get("options", {}).items()}
     drawn = {unit.name: options.get(unit.name, {}) for unit in families_of(suite)}
     prompts = tuple(suite.prompts_by_name.values())
-    return TwinsWanted(suite.name, suite.twins, prompts, paired, makers_of(suite), drawn, digests(*prompts))
+    return TwinsWanted(
+        suite.name, suite.twins, prompts, paired, makers_of(suite), drawn, digest_templates(*prompts)
+    )
 
 
 def twins_of(
@@ -175,7 +177,7 @@ def _renew_item(
     facts |= {**twin.facts, TWIN: {"item": original["item_id"], "kind": kind}}
     shared = {name: original[name] for name in ("family", "version", "level", "template", "seed", "index")}
     written = Item(twin.prompt, twin.answer, facts, language=language, suite=request.suite, **shared)
-    return row(written, read_by(request.prompts)) | {
+    return row(written, find_columns_of_all(request.prompts)) | {
         "item_id": content_id("twin", original["item_id"], kind, number),
         "prompt": twin.prompt or fill(prompt, language, facts),
     }

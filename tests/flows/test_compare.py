@@ -151,7 +151,7 @@ def test_it_speaks_the_language_of_the_last_runs_report(
     files = [word for form, path in pages.items() for word in (f"--{form}", str(path))]
     assert main(["compare", "r1", "r2", "--set", f"store.runs={tmp_path / 'runs'}", *files]) == 0
     shown = {"terminal": capsys.readouterr().out, **{form: path.read_text("utf-8") for form, path in pages.items()}}
-    russian, english = (phrases.section("compare", language) for language in ("ru", "en"))
+    russian, english = (phrases.list_phrases("compare", language) for language in ("ru", "en"))
     said = [name for name, text in english.items() if " " in text and "{" not in text]
     for form, text in shown.items():
         folded = " ".join(text.split())

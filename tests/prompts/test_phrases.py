@@ -182,7 +182,7 @@ def test_english_stands_in_phrase_by_phrase(tmp_path: Path) -> None:
     plugins.use([tmp_path])
     assert phrases.phrase("common.verdict", "xx") == "Βερδικτ"
     assert phrases.phrase("common.score", "xx") == "Score"
-    assert phrases.section("common", "xx")["category"] == "Category"
+    assert phrases.list_phrases("common", "xx")["category"] == "Category"
     assert phrases.translate_reason("missed a date", "xx") == "missed a date"
     assert "Βερδικτ" in markdown.compose(build(1, report=Report(language="xx")))
 

@@ -9,7 +9,7 @@ import pytest
 from basic_control.data import plugins
 from basic_control.data.errors import InputError
 from basic_control.data.questions import WHOLE
-from basic_control.prompts import digest_template, fill, reads, template
+from basic_control.prompts import digest_template, fill, find_columns, load_template
 
 
 @pytest.mark.parametrize(
@@ -30,19 +30,19 @@ from basic_control.prompts import digest_template, fill, reads, template
     ],
 )
 def test_a_prompt_reads_the_columns_that_it_names(prompt: str, columns: set[str]) -> None:
-    assert reads(prompt) == columns
+    assert find_columns(prompt) == columns
 
 
 def test_a_prompt_that_cannot_be_read_is_refused() -> None:
     with pytest.raises(InputError, match="not valid Jinja2"):
-        reads("{{ question")
+        find_columns("{{ question")
 
 
 @pytest.fixture(autouse=True)
 def _as_at_a_start() -> Iterator[None]:
-    template.cache_clear()
+    load_template.cache_clear()
     yield
-    template.cache_clear()
+    load_template.cache_clear()
 
 
 def test_what_a_template_includes_is_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +54,7 @@ def test_what_a_template_includes_is_part_of_it(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "en" / "support" / "task.j2").write_text(task, encoding="utf-8")
     monkeypatch.setenv(plugins.VARIABLE, str(tmp_path))
     before = digest_template("support/task", "en")
-    assert reads("support/task") == {"question", "customer"}
+    assert find_columns("support/task") == {"question", "customer"}
     included.write_text("Be polite, {{ customer }}.", encoding="utf-8")
     assert digest_template("support/task", "en") != before
 

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from basic_control.data.errors import InputError
-from basic_control.prompts import reads
+from basic_control.prompts import find_columns
 from basic_control.tasks.exchange.moving.conversions import Account
 from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, UnreadableError, parse
 from basic_control.tasks.exchange.moving.variables import VARIABLE, wrap
@@ -105,7 +105,7 @@ def read_names(prompt: ConvertedPrompt) -> frozenset[str]:
         InputError: it is no template of ours.
     """
     # A text is read as the only message.
-    names: frozenset[str] = frozenset().union(*(reads(_make_inert(text)) for text in prompt.texts))
+    names: frozenset[str] = frozenset().union(*(find_columns(_make_inert(text)) for text in prompt.texts))
     for name, meaning in _NOT_HERE.items():
         if name in names:
             raise InputError(f"prompt: it reads {meaning}, which a prompt cannot here.")
@@ -132,7 +132,7 @@ def rename_variables(prompt: ConvertedPrompt, reserved: tuple[str, ...]) -> Conv
     """Return a prompt that finds the variables of reserved names under their other names."""
 
     def write(text: str) -> str:
-        names = reads(_make_inert(text))
+        names = find_columns(_make_inert(text))
         lines = (f"{{% set {name} = {name}_var %}}" for name in reserved if name in names)
         return "".join(lines) + text
 
