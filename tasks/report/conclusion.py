@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
 
-from basic_control.data.exits import OUTCOMES
+from basic_control.data.exits import OUTCOMES, Exit
 from basic_control.metrics.analysis.baseline import BaselineComparison
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from basic_control.metrics.analysis.verdict import RunVerdict, describe_waiting
@@ -48,6 +48,9 @@ def conclusion(verdict: RunVerdict, baseline: BaselineComparison | None) -> Conc
         reason = f"{reason}; {say('screen.apart', suites=join_names([*suites_apart]))}"
     if verdict.gate == "off" and verdict.exit_code != verdict.exit_code_gated:
         reason = f"{reason}; {say('screen.report_only', code=int(verdict.exit_code_gated))}"
+    counts = verdict.gate != "off" or bool(verdict.changes)
+    if outcome == "undecided" and counts and verdict.exit_code == Exit.PASSED:
+        reason = f"{reason}; {say('screen.undecided_passes')}"
     return Conclusion(outcome, say(f"common.{outcome}"), reason)
 
 

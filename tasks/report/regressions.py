@@ -33,10 +33,13 @@ def _format_bound(by: str, decision: Regression) -> str:
     """Return a difference with the one-sided bound that decides at the margin."""
     if decision.outcome == "undecided":
         return by
-    side, bound, level = "at_least", decision.lower, decision.lower_level
+    side, bound, level = "drop_at_most", decision.lower, decision.lower_level
     if decision.outcome == "regressed":
-        side, bound, level = "at_most", decision.upper, decision.upper_level
-    return say(f"regression.{side}", by=by, bound=points(bound), level=percent(1 - level))
+        side, bound, level = "drop_at_least", decision.upper, decision.upper_level
+    elif bound is not None and bound > 0:
+        side = "gain_at_least"
+    # The word says the direction, the figure its size.
+    return say(f"regression.{side}", by=by, bound=points(bound).lstrip("+−"), level=percent(1 - level))
 
 
 def regression(change: HeadlineChange) -> str:

@@ -108,6 +108,17 @@ def test_the_first_line_says_what_the_exit_code_says_by_threshold_or_baseline(
     assert (found.outcome, "against the baseline" in found.reason) == (said, of_baseline)
 
 
+def test_the_first_line_says_that_undecided_counts_as_a_pass_where_it_does(data: ReportData) -> None:
+    run = came_to("pass", changed(data, "undecided"))
+    phrase = "; counts as a pass (undecided: pass)"
+    assert phrase not in str(conclusion(run.verdict, run.results.baseline))
+    lenient = replace(run.verdict, undecided="pass")
+    assert str(conclusion(lenient, run.results.baseline)).endswith(phrase)
+    # What is still waited for passes nowhere, and without a gate nothing counts.
+    for verdict in (replace(lenient, waiting=1), replace(lenient, gate="off", changes=())):
+        assert phrase not in str(conclusion(verdict, run.results.baseline))
+
+
 def test_equal_pairs_are_held_without_an_interval_that_seems_to_say_otherwise() -> None:
     told = change(interval=(-0.026, 0.026), lower=-0.026, upper=0.026)
     assert regression(told) == "held: no difference on 100 questions"
@@ -115,16 +126,18 @@ def test_equal_pairs_are_held_without_an_interval_that_seems_to_say_otherwise() 
         assert regression(told) == "не хуже: разницы нет, вопросов 100"
     sure = change(interval=(-0.01, 0.01), lower=-0.01, upper=0.01)
     assert regression(sure) == (
-        "held: 0 points (95% interval −1.0 to +1.0), at least −1.0 (one-sided 95% bound), 2 tolerated, "
-        "100 questions"
+        "held: 0 points (95% interval −1.0 to +1.0); the drop is at most 1.0 points (one-sided 95% bound), "
+        "2 tolerated, 100 questions"
     )
+    better = change(difference=0.05, interval=(0.005, 0.09), lower=0.01, upper=0.09)
+    assert "; the gain is at least 1.0 points (one-sided 95% bound), 2 tolerated" in regression(better)
 
 
 def test_the_bound_that_decides_at_the_margin_stands_beside_the_interval() -> None:
     told = change("regressed", difference=-0.115, interval=(-0.197, -0.032), lower=-0.184, upper=-0.045, n=200)
     assert regression(told) == (
-        "regressed: −11.5 points (95% interval −19.7 to −3.2), at most −4.5 (one-sided 95% bound), 2 tolerated, "
-        "200 questions"
+        "regressed: −11.5 points (95% interval −19.7 to −3.2); the drop is at least 4.5 points (one-sided 95% "
+        "bound), 2 tolerated, 200 questions"
     )
     cut = MissingPairs(n_cut=3, low=-0.2, high=0.0)
     open_ = change("undecided", difference=-0.115, interval=(-0.197, -0.032), missing=cut, hangs=True)
