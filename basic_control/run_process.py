@@ -56,6 +56,7 @@ def carry_out(request: dict[str, Any]) -> dict[str, Any]:
 
 def _run(request: dict[str, Any]) -> dict[str, Any]:
     from basic_control.data.files import cache_parsed
+    from basic_control.flows.cli.error_files import ATTRIBUTES, add_files, write_errors
     from basic_control.flows.cli.evaluating import evaluate, show_outcome
     from basic_control.flows.cli.options import read_request
     from basic_control.interrupts import interrupt_again
@@ -63,8 +64,10 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
 
     begin("")
     interrupt_again()
-    with cache_parsed():
+    files = {option: str(request["options"].get(option) or "") for option in ATTRIBUTES}
+    with cache_parsed(), write_errors(files):
         settings, again = read_request(request)
+        add_files(files, settings.report)
         outcome, plan = evaluate(settings, again, only_failed=False)
         with redirect_stdout(io.StringIO()) as screen:
             show_outcome(outcome, plan)

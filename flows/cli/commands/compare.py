@@ -188,6 +188,7 @@ def gate(
         junit: write a case for each gate as JUnit XML
     """
     from basic_control.data.suites import MAX_DROP
+    from basic_control.flows.cli.error_files import write_errors
     from basic_control.flows.environment import keep_private
     from basic_control.tasks.plan import BaselineRule
     from basic_control.tasks.store.tables import write_atomically
@@ -195,16 +196,17 @@ def gate(
     keep_private()
     # One path decides for a run and for another tool's file, as it does at the end of a run.
     rule = BaselineRule(baseline, MAX_DROP if max_drop is None else max_drop, allow_different)
-    verdict, comparison, lines = decide(
-        new,
-        rule,
-        runs=at.runs,
-        root=at.root,
-        metric=metric,
-        threshold=threshold,
-        by=by or None,
-        form=form.form(),
-    )
+    with write_errors({"junit": junit}):
+        verdict, comparison, lines = decide(
+            new,
+            rule,
+            runs=at.runs,
+            root=at.root,
+            metric=metric,
+            threshold=threshold,
+            by=by or None,
+            form=form.form(),
+        )
     show(*lines)
     if junit:
         show_written([write_atomically(Path(junit), _cases(verdict, comparison, new))])

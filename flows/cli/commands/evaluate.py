@@ -50,15 +50,29 @@ def run(
         verbose: also print the whole report and every stage, above the final screen
     """
     begin(options.log)
-    settings, again = read_settings(*parse_words(words, options))
     if dry_run:
         from basic_control.flows.cli.estimate import show_estimate
 
-        return show_estimate(settings, again)
+        return show_estimate(*read_settings(*parse_words(words, options)))
+    from basic_control.flows.cli.error_files import add_files, write_errors
+
+    files = {"junit": options.junit, "markdown": options.markdown, "json": options.json}
+    with write_errors(files):
+        settings, again = read_settings(*parse_words(words, options))
+        add_files(files, settings.report)
+        if not yes:
+            _confirm(settings)
+        outcome, plan = evaluate(settings, again, only_failed=options.only_failed)
+    show_outcome(outcome, plan, verbose=verbose, again=bool(again.rerun or again.resume or again.of))
+    return Exit(outcome.exit_code)
+
+
+def _confirm(settings: "Settings") -> None:
+    """Have a run of very many calls confirmed."""
     from basic_control.flows.preflight import too_many_items
     from basic_control.prompts.phrases import ENGLISH
 
-    warning = "" if yes else too_many_items(settings, ENGLISH)
+    warning = too_many_items(settings, ENGLISH)
     if warning:
         # Who runs it in a build has nobody to ask.
         if not sys.stdin.isatty():
@@ -66,9 +80,6 @@ def run(
         say(f"{warning} Start? [y/N]")
         if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
             raise InputError("Not started.")
-    outcome, plan = evaluate(settings, again, only_failed=options.only_failed)
-    show_outcome(outcome, plan, verbose=verbose, again=bool(again.rerun or again.resume or again.of))
-    return Exit(outcome.exit_code)
 
 
 def exam(
