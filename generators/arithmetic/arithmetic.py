@@ -77,7 +77,7 @@ def verify(item: Item, reply: str, *, cut: bool = False) -> Verdict:
 def _name_mistake(expression: str, value: Fraction | int, expected: Fraction | int) -> str:
     if value == -expected:
         return "wrong sign"
-    slip = slips(expression).get(value)  # a Fraction matches the equal int
+    slip = name_slips(expression).get(value)  # a Fraction matches the equal int
     if slip:
         return slip
     difference = value - expected
@@ -87,15 +87,17 @@ def _name_mistake(expression: str, value: Fraction | int, expected: Fraction | i
 
 
 @lru_cache(maxsize=4096)
-def slips(expression: str) -> Mapping[Fraction | int, str]:
+def name_slips(expression: str) -> Mapping[Fraction | int, str]:
     """Map the values that typical slips produce to the slip's name; the most specific name wins."""
     tokens = _TOKEN.findall(expression)
     flat = _drop_parentheses(tokens)
-    values: dict[Fraction | int, str] = dict.fromkeys(steps(tokens), "stopped at an intermediate result")
+    name_by_value: dict[Fraction | int, str] = dict.fromkeys(
+        yield_results(tokens), "stopped at an intermediate result"
+    )
     if "(" in tokens:
-        values[value(flat)] = "ignored parentheses"
-    values[evaluate_from_left(flat)] = "ignored precedence"
-    return values
+        name_by_value[evaluate(flat)] = "ignored parentheses"
+    name_by_value[evaluate_from_left(flat)] = "ignored precedence"
+    return name_by_value
 
 
 def _drop_parentheses(tokens: Sequence[str]) -> list[str]:
@@ -110,20 +112,21 @@ def evaluate_from_left(flat: Sequence[str]) -> int:
     return total
 
 
-def value(tokens: Sequence[str]) -> int:
+def evaluate(tokens: Sequence[str]) -> int:
     """Evaluate an expression's tokens with the usual precedence."""
     result = int(tokens[0]) if len(tokens) == 1 else 0
-    for result in steps(tokens):  # noqa: B007 - the last one counts
+    for result in yield_results(tokens):  # noqa: B007 - the last one counts
         pass
     return result
 
 
-def steps(tokens: Sequence[str]) -> Iterator[int]:
+def yield_results(tokens: Sequence[str]) -> Iterator[int]:
     """Yield the result of each operation in turn; the last is the expression's value."""
     numbers: list[int] = []
     waiting: list[str] = []
 
-    def settle(rank: int) -> Iterator[int]:
+    def apply_waiting(rank: int) -> Iterator[int]:
+        """Apply the waiting operators of at least this rank, back to an open parenthesis."""
         while waiting and waiting[-1] != "(" and _RANK[waiting[-1]] >= rank:
             second, first = numbers.pop(), numbers.pop()
             numbers.append(_OPERATIONS[waiting.pop()](first, second))
@@ -134,14 +137,14 @@ def steps(tokens: Sequence[str]) -> Iterator[int]:
         if symbol == "(":
             waiting.append(symbol)
         elif symbol == ")":
-            yield from settle(0)
+            yield from apply_waiting(0)
             waiting.pop()
         elif symbol in _RANK:
-            yield from settle(_RANK[symbol])
+            yield from apply_waiting(_RANK[symbol])
             waiting.append(symbol)
         else:
             numbers.append(int(symbol))
-    yield from settle(0)
+    yield from apply_waiting(0)
 
 
 def reference(item: Item) -> str:
@@ -155,8 +158,8 @@ def list_near_misses(item: Item) -> Sequence[str]:
     tokens = _TOKEN.findall(item.facts["expression"])
     flat = _drop_parentheses(tokens)
     wrong = {
-        right + 1, right - 1, right + 10, right * 10, -right, evaluate_from_left(flat), value(flat), *steps(tokens),
-        *map(int, flat[::2]),
+        right + 1, right - 1, right + 10, right * 10, -right, evaluate_from_left(flat), evaluate(flat),
+        *yield_results(tokens), *map(int, flat[::2]),
     } - {right}  # fmt: skip
     return (
         *(f"{marker}: {number}" for number in sorted(wrong)),

@@ -32,11 +32,11 @@ from basic_control.generators.code_gen.function import (
     Constants,
     FunctionTemplate,
     Shape,
-    camel,
     outcome,
     read_functions,
     shapes,
     skeleton,
+    write_camel_case,
 )
 from basic_control.generators.code_gen.kotlin_code import find_kotlin
 from basic_control.generators.code_gen.values import decode, encode, kotlin_literal
@@ -248,7 +248,7 @@ def code_gen(rng: Random, *, level: str, language: str, languages: Sequence[str]
     constants = shape.constants(rng)
     code = languages[0] if len(languages) == 1 else pick(rng, languages)
     if code == "kotlin":
-        name = camel(name)
+        name = write_camel_case(name)
     # Tests that let a mutant pass would let a wrong reply pass.
     solve, *mutants = shape.make(**constants)
     for _ in range(DRAWS):

@@ -199,7 +199,7 @@ def skeleton(shape_function: FunctionTemplate, form: int, language: str, code: s
     return _SLOT.sub(r"%(\1)s", prompt.replace("%", "%%"))
 
 
-def camel(name: str) -> str:
+def write_camel_case(name: str) -> str:
     """Return a snake_case name in Kotlin's camelCase."""
     first, *parts = name.split("_")
     return first + "".join(map(str.title, parts))

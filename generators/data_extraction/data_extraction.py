@@ -363,10 +363,10 @@ def data_extraction(
     count = minimum + int(rng.random() * (maximum - minimum + 1))
     first = int(rng.random() * 3)
     second = (first + 1 + int(rng.random() * 2)) % 3
-    draft.add(first)
-    draft.add(second)
+    draft.add_sentence(first)
+    draft.add_sentence(second)
     for _ in range(count - 2):
-        draft.add(int(rng.random() * 3))
+        draft.add_sentence(int(rng.random() * 3))
     if twists:
         draft.repeat()
     # Distractors are none where the level has none: nothing is drawn for them.

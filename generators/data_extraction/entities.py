@@ -66,11 +66,11 @@ def draw_date(rng: Random) -> tuple[int, int, int]:
     return _FIRST_YEAR + int(draw() * _YEARS), 1 + int(draw() * 12), 1 + int(draw() * 28)
 
 
-def write_date(when: tuple[int, int, int], where: str, language: str, chance: float) -> str:
-    """Write a date in a form that is unambiguous there; `chance` in [0, 1) picks the form."""
-    y, m, d = when
-    forms = DATE_FORMS[where][d > _SURE_DAY]
-    form = forms[int(chance * len(forms))]
+def write_date(year_month_day: tuple[int, int, int], usage: str, language: str, pick: float) -> str:
+    """Write a date as a region or a language does, unambiguously; `pick` in [0, 1) picks the form."""
+    y, m, d = year_month_day
+    forms = DATE_FORMS[usage][d > _SURE_DAY]
+    form = forms[int(pick * len(forms))]
     return form.format(y, m, d, MONTHS[language][m - 1], _SHORT[language][m - 1], _ORDINALS[d])
 
 

@@ -132,11 +132,11 @@ class LetterDraft:
         self.twists = twists
         self.people = people(drawn, language)
         self.region = "RU" if drawn == "ru" else ("US", "GB")[int(draw() * 2)]
-        self.dates = self.region if drawn == language else language
+        self.date_usage = self.region if drawn == language else language
         self.entities: tuple[list[str], list[str], list[str]] = ([], [], [])
         self.written: list[str] = []
         self.lines: list[str] = []
-        self.again: list[tuple[str, str]] = []
+        self.second_forms: list[tuple[str, str]] = []
         self.scenario = self.words.scenarios[int(draw() * len(self.words.scenarios))]
         self.sentences = _sentences(language, self.scenario.name)
         self.turn = int(draw() * 8)
@@ -144,8 +144,8 @@ class LetterDraft:
     def _draw_person(self) -> Person:
         return self.people[int(self.rng.random() * len(self.people))]
 
-    def add(self, kind: int) -> None:
-        """Add a sentence with a new entity; duplicates are drawn again."""
+    def add_sentence(self, kind: int) -> None:
+        """Add a sentence with a new entity of a kind, by its index in `KINDS`; duplicates are drawn again."""
         choices, entities = self.sentences[kind], self.entities[kind]
         # In turn, so that none repeats.
         before, after, names_person = choices[(self.turn + len(entities)) % len(choices)]
@@ -159,7 +159,7 @@ class LetterDraft:
         entities.append(normal)
         self.written.append(written)
         if second_form:
-            self.again.append((KINDS[kind], second_form))
+            self.second_forms.append((KINDS[kind], second_form))
         line = before + written + after
         if names_person and person:
             line = line.format(n=person.n, d=person.d, i=person.i, a=person.a)
@@ -194,17 +194,17 @@ class LetterDraft:
 
     def _draw_date(self) -> tuple[str, str, str]:
         y, m, d = date = draw_date(self.rng)
-        chance = self.rng.random()
-        written = write_date(date, self.dates, self.language, chance)
+        pick = self.rng.random()
+        written = write_date(date, self.date_usage, self.language, pick)
         second_form = ""
         if self.twists:
-            second_form = write_date(date, self.dates, self.language, (chance + _OTHER_FORM) % 1)
+            second_form = write_date(date, self.date_usage, self.language, (pick + _OTHER_FORM) % 1)
         return written, second_form, f"{y}-{m:02d}-{d:02d}"
 
     def repeat(self) -> None:
         """Repeat one entity in another notation: the set does not change."""
-        if self.again:
-            kind, second_form = self.rng.choice(self.again)
+        if self.second_forms:
+            kind, second_form = self.rng.choice(self.second_forms)
             self.written.append(second_form)
             self.lines.append(self.words.again[kind].format(e=second_form))
 
@@ -236,7 +236,7 @@ class LetterDraft:
         if kind == "a partial date":
             month = MONTHS[self.language][number % 12]
             day = int(draw() * 28) + 1
-            return f"{month} {day}" if self.dates == "US" else f"{day} {month}"
+            return f"{month} {day}" if self.date_usage == "US" else f"{day} {month}"
         return str(number % 400 + 100)
 
     def _write_price(self, number: int) -> str:

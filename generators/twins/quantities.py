@@ -60,16 +60,16 @@ class Bound(BaseModel):
 
     def applies(self, text: str) -> bool:
         """Return whether a text mentions what is bounded."""
-        return not self.where or match_words(self.where).search(text) is not None
+        return not self.where or compile_words(self.where).search(text) is not None
 
     def bounds_number(self, text: str, end: int) -> bool:
         """Return whether it bounds the number of a text that ends there."""
-        return match_next(self.before).match(text, end) is not None and self.applies(text)
+        return compile_next_words(self.before).match(text, end) is not None and self.applies(text)
 
     def bounds_results(self, text: str) -> bool:
         """Return whether it bounds a number of a text, and all results like it."""
         # A number and the words after it: "5 years old"
-        pattern = f"[0-9]{match_next(self.before).pattern}"
+        pattern = f"[0-9]{compile_next_words(self.before).pattern}"
         return self.results and self.applies(text) and re.search(pattern, text, re.IGNORECASE) is not None
 
 
@@ -89,7 +89,7 @@ class Wording(BaseModel):
 
     def list_counts(self, text: str) -> set[int]:
         """Return the values of the cardinals in a text."""
-        return {value for word, value in self.cardinals.items() if match_words((word,)).search(text)}
+        return {value for word, value in self.cardinals.items() if compile_words((word,)).search(text)}
 
     def limit_number(self, text: str, end: int, value: Fraction) -> Fraction:
         """Return the largest allowed replacement of a number that ends there; 0 for any."""
@@ -109,7 +109,7 @@ class Wording(BaseModel):
             Refused: with the kind of the words.
         """
         for reason, groups in self.refused.items():
-            if all(match_words(words).search(text) for words in groups):
+            if all(compile_words(words).search(text) for words in groups):
                 raise Refused(reason)
         # A day of a month: "May 3", "3 of May".
         months = "|".join(self.months)
@@ -118,8 +118,8 @@ class Wording(BaseModel):
 
 
 @cache
-def match_words(words: Words) -> re.Pattern[str]:
-    """Match any of the words in either case, with or without a plural s; an asterisk matches any ending."""
+def compile_words(words: Words) -> re.Pattern[str]:
+    """Return a pattern of any of the words in either case, also with a plural s; an asterisk matches any ending."""
     longest_first = sorted({*words} - {"%"}, key=len, reverse=True)
     alternatives = "|".join(re.escape(word).replace(r"\*", r"[^\W_]*") for word in longest_first)
     pattern = rf"(?<![^\W_])(?:{alternatives})s?(?![^\W_])"
@@ -129,8 +129,8 @@ def match_words(words: Words) -> re.Pattern[str]:
 
 
 @cache
-def match_next(words: Words) -> re.Pattern[str]:
-    """Match the words after a number, in either case."""
+def compile_next_words(words: Words) -> re.Pattern[str]:
+    """Return a pattern of the words after a number, in either case."""
     escaped = [re.escape(word).replace(r"\ ", "[ -]") for word in words]
     alternatives = "|".join(sorted(escaped, key=len, reverse=True))
     return re.compile(rf"[ -]*(?:{alternatives})(?![^\W_])", re.IGNORECASE)
@@ -199,7 +199,7 @@ def _mention(text: str, match: re.Match[str], words: Wording) -> TracedMention:
         percent=_PERCENT.match(after) is not None,
         share=is_share,
         limit=words.limit_number(text, match.end(), value),
-        fact=match_next(words.facts).match(after) is not None,
+        fact=compile_next_words(words.facts).match(after) is not None,
     )
 
 

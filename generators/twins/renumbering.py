@@ -24,9 +24,9 @@ from basic_control.generators.twins.quantities import (
     Quantity,
     TracedMention,
     Wording,
+    compile_words,
     in_lowest_terms,
     kind,
-    match_words,
     mentions,
     number,
     places,
@@ -296,7 +296,7 @@ class Solution:
                 yield Source(index, Fraction(100))
         # A fact of the world, if its words are there: 7 beside "week".
         words = self.words.constants.get(value)
-        if words and any(map(match_words(words).search, (self.question, line))):
+        if words and any(map(compile_words(words).search, (self.question, line))):
             yield Source(constant=value)
 
     def replay(self, quantities: Values) -> list[Fraction] | None:
@@ -334,7 +334,7 @@ class Solution:
             groups.append([index for *_, index in equal_values])
         return [(low, high) for low, high in pairwise(groups) if scales[low[0]] == scales[high[0]]]
 
-    def rewrite(self, values: Values) -> list[str]:
+    def rewrite_lines(self, values: Values) -> list[str]:
         """Write the solution's lines with the new numbers, in the annotations and in the text around them.
 
         Raises:
@@ -394,7 +394,7 @@ def renew(
     if solution.values[-1] in solution.values[: len(solution.quantities)]:
         raise Refused("an answer that the question states")
     # Refuse what cannot be written before anything is drawn.
-    solution.rewrite(solution.values)
+    solution.rewrite_lines(solution.values)
     for values in _draw(solution, _domains(solution, reference, language), numbers, rng):
         with suppress(Refused):  # two sources of a number in the text disagree
             return _write_twin(solution, values, marker)
@@ -407,7 +407,7 @@ def renew(
 def _write_twin(solution: Solution, values: Values, marker: str) -> Renewed:
     """Return the twin with these values; the reference ends with its answer if the original's has the marker."""
     answer = write_number(values[-1])
-    lines = solution.rewrite(values)
+    lines = solution.rewrite_lines(values)
     if marker:
         lines.append(f"{marker} {answer}")
     replacements = {quantity.value: value for quantity, value in zip(solution.quantities, values, strict=False)}
@@ -422,10 +422,10 @@ def _domains(solution: Solution, reference: str, language: str) -> list[Sequence
         Refused: none can change.
     """
     words, question = solution.words, solution.question
-    ordinals = [value for word, value in words.ordinals.items() if match_words((word,)).search(question)]
+    ordinals = [value for word, value in words.ordinals.items() if compile_words((word,)).search(question)]
     last_ordinal = max(ordinals, default=-1)
     repeated = words.list_counts(f"{question}\n{reference}")
-    repeated |= {value for value, forms in words.again.items() if match_words(forms).search(question)}
+    repeated |= {value for value, forms in words.again.items() if compile_words(forms).search(question)}
     domains: list[Sequence[Fraction]] = []
     can_change = False
     for index, quantity in enumerate(solution.quantities):

@@ -7,11 +7,11 @@ from basic_control.data.records import Item
 from basic_control.generators.arithmetic.arithmetic import (
     Expression,
     arithmetic,
+    evaluate,
     evaluate_from_left,
     join_parts,
-    steps,
-    value,
     verify,
+    yield_results,
 )
 from tests.helpers.bounds import bounded
 
@@ -111,9 +111,9 @@ def test_parentheses_stand_where_the_value_needs_them_and_nowhere_else(
 
 def test_values_of_tokens() -> None:
     assert evaluate_from_left(["2", "+", "3", "*", "4"]) == 20
-    assert value(["2", "+", "3", "*", "4"]) == 14
-    assert value(["7"]) == 7
-    assert list(steps("( 2 + 3 ) * ( 4 - 9 )".split())) == [5, -5, -25]  # noqa: SIM905 - reads as it is written
+    assert evaluate(["2", "+", "3", "*", "4"]) == 14
+    assert evaluate(["7"]) == 7
+    assert list(yield_results("( 2 + 3 ) * ( 4 - 9 )".split())) == [5, -5, -25]  # noqa: SIM905 - reads as it is written
 
 
 @pytest.mark.parametrize("level", arithmetic.levels)

@@ -8,7 +8,7 @@ import pytest
 from basic_control.data.records import Item, Outcome
 from basic_control.data.values import ExpectedException, format_literal, format_value
 from basic_control.generators.code_gen.code_gen import verify
-from basic_control.generators.code_gen.function import camel
+from basic_control.generators.code_gen.function import write_camel_case
 from basic_control.generators.code_gen.values import decode, encode, kotlin_literal, kotlin_type, split_type
 
 
@@ -210,4 +210,4 @@ def test_types_and_values_are_written_as_kotlin_has_them() -> None:
     assert kotlin_literal({(1, 2), (0, 3)}, "set[tuple[int, int]]") == "setOf(Pair(0, 3), Pair(1, 2))"
     assert [kotlin_literal(v, "int | None") for v in (None, 3)] == ["null", "3"]
     assert [kotlin_literal(v, "bool") for v in (True, False)] == ["true", "false"]
-    assert camel("is_non_negative") == "isNonNegative"
+    assert write_camel_case("is_non_negative") == "isNonNegative"
