@@ -185,7 +185,11 @@ def _call(make: "Callable[[], App]", words: Sequence[str]) -> int | None:
 
         message = correct_suggestion(str(error), name)
         end = "" if message.endswith(("?", "…")) else "."
-        raise InputError(f"{message.removesuffix('.')}{end} See {app.name[0]} --help.") from error
+        # A command's own help has its options.
+        program = app.name[0]
+        if words[:1] == [name]:
+            program += f" {name}"
+        raise InputError(f"{message.removesuffix('.')}{end} See {program} --help.") from error
     if getattr(command, "__name__", "") == "help_print" and HELP.isdisjoint(words):
         verbs = ", ".join(map(_name_verb, importlib.import_module(_locate(name)).VERBS))
         line = " ".join(words) or app.name[0]

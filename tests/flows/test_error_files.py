@@ -6,6 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from basic_control.flows.cli.application import main
 from tests.conftest import Run
 
 SUITE = {"name": "desk", "items": {"data": "rows.jsonl"}, "prompt": "{{ question }}", "metrics": ["contains"]}
@@ -48,3 +49,8 @@ def test_a_configuration_that_is_not_valid_leaves_no_earlier_files(
 def test_a_dry_run_writes_no_files(run: Run, tmp_path: Path, words: list[str]) -> None:
     run(*words, "--dry-run", cwd=tmp_path)
     assert (tmp_path / "junit.xml").read_text(encoding="utf-8") == "of an earlier run: passed"
+
+
+def test_an_unknown_option_is_answered_with_the_help_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gate", "last", "--json", "g.json"]) == 2
+    assert "See basic-control gate --help." in capsys.readouterr().err
