@@ -138,6 +138,18 @@ class _Sentence:
         return sorted(models, key=_rank)
 
     def _describe(self, model: ModelResult) -> str:
+        """Return what a model fails, or why it is not judged or decided, and what it fails besides."""
+        clause = self._describe_verdict(model)
+        failing = [headline for headline in model.headlines if headline.decided.outcome == "fail"]
+        if model.verdict == "fail" or not failing:
+            return clause
+        failing.sort(key=_compute_shortfall, reverse=True)
+        if len(failing) <= NAMED_SCORES:
+            return say("screen.also_fails", clause=clause, scores=self._format_scores(failing))
+        worst = self._format_scores(failing[:1])
+        return say("screen.also_fails_some", clause=clause, k=len(failing), scores=worst)
+
+    def _describe_verdict(self, model: ModelResult) -> str:
         """Return what a model fails, or why it is not judged or decided."""
         name = self._shorten(model)
         if model.failed or model.missing:

@@ -19,9 +19,7 @@ ELSEWHERE = {
     ("docs/servers.md", "stale_after_days:"): "tests/config/test_prices.py",
 }
 """What is neither a configuration nor a command, and the test that runs it: page, a text of the block -> file."""
-UNTRIED = {
-    ("docs/observability.md", "0:14  Basic tasks"): "shows lines whose times and rates are another each time",
-}
+UNTRIED: dict[tuple[str, str], str] = {}
 """What no test runs, and why."""
 BLOCKS = [one for page in pages() for one in blocks_of(page)]
 OWN = [one for one in BLOCKS if one.language == "python" and "\n@bc." in one.text and one.page != "docs/python.md"]

@@ -198,7 +198,7 @@ def test_the_summary_for_a_merge_request_begins_with_the_same_text(data: ReportD
     text, made_ = summary(data), made(data)
     head, verdict, *rest = [line for line in text.splitlines() if line]
     assert head == "## Basic Control"
-    assert verdict.startswith("**Error: acme/small:8b could not be judged on RAG; other-model fails all 4, worst ")
+    assert verdict.startswith("**Error: acme/small:8b could not be judged on RAG, and fails 3 more, worst ")
     assert rest[: len(made_.table().markdown())] == made_.table().markdown()
     assert "- acme/large:70b beats other-model by 22.5 points" in text
 
