@@ -55,24 +55,22 @@ def run(
 
         return show_estimate(*read_settings(*parse_words(words, options)))
     from basic_control.flows.cli.error_files import add_files, write_errors
+    from basic_control.flows.preflight import too_many_items
+    from basic_control.prompts.phrases import ENGLISH
 
     files = {"junit": options.junit, "markdown": options.markdown, "json": options.json}
     with write_errors(files):
         settings, again = read_settings(*parse_words(words, options))
         add_files(files, settings.report)
         if not yes:
-            _confirm(settings)
+            _confirm(too_many_items(settings, ENGLISH))
         outcome, plan = evaluate(settings, again, only_failed=options.only_failed)
     show_outcome(outcome, plan, verbose=verbose, again=bool(again.rerun or again.resume or again.of))
     return Exit(outcome.exit_code)
 
 
-def _confirm(settings: "Settings") -> None:
-    """Have a run of very many calls confirmed."""
-    from basic_control.flows.preflight import too_many_items
-    from basic_control.prompts.phrases import ENGLISH
-
-    warning = too_many_items(settings, ENGLISH)
+def _confirm(warning: str) -> None:
+    """Have a run confirmed of which there is a warning."""
     if warning:
         # Who runs it in a build has nobody to ask.
         if not sys.stdin.isatty():
