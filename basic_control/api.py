@@ -135,9 +135,10 @@ class FinishedRun(ScreenedOutcome):
 
     @property
     def report(self) -> Path:
-        """The HTML report; where a run writes none, its Markdown."""
-        reports = self.folder / "reports"
-        return next(iter((*sorted(reports.glob("report_*.html")), *sorted(reports.glob("report_*.md")))), reports)
+        """The HTML report; where a run writes none, its Markdown; without either, the folder of reports."""
+        folder = self.folder / "reports"
+        pages, texts = sorted(folder.glob("report_*.html")), sorted(folder.glob("report_*.md"))
+        return next(iter([*pages, *texts]), folder)
 
     def _repr_html_(self) -> str:
         link = f'<p><a href="{html.escape(self.report.resolve().as_uri())}">Report</a></p>'
@@ -278,13 +279,13 @@ def evaluate(
 
     # The rows are kept beside the runs, where the run itself will find them again.
     runs = Path((keys.get("store") or {}).get("runs") or keys.get("store.runs") or RUNS)
-    data, names = write_rows(rows, runs)
+    rows_file, columns_found = write_rows(rows, runs)
     # The loader renames columns alike.
-    renamed = {str(theirs): ours for ours, theirs in (columns or {}).items()}
-    names = [renamed.get(column, column) for column in names]
-    measures = EvaluationMetrics(metrics, names)
+    our_names = {str(theirs): ours for ours, theirs in (columns or {}).items()}
+    column_names = [our_names.get(column, column) for column in columns_found]
+    measures = EvaluationMetrics(metrics, column_names)
     declared: dict[str, Any] = {"name": name, "metrics": measures.options, "threshold": threshold, **(suite or {})}
-    items = {"data": data, **declared.get("items", {})}
+    items = {"data": rows_file, **declared.get("items", {})}
     if columns:
         items["columns"] = as_plain(columns, "columns")
     declared["items"] = items
@@ -292,7 +293,7 @@ def evaluate(
     if target == ():
         declared.setdefault("responses_of", "responses")
     if not prompt and target != () and "prompts" not in declared:
-        prompt = _default_prompt(names)
+        prompt = _default_prompt(column_names)
     if prompt:
         declared["prompt"] = prompt
     configuration: dict[str, Any] = {"suites": [declared]}
@@ -303,8 +304,9 @@ def evaluate(
     try:
         return _run(configuration, targets, models=target, judges=judges, keys=keys)
     except InputError as error:
-        # The caller gave rows; the file that keeps them says nothing to him.
-        raise InputError(str(error).replace(data, "rows") if names else str(error)) from None
+        # Who gave rows does not know the file that keeps them.
+        message = str(error).replace(rows_file, "rows") if column_names else str(error)
+        raise InputError(message) from None
 
 
 def _default_prompt(columns: Sequence[str]) -> str:

@@ -69,6 +69,7 @@ class FunctionServer:
     """Serves functions by name until `close`; `serve` calls them."""
 
     def __init__(self, functions: Mapping[str, Served], concurrency: int = 1) -> None:
+        """Listen, and begin the threads beside the caller's."""
         self._functions = functions
         self._concurrency = concurrency
         self._token = secrets.token_urlsafe(32)
@@ -79,9 +80,10 @@ class FunctionServer:
         # Nobody listens where nothing is served.
         if functions:
             self._listener = socket.create_server(("127.0.0.1", 0))
-            _begin(self._accept, self._listener)
+            _start_thread(self._accept, self._listener)
+            # The caller's thread is one more: it calls `serve`.
             for _ in range(concurrency - 1):
-                _begin(self._work)
+                _start_thread(self._answer_calls)
 
     @property
     def address(self) -> str:
@@ -92,9 +94,9 @@ class FunctionServer:
 
     def serve(self) -> None:
         """Call functions in this thread until `close`."""
-        self._work()
+        self._answer_calls()
 
-    def _work(self) -> None:
+    def _answer_calls(self) -> None:
         while call := self._calls.get():
             if call.answer.set_running_or_notify_cancel():
                 call.answer.set_result(self._answer(call))
@@ -119,7 +121,7 @@ class FunctionServer:
                 connection, _ = listener.accept()
             except OSError:  # closed
                 return
-            _begin(self._receive, connection)
+            _start_thread(self._receive, connection)
 
     def _receive(self, connection: socket.socket) -> None:
         """Read a call from a connection, have it made, and send the answer."""
@@ -158,7 +160,7 @@ class FunctionServer:
         with self._starting_loop:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                _begin(_run_loop, self._loop)
+                _start_thread(_run_loop, self._loop)
             return self._loop
 
 
@@ -181,5 +183,5 @@ async def _await(value: Any) -> Any:
     return await value
 
 
-def _begin(act: Callable[..., Any], *arguments: Any) -> None:
+def _start_thread(act: Callable[..., Any], *arguments: Any) -> None:
     threading.Thread(target=act, args=arguments, name="basic-control", daemon=True).start()

@@ -71,14 +71,14 @@ class RunApart:
             [sys.executable, "-P", "-c", _START, _TOP],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=None if _is_terminal() else subprocess.PIPE,
+            stderr=None if _is_stderr_terminal() else subprocess.PIPE,
             env=_environment(self._functions.address),
             # Ctrl-C reaches this process, which tells the run: its calls in flight may still end.
             start_new_session=True,
         )
-        readers = [_begin(self._read_outcome, self._popen.stdout)]
+        readers = [_start_thread(self._read_outcome, self._popen.stdout)]
         if self._popen.stderr:
-            readers.append(_begin(_show, self._popen.stderr))
+            readers.append(_start_thread(_show, self._popen.stderr))
         # The pipe stays open: when this process ends, however it does, the run notices that and stops.
         if self._popen.stdin:
             try:
@@ -86,7 +86,7 @@ class RunApart:
                 self._popen.stdin.flush()
             except BrokenPipeError:
                 pass  # it has ended, and says why
-        _begin(self._wait, readers)
+        _start_thread(self._close_when_ended, readers)
 
     def finish(self) -> dict[str, Any]:
         """Answer the run's calls until it ends; return its exit code, its screen and its folder.
@@ -121,7 +121,8 @@ class RunApart:
     def _read_outcome(self, lines: IO[bytes]) -> None:
         self._outcome = lines.read()
 
-    def _wait(self, readers: list[threading.Thread]) -> None:
+    def _close_when_ended(self, readers: list[threading.Thread]) -> None:
+        """Wait for the run to end, then close its pipes and stop serving functions, which ends `finish`."""
         for reader in readers:
             reader.join()
         self._popen.wait()
@@ -131,7 +132,7 @@ class RunApart:
         self._functions.close()
 
 
-def _is_terminal() -> bool:
+def _is_stderr_terminal() -> bool:
     """Return whether stderr is the terminal itself, which the run may then use."""
     try:
         return sys.stderr.isatty() and sys.stderr.fileno() == 2  # noqa: PLR2004 - the descriptor of stderr
@@ -146,7 +147,7 @@ def _environment(address: str) -> dict[str, str]:
         environment.pop(name, None)
     if address:
         environment["BASIC_CONTROL_CALLER"] = address
-    if _is_terminal():
+    if _is_stderr_terminal():
         environment.setdefault("COLUMNS", str(shutil.get_terminal_size().columns))
     return environment
 
@@ -160,7 +161,7 @@ def _show(lines: IO[bytes]) -> None:
             sys.stderr.flush()
 
 
-def _begin(act: Any, *arguments: Any) -> threading.Thread:
+def _start_thread(act: Any, *arguments: Any) -> threading.Thread:
     thread = threading.Thread(target=act, args=arguments, name="basic-control", daemon=True)
     thread.start()
     return thread

@@ -109,7 +109,7 @@ class EvaluationMetrics:
         unit = metric
         # A plain function becomes a metric as the decorator makes one, which no plug-in holds.
         if not isinstance(metric, Metric):
-            unit = make_metric(name=_name(metric), is_declared=False)(metric)
+            unit = make_metric(name=_name_metric(metric), is_declared=False)(metric)
         function = inspect.unwrap(unit.score)
         if isinstance(metric, Metric) and _is_importable(function):
             self._files.append(function.__code__.co_filename)
@@ -166,7 +166,7 @@ class EvaluationMetrics:
         return [*self._files, str(path)]
 
 
-def _name(function: Any) -> str:
+def _name_metric(function: Any) -> str:
     """Return a function's name as a metric's: `tone` of an object of class Tone, `metric` of a lambda."""
     function = getattr(function, "func", function)
     name = str(getattr(function, "__name__", type(function).__name__.lower()))
