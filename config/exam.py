@@ -16,7 +16,7 @@ Step = tuple[str, str]
 """A judged step by its exam's name, and a language."""
 
 
-def examine(settings: Settings, judges: Sequence[str]) -> Settings:
+def settings_of_exam(settings: Settings, judges: Sequence[str]) -> Settings:
     """Return the configuration of an exam for the given judges of another configuration; all if none are named.
 
     Raises:

@@ -336,6 +336,8 @@ def work(port: int) -> NoReturn:
 def serve(port: int, host: str) -> NoReturn:
     """Replace this process with the server, listening on `host`; prefect.toml says where its database is.
 
+    First a file is left that says who started it.
+
     Raises:
         InputError: the database's folder cannot be created.
     """

@@ -46,7 +46,7 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
         KeyboardInterrupt: it was stopped; the message says how to continue.
     """
 
-    def go_on() -> str:
+    def advise_continuing() -> str:
         from basic_control.flows.earlier import find_interrupted
 
         if not settings.fresh or again.resume:
@@ -56,7 +56,7 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
             return f"continue with --resume {name} instead of --fresh, which would ask everything again."
         return "nothing has been asked yet."
 
-    with _prepare(settings, again, go_on) as plan:
+    with _prepare(settings, again, advise_continuing) as plan:
         from basic_control.flows import evaluation
         from basic_control.flows.earlier import settings_of
         from basic_control.flows.runners import run_part
@@ -69,10 +69,10 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
 
 
 @contextmanager
-def _prepare(settings: "Settings", again: "Rerun", go_on: Callable[[], str]) -> "Iterator[Plan]":
+def _prepare(settings: "Settings", again: "Rerun", advise_continuing: Callable[[], str]) -> "Iterator[Plan]":
     """Make all the slow imports and yield the plan of a configuration; show the progress.
 
-    `go_on` returns what to do after a stop.
+    `advise_continuing` returns what to do after a stop.
 
     Raises:
         InputError: as `evaluate`.
@@ -100,7 +100,7 @@ def _prepare(settings: "Settings", again: "Rerun", go_on: Callable[[], str]) -> 
             from basic_control.flows import ephemeral, evaluation  # noqa: F401 - what a run needs, all of it
             from basic_control.tasks.query import watch
 
-            _handle_signals(go_on)
+            _handle_signals(advise_continuing)
             gc.freeze()
             gc.enable()
             opened = ephemeral.server_for(plan.means.runner.name)
@@ -112,22 +112,22 @@ def _prepare(settings: "Settings", again: "Rerun", go_on: Callable[[], str]) -> 
                 watch(display.note)
             yield plan
     except (KeyboardInterrupt, Stopped):
-        raise KeyboardInterrupt(go_on()) from None
+        raise KeyboardInterrupt(advise_continuing()) from None
     finally:
         interrupt_again()
 
 
-def _end(go_on: Callable[[], str]) -> None:
+def _end_at_once(advise_continuing: Callable[[], str]) -> None:
     """End the run at once, from any thread: waiting for the rest would take long."""
     from rich.console import Console
 
-    say(f"Stopped at once. Everything answered so far is kept; {go_on()}")
+    say(f"Stopped at once. Everything answered so far is kept; {advise_continuing()}")
     Console(stderr=True).show_cursor()  # hidden by the progress display
     sys.stdout.flush()
     os._exit(Exit.STOPPED)
 
 
-def _handle_signals(go_on: Callable[[], str]) -> None:
+def _handle_signals(advise_continuing: Callable[[], str]) -> None:
     """Make Ctrl-C and SIGTERM stop the asking first, whichever thread waits for it; a second Ctrl-C ends all."""
     from basic_control.tasks.models.scheduler import GRACE_S, stop
 
@@ -138,24 +138,25 @@ def _handle_signals(go_on: Callable[[], str]) -> None:
         signal.signal(number, interrupt)
     # While a flow runs, Prefect's SIGTERM handler replaces ours: it unwinds the flow, which waits for the tasks,
     # which would keep asking. The wake-up socket reports a signal whoever handles it.
-    receiver, wakes = socket.socketpair()
-    wakes.settimeout(0)
-    signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
+    receiver, sender = socket.socketpair()
+    sender.settimeout(0)
+    signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
 
     def heed() -> None:
-        stops = 0
-        with wakes:
-            while number := receiver.recv(1):
-                if number[0] not in STOPPING:
+        n_stops = 0
+        with sender:
+            while received := receiver.recv(1):
+                number = received[0]
+                if number not in STOPPING:
                     continue
                 # Prefect sends SIGTERM to itself once more, so a second one means nothing.
-                if stops and number[0] == signal.SIGINT:
-                    _end(go_on)
-                stops += 1
-                calls = stop()
-                if calls and stops == 1:
+                if n_stops and number == signal.SIGINT:
+                    _end_at_once(advise_continuing)
+                n_stops += 1
+                n_calls = stop()
+                if n_calls and n_stops == 1:
                     say(
-                        f"Stopping: {plural(calls, 'call')} in flight, already paid for, may finish within "
+                        f"Stopping: {plural(n_calls, 'call')} in flight, already paid for, may finish within "
                         f"{GRACE_S:g} s. Ctrl-C again stops at once."
                     )
 

@@ -109,7 +109,7 @@ class Display(logging.Handler):
         self.suite, self.now = "", _format_phrase("starting", language)
         self.since = self.begun = time.monotonic()
         self._drawing = threading.Lock()
-        self._over = threading.Event()
+        self._ended = threading.Event()
         self._thread = threading.Thread(target=self._tick, name="progress", daemon=True)
 
     def __enter__(self) -> Self:
@@ -119,12 +119,12 @@ class Display(logging.Handler):
 
     def __exit__(self, *_: object) -> None:
         LOGGER.removeHandler(self)
-        self._over.set()
+        self._ended.set()
         self._thread.join()
 
     def note(self, cell: "Cell", tally: "BatchProgress") -> None:
         """Store a batch's tally, which the asking thread keeps updating."""
-        self._work(cell.suite, cell.metric).note(tally)
+        self._find_or_add_work(cell.suite, cell.metric).note(tally)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Handle an event of the run."""
@@ -132,7 +132,7 @@ class Display(logging.Handler):
         name, suite = getattr(record, "event", ""), fields.get("suite", "")
         if name == "suite_started":
             self.suite = suite
-            self._work(suite, "").expected = fields["calls"]
+            self._find_or_add_work(suite, "").expected = fields["calls"]
         elif name == "stage_started":
             self._begin_stage(suite, fields["stage"], fields["metric"])
         elif name == "scored_again":
@@ -174,13 +174,13 @@ class Display(logging.Handler):
                 self.say(line)
             self.suite = ""  # its work is over and no longer drawn
 
-    def _work(self, suite: str, metric: str) -> Work:
+    def _find_or_add_work(self, suite: str, metric: str) -> Work:
         phrase = "judges" if metric else "answers"
         title = _format_phrase(phrase, self.language, suite=_title_of(suite, self.language), metric=metric)
         return self.works.setdefault((suite, metric), Work(title))
 
     def _tick(self) -> None:
-        while not self._over.wait(self.every_s):
+        while not self._ended.wait(self.every_s):
             with self._drawing:
                 self.draw()
 

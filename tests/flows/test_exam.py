@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from basic_control.config.exam import examine, plan_short_exams
+from basic_control.config.exam import plan_short_exams, settings_of_exam
 from basic_control.config.reading import read
 from basic_control.data.draw import format_canonical
 from basic_control.data.exam import PARTS, STEPS, edition
@@ -331,8 +331,8 @@ def test_an_exam_is_configured_without_prefect() -> None:
         "import sys\n"
         "import basic_control.flows.cli.commands.evaluate\n"
         "from basic_control.flows.cli.options import RunOptions, read_settings\n"
-        "from basic_control.config.exam import SUITE, examine\n"
-        "examine(read_settings(SUITE, RunOptions())[0], ())\n"
+        "from basic_control.config.exam import SUITE, settings_of_exam\n"
+        "settings_of_exam(read_settings(SUITE, RunOptions())[0], ())\n"
         "assert not [name for name in sys.modules if name.split('.')[0] == 'prefect']\n"
     )
     subprocess.run([sys.executable, "-c", script], cwd=TOP, check=True)
@@ -340,7 +340,7 @@ def test_an_exam_is_configured_without_prefect() -> None:
 
 def test_an_exam_is_compared_with_no_baseline() -> None:
     given = read("config/default.yaml", ["baseline=main", "fail_on=regression"], "judges_exam")
-    settings = examine(given, ())
+    settings = settings_of_exam(given, ())
     assert (settings.baseline, settings.fail_on) == ("", "threshold")
 
 

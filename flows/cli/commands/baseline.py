@@ -54,21 +54,21 @@ def show_(name: Name, /) -> None:
 
     pinned = read_baseline(name)
     show(f"Baseline {pinned.name}: run {pinned.run}, {pinned.started[:19]}")
-    side, facts = pinned.side, pinned.side.provenance
-    once = observations(side.scores, side.items)
+    provenance = pinned.side.provenance
+    once = observations(pinned.side.scores, pinned.side.items)
     values = question_values(once.scores, once.items)
-    for suite, rules in facts.suites.items():
-        for metric, shares in rules.lines.items():
-            name = " ".join(filter(None, (suite, metric if len(rules.lines) > 1 else "")))
+    for suite, suite_rules in provenance.suites.items():
+        for metric, shares in suite_rules.lines.items():
+            title = " ".join(filter(None, (suite, metric if len(suite_rules.lines) > 1 else "")))
             rows = values.filter(pl.col("metric").is_in([*shares]), suite=suite)
             for (model,), model_rows in rows.group_by("model", maintain_order=True):
-                mean = suite_mean(model_rows, strata=bool(rules.rules.get("strata")), shares=shares).mean
+                mean = suite_mean(model_rows, strata=bool(suite_rules.rules.get("strata")), shares=shares).mean
                 scored = composites(model_rows, shares)["value"]
-                show(f"  {name} {model}: {percent(mean)}, {scored.count()} / {len(scored)} scored")
-    for suite, rules in facts.suites.items():
-        for path, value in rules.rules.items():
+                show(f"  {title} {model}: {percent(mean)}, {scored.count()} / {len(scored)} scored")
+    for suite, suite_rules in provenance.suites.items():
+        for path, value in suite_rules.rules.items():
             show(f"  {suite}: {path.removeprefix('metrics.')}: {one_line(value)}")
-    for path, value in (*facts.rules.items(), *facts.units.items(), *facts.tested.items()):
+    for path, value in (*provenance.rules.items(), *provenance.units.items(), *provenance.tested.items()):
         show(f"  {path}: {one_line(value)}")
 
 

@@ -113,14 +113,14 @@ def exam(
         wait: wait for the replies of batches (judges with batch: submit)
         dry_run: ask nothing; print what would be asked, and its estimated cost and time
     """
-    from basic_control.config.exam import SUITE, examine
+    from basic_control.config.exam import SUITE, settings_of_exam
 
     begin("")
     # The exam is a suite like others: its options become assignments of that suite's keys.
     file = parse_words([file] if file else [], RunOptions(config=config))[1].config
     steps, languages = _find_steps(file, run, sets)
     if any(text.startswith(f"{SUITE}.items.steps=") for text in sets):
-        steps = []
+        steps = []  # the assignment names them itself
     values = {
         "n_items": n,
         "n_data": n,
@@ -132,32 +132,32 @@ def exam(
     assignments = [f"{SUITE}.items.{key}={as_yaml(value)}" for key, value in values.items() if value]
     options = RunOptions(config=file, sets=(*sets, *assignments), wait=wait)
     settings, again = _choose_exam(run, options) if run else read_settings(SUITE, options)
-    settings = examine(settings, judge)
+    settings = settings_of_exam(settings, judge)
     if dry_run:
         from basic_control.flows.cli.estimate import show_estimate
 
         return show_estimate(settings, again)
     outcome, plan = evaluate(settings, again, only_failed=False)
-    waiting, spoken = outcome.requests["submitted"], settings.report.language
+    n_waiting = outcome.requests["submitted"]
     from basic_control.tasks.judges.passports import record_passports
     from basic_control.tasks.report.language import use_language
     from basic_control.tasks.report.passports import tables_of
 
     examined: dict[str, list[Passport]] = {}
-    if not waiting:
+    if not n_waiting:
         for passport in record_passports(plan, outcome.folder):
             examined.setdefault(passport.judge, []).append(passport)
     for name, passports in examined.items():
-        with use_language(spoken):
+        with use_language(settings.report.language):
             for table in tables_of(name, passports):
                 show(table.terminal(len(table.rows)))
     show(*outcome.reports[:2])
-    if waiting:
-        say(f"{plural(waiting, 'request')} in batches: run the same command again later, or with --wait.")
+    if n_waiting:
+        say(f"{plural(n_waiting, 'request')} in batches: run the same command again later, or with --wait.")
         return Exit.UNDECIDED
-    silent = [judge.name for judge in plan.judges if judge.name not in examined]
-    if silent:
-        complain(f"no call to {', '.join(sorted(silent))} was answered; the report says why.")
+    unanswered = [judge.name for judge in plan.judges if judge.name not in examined]
+    if unanswered:
+        complain(f"no call to {', '.join(sorted(unanswered))} was answered; the report says why.")
         return Exit.ERROR
     return Exit.PASSED
 
