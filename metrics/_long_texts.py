@@ -37,25 +37,25 @@ def is_short(text: str, max_claims: int, max_length: int, language: str) -> bool
 def divide(text: str, tokens: int, language: str) -> list[Passage]:
     """Return the passages of a text, in order, whose claims fit each into a reply of so many tokens."""
     # A list may have far more claims than a part has, whatever the judge's room.
-    budget = max(_LEAST, int(min(tokens, _LARGEST) * hold_by_token(language) / _SPREAD))
+    max_characters = max(_LEAST, int(min(tokens, _LARGEST) * hold_by_token(language) / _SPREAD))
     passages: list[Passage] = []
     start = 0
     for number, (begin, end) in enumerate(split_sentences(text), 1):
-        if passages and end - start <= budget and number - passages[-1].first < _SENTENCES:
+        if passages and end - start <= max_characters and number - passages[-1].first < _SENTENCES:
             passages[-1] = Passage(passages[-1].first, number, text[start:end])
             continue
-        passages += [Passage(number, number, piece) for piece in _pieces(text[begin:end], budget)]
+        passages += [Passage(number, number, piece) for piece in _cut_sentence(text[begin:end], max_characters)]
         start = end - len(passages[-1].text)
     return passages
 
 
-def _pieces(sentence: str, budget: int) -> Sequence[str]:
-    """Cut a sentence that is longer than a part at white space, or anywhere if it has none."""
+def _cut_sentence(sentence: str, max_characters: int) -> Sequence[str]:
+    """Cut a sentence that is too long at white space, or anywhere if it has none; another is one piece."""
     pieces = []
-    while len(sentence) > budget:
-        end = sentence.rfind(" ", budget // 2, budget)
+    while len(sentence) > max_characters:
+        end = sentence.rfind(" ", max_characters // 2, max_characters)
         if end < 0:
-            end = budget
+            end = max_characters
         pieces.append(sentence[:end])
         sentence = sentence[end:].lstrip()
     return [*pieces, sentence]

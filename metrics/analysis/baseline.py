@@ -162,21 +162,21 @@ def compare_with_baseline(
     compared = {before for _, before in models}
     gone = list_missing(baseline.provenance, run.provenance)
     gone += [f"model {model}" for model in baseline.models if model not in compared]
-    paired: list[_PairedSuite] = []
+    paired: list[_PairedHeadline] = []
     changed: list[ChangedItem] = []
     for after, before in models:
-        suites, lacking = _pair_suites(after, before, baseline, run)
-        gone += [f"suite {suite} of model {before}" for suite in lacking]
-        changed += _list_changed(after, suites)
-        paired += suites
+        headlines_of_model, suites_without = _pair_headlines(after, before, baseline, run)
+        gone += [f"suite {suite} of model {before}" for suite in suites_without]
+        changed += _list_changed(after, headlines_of_model)
+        paired += headlines_of_model
     # One family of tests: the headlines of all models.
     samples = [*map(attrgetter("draft.sample"), paired)]
     identical = [*map(attrgetter("identical"), paired)]
     decisions = regressions(samples, max_drop=max_drop, identical=identical)
-    pairs = conclude([suite.draft for suite in paired])
+    pairs = conclude([headline.draft for headline in paired])
     headlines = [
-        _headline(pair, decision, suite.moved, allowed=allow_different)
-        for pair, decision, suite in zip(pairs, decisions, paired, strict=True)
+        _headline(pair, decision, headline.moved, allowed=allow_different)
+        for pair, decision, headline in zip(pairs, decisions, paired, strict=True)
     ]
     return BaselineComparison(
         baseline.name,
@@ -191,7 +191,7 @@ def compare_with_baseline(
 
 
 @dataclass(frozen=True, slots=True)
-class _PairedSuite:
+class _PairedHeadline:
     """A model's headline, paired with the baseline's; `values` are its items' on both sides."""
 
     draft: DraftedComparison
@@ -200,25 +200,27 @@ class _PairedSuite:
     values: pl.DataFrame
 
 
-def _pair_suites(
+def _pair_headlines(
     model: str, against: str, baseline: ComparedSide, run: ComparedSide
-) -> tuple[list[_PairedSuite], list[str]]:
+) -> tuple[list[_PairedHeadline], list[str]]:
     """Pair a model's headlines with a baseline model's; also return the suites it took no part in this time."""
-    suites, lacking = [], []
+    headlines, suites_without = [], []
     for suite, rules in baseline.provenance.suites.items():
         if suite not in run.provenance.suites:
             continue
-        is_there = False
+        takes_part = False
         for shares in _find_common_lines(rules, run.provenance.suites[suite]):
             metrics = {name: share for name, share in shares.items() if name in rules.score}
             before = _scores_of(baseline, suite, metrics, against)
             after = _scores_of(run, suite, metrics, model)
             if after.height and before.height:
-                suites.append(_pair_headline(suite, metrics, (before, after), baseline, run))
-            is_there |= bool(after.height) or not before.height
-        if not is_there:
-            lacking.append(suite)
-    return suites, lacking
+                headlines.append(_pair_headline(suite, metrics, (before, after), baseline, run))
+            # What the baseline had no scores of cannot be lacking.
+            if after.height or not before.height:
+                takes_part = True
+        if not takes_part:
+            suites_without.append(suite)
+    return headlines, suites_without
 
 
 def _find_common_lines(baseline: SuiteRules, run: SuiteRules) -> list[Mapping[str, float]]:
@@ -238,7 +240,7 @@ def _pair_headline(
     scores: tuple[pl.DataFrame, pl.DataFrame],
     baseline: ComparedSide,
     run: ComparedSide,
-) -> _PairedSuite:
+) -> _PairedHeadline:
     """Pair the rows of a headline by question, under the run's items; `scores` are the baseline's and the run's.
 
     `metrics` are the headline's, by their weights.
@@ -279,7 +281,7 @@ def _pair_headline(
         scored = items.filter(pl.col("item_id").is_in(draft.item_ids.implode())).select(question=_question())
         identical = scored.join(changed, on="question", how="semi").is_empty()
     earlier = values_of(before, metrics).select(*KEY, before="value")
-    return _PairedSuite(
+    return _PairedHeadline(
         replace(draft, comparison=replace(draft.comparison, model_a=model, model_b=against)),
         moved,
         identical,
@@ -315,13 +317,13 @@ def _headline(pair: Comparison, decision: Regression, moved: QuestionChanges, *,
     return HeadlineChange(pair, decision, moved, few)
 
 
-def _list_changed(model: str, suites: Sequence[_PairedSuite]) -> list[ChangedItem]:
+def _list_changed(model: str, headlines: Sequence[_PairedHeadline]) -> list[ChangedItem]:
     """Return the items of a model that changed most; losses precede gains of the same size."""
-    if not suites:
+    if not headlines:
         return []
     gain = pl.col("value") - pl.col("before")
     order = (gain.abs(), gain, "suite", *KEY, "metric")
-    moved = pl.concat(suite.values for suite in suites).filter(gain.abs() > NOTHING)
+    moved = pl.concat(headline.values for headline in headlines).filter(gain.abs() > NOTHING)
     greatest = moved.sort(order, descending=[True, *[False] * (len(order) - 1)]).head(SHOWN)
     rows = greatest.select("suite", *KEY, "before", "status", "prompt", "metric", after="value")
     return [ChangedItem(model=model, **row) for row in rows.iter_rows(named=True)]

@@ -32,10 +32,9 @@ class SuiteRules:
 
     `headlines` are the metrics of each headline by their weights ('' names a mean of several); empty for a file,
     and for a baseline of an earlier version, whose only one was the mean of its metrics. `in_rounds`: it was asked
-    until decided. Paths are `threshold`,
-    `metrics.<metric>.<option>`, `judges.<metric>.<judge>`, `judge_prompts.<metric>.<prompt>` and so on; values are
-    JSON. `defaults` are the metric options' defaults, used where a baseline predates an option; a baseline has
-    none.
+    until decided. Paths are `threshold`, `metrics.<metric>.<option>`, `judges.<metric>.<judge>`,
+    `judge_prompts.<metric>.<prompt>` and so on; values are JSON. `defaults` are the metric options' defaults, used
+    where a baseline predates an option; a baseline has none.
     """
 
     score: tuple[str, ...]

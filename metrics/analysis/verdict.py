@@ -187,15 +187,15 @@ def _describe_open(stopping: ConfidenceSequence) -> str:
     return f"{text}: with the errors that its exam showed of the judge, the mean lies between {low} and {high}"
 
 
-def _compare_with_threshold(headline: Headline, threshold: float, gate: Gate, n: int) -> Decision:
-    """Compare a score, raw and corrected for its judges' errors, with its threshold; `n` rows are scored."""
+def _compare_with_threshold(headline: Headline, threshold: float, gate: Gate, n_scored: int) -> Decision:
+    """Compare a score, raw and corrected for its judges' errors, with its threshold; `none` without a score."""
     score = headline.measured.score
     if score.mean is None:
         return Decision(threshold)
     outcome, reason = outcome_as_judged(score, headline.measured.corrected, threshold, gate)
     if reason:
         return Decision(threshold, outcome, reason)
-    return Decision(threshold, outcome, reason, count_deciding(score.mean, score.interval, threshold, n))
+    return Decision(threshold, outcome, reason, count_deciding(score.mean, score.interval, threshold, n_scored))
 
 
 def _moves(headline: Headline, threshold: float, gate: Gate) -> bool:

@@ -27,18 +27,18 @@ _FAILURES = (ValueError, TypeError, ArithmeticError, KeyError, RecursionError, M
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A condition on a value: its relation `how` to `expected`, on its left if `is_reversed`, possibly negated."""
+    """A condition on a value: its relation to `expected`, on its left if `is_reversed`, possibly negated."""
 
-    how: str
+    relation: str
     expected: Any = None
     is_reversed: bool = False
-    negated: bool = False
+    is_negated: bool = False
 
     def holds(self, value: Any) -> bool:
         """Return whether the condition holds; a value that cannot be checked does not pass."""
         pair = (self.expected, value) if self.is_reversed else (value, self.expected)
         try:
-            return bool(_RELATIONS[self.how](*pair)) != self.negated
+            return bool(_RELATIONS[self.relation](*pair)) != self.is_negated
         except _FAILURES:
             return False
 
@@ -136,7 +136,7 @@ def take_apart(node: ast.expr) -> list[Part] | None:  # noqa: PLR0911 - a return
             parts = take_apart(inner)
             if parts and len(parts) == 1 and len(parts[0][1]) == 1:
                 ((expression, (check,)),) = parts
-                return [(expression, (replace(check, negated=not check.negated),))]
+                return [(expression, (replace(check, is_negated=not check.is_negated),))]
             return None
         case ast.Compare():
             return _split_near(node) or _split_comparison(node)

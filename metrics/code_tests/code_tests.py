@@ -201,9 +201,9 @@ def _name_mistake(test: Test, result: Outcome, name: str) -> str:
 
 def _name_misfit(check: Check, value: Any) -> str:
     """Return what is wrong with a value that does not pass a check."""
-    if check.how == "pair" and not has_same_type(check.expected, as_json(value)):
+    if check.relation == "pair" and not has_same_type(check.expected, as_json(value)):
         return "wrong type"
-    return "wrong output" if check.how == "lines" else "wrong value"
+    return "wrong output" if check.relation == "lines" else "wrong value"
 
 
 def _name_exception(test: Test, result: Outcome, name: str) -> str:

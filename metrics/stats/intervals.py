@@ -433,23 +433,26 @@ def strata_limits(weights: Floats, means: Floats, inverse_n: Floats) -> tuple[Fl
     """Compute the score limits of weighted sums: a row each, a column a part; `inverse_n` are 1 / effective n."""
     # A part's variance is estimated with its own share: too small by about 1 / n of it, less what its own
     # weight contributes to the sum.
-    grown = 1 / (1 - np.minimum(inverse_n, 1.0) * (1 - weights))
+    growth = 1 / (1 - np.minimum(inverse_n, 1.0) * (1 - weights))
     limits = []
     for side in (1.0, -1.0):
-        low, high = np.full(len(means), _LEAST), np.full(len(means), _MOST)
+        # Halve, for each sum, the exponents between which its multiplier begins to be rejected.
+        accepted, rejected = np.full(len(means), _LEAST), np.full(len(means), _MOST)
         for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            shares = _find_likeliest(weights, means, inverse_n, side * 10**middle)
-            parts = np.square(weights) * shares * (1 - shares) * inverse_n
-            plain, full = parts.sum(axis=1), (parts * grown).sum(axis=1)
+            middle = (accepted + rejected) / 2
+            multiplier = 10**middle
+            shares = _find_likeliest(weights, means, inverse_n, side * multiplier)
+            variances = np.square(weights) * shares * (1 - shares) * inverse_n
+            plain, grown = variances.sum(axis=1), (variances * growth).sum(axis=1)
             # The sum lies multiplier x plain away from the mean: rejected if that is z standard errors.
-            beyond = np.square(10**middle * plain) >= Z**2 * full
-            beyond &= full > 0
-            low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
-        limits.append(_find_likeliest(weights, means, inverse_n, side * 10**high) @ weights)
-    at = means @ weights
-    low, high = np.minimum(limits[0], at), np.maximum(limits[1], at)
-    return np.clip(low, 0.0, 1.0), np.where((means == 1).all(axis=1), 1.0, np.clip(high, 0.0, 1.0))
+            is_rejected = np.square(multiplier * plain) >= Z**2 * grown
+            is_rejected &= grown > 0
+            accepted = np.where(is_rejected, accepted, middle)
+            rejected = np.where(is_rejected, middle, rejected)
+        limits.append(_find_likeliest(weights, means, inverse_n, side * 10**rejected) @ weights)
+    sums = means @ weights
+    lower, upper = np.minimum(limits[0], sums), np.maximum(limits[1], sums)
+    return np.clip(lower, 0.0, 1.0), np.where((means == 1).all(axis=1), 1.0, np.clip(upper, 0.0, 1.0))
 
 
 def _find_likeliest(weights: Floats, means: Floats, inverse_n: Floats, multiplier: Floats) -> Floats:
