@@ -13,7 +13,7 @@ import polars as pl
 
 from basic_control.data.prefixes import measure_shared_beginnings
 from basic_control.data.questions import WHOLE, build_content, format_expected
-from basic_control.data.suites import Suite
+from basic_control.data.suites import ALL, Suite
 from basic_control.tasks.compare.remarks import Remark, list_remarks
 from basic_control.tasks.compare.sides import select_deciding_scores
 from basic_control.tasks.exchange.frames import Side
@@ -50,14 +50,30 @@ def list_worst_first(side: Side, metrics: Collection[str] = ()) -> list[ShownRow
     Of several metrics a reply is shown by the one that gives it least. Replies that are missing come after those
     that are wrong; within equal values the order is that of asking.
     """
-    scores = _find_worst_scores(side, metrics)
+    scores = _sort_scores(side, metrics).unique(KEY, keep="first", maintain_order=True)
+    return _build_rows(side, scores)
+
+
+def list_failed(side: Side, metrics: Collection[str] = ()) -> list[ShownRow]:
+    """Return a run's rows with less than the full score by each metric that decides, or is named; the worst first.
+
+    A reply has a row for each metric by which it lost points; `all`, which joins them, has none unless named.
+    """
+    scores = _sort_scores(side, metrics)
+    if not metrics:
+        scores = scores.filter(pl.col("metric") != ALL)
+    return [row for row in _build_rows(side, scores) if row.is_failed]
+
+
+def _build_rows(side: Side, scores: pl.DataFrame) -> list[ShownRow]:
+    """Return a row for each score, in their order."""
     get_key = itemgetter(*KEY)
     replies = {get_key(reply): reply for reply in side.replies.iter_rows(named=True)}
     items = {item["item_id"]: item for item in side.items.iter_rows(named=True)}
     questions = _format_questions(side)
     options = {(suite.name, name): suite.metrics[name] for suite in side.suites for name in suite.metrics}
     rows: list[ShownRow] = []
-    # One row a reply: what was asked, what came, and what the score that decides says of it.
+    # What was asked, what came, and what the score that decides says of it.
     for score in scores.iter_rows(named=True):
         item = items[score["item_id"]]
         facts = json.loads(item.get("facts") or "{}")
@@ -106,15 +122,15 @@ def shorten_questions(questions: Mapping[str, str]) -> dict[str, str]:
     return shortened
 
 
-def _find_worst_scores(side: Side, metrics: Collection[str]) -> pl.DataFrame:
-    """Return the lowest score of each reply: the answered ones by their value, then those that are missing."""
+def _sort_scores(side: Side, metrics: Collection[str]) -> pl.DataFrame:
+    """Return the scores by the metrics that decide, or are named: the lowest first, those that are missing last."""
     if metrics:
         scores = side.scores.filter(pl.col("metric").is_in([*metrics]))
     else:
         scores = select_deciding_scores(side, side.suite_metrics)
     scores = scores.filter(pl.col("status") != "not_applicable")
     order = [pl.col("value").is_null(), pl.col("value")]
-    return scores.sort(order, maintain_order=True).unique(KEY, keep="first", maintain_order=True)
+    return scores.sort(order, maintain_order=True)
 
 
 def describe_question(item: Mapping[str, Any], facts: Mapping[str, Any], columns: Collection[str]) -> str:

@@ -1,11 +1,14 @@
 """The replies of a run that lost points, as a table: what was asked, what came, and why it lost them."""
 
+from collections import Counter
+from collections.abc import Sequence
+
 from basic_control.tasks.compare.provenance import read_provenance
-from basic_control.tasks.compare.rows import ShownRow, list_worst_first
+from basic_control.tasks.compare.rows import ShownRow, list_failed
 from basic_control.tasks.exchange.frames import Side
 from basic_control.tasks.report.language import say
 from basic_control.tasks.report.report_data import ReportData
-from basic_control.tasks.report.rows import cut, describe_ending, describe_remarks, find_ending
+from basic_control.tasks.report.rows import cut, describe_ending, describe_remarks, find_ending, share_out
 from basic_control.tasks.report.tables import Column, Table, column_maker
 from basic_control.tasks.report.text import percent
 from basic_control.tasks.report.words import suite_title
@@ -28,13 +31,13 @@ def build_failed_table(data: ReportData) -> Table:
         read_provenance(data.manifest),
         suites=tuple(data.plan.declarations),
     )
-    failed = [row for row in list_worst_first(side) if row.is_failed]
+    failed = list_failed(side)
     column, of_script = column_maker("common"), column_maker("script")
     caption = ""
     if len(failed) > MOST:
         caption = say("common.failed_more", k=MOST, n=len(failed))
     return Table.of(
-        failed[:MOST],
+        _select_rows(failed),
         column("category", lambda row: suite_title(row.suite)),
         column("model", lambda row: row.model),
         column("metric", lambda row: row.metric),
@@ -45,6 +48,19 @@ def build_failed_table(data: ReportData) -> Table:
         title=say("common.failed_head"),
         caption=caption,
     )
+
+
+def _select_rows(rows: Sequence[ShownRow]) -> list[ShownRow]:
+    """Return the first rows, at most `MOST`, with a share for each metric of each suite and model."""
+    counts = Counter((row.suite, row.model, row.metric) for row in rows)
+    shares = dict(zip(counts, share_out(MOST, [*counts.values()]), strict=True))
+    selection: list[ShownRow] = []
+    for row in rows:
+        group = (row.suite, row.model, row.metric)
+        if shares[group]:
+            shares[group] -= 1
+            selection.append(row)
+    return selection
 
 
 def _explain(row: ShownRow) -> str:

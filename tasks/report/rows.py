@@ -128,6 +128,17 @@ def lines_of(rows: Sequence[ShownRow], n: int, width: int) -> list[str]:
     return [entry.text for entry in list_entries(rows, n, width)]
 
 
+def share_out(n: int, lengths: Sequence[int]) -> list[int]:
+    """Return how many of each list are shown where all lists together have room for `n`: one of each in turn."""
+    shares = [0] * len(lengths)
+    while n > 0 and shares != [*lengths]:
+        for position, length in enumerate(lengths):
+            if n > 0 and shares[position] < length:
+                shares[position] += 1
+                n -= 1
+    return shares
+
+
 def list_unsaid(entry: Entry, width: int) -> Iterator[str]:
     """Yield what the score of a failed row says and its line has no room for, a line each."""
     sentences = describe_remarks(entry.row) if entry.row.is_failed else []

@@ -35,14 +35,15 @@ def show(
 
     Args:
         run: a run's id or folder (default: the last finished run)
-        failed: only replies with less than the full score, and missing ones
+        failed: only replies with less than the full score, and missing ones, by each metric that decides
         metric: by this metric, such as exact_match; may be repeated (default: those that decide)
         model: only replies of this model
         n: maximum number of rows, over all suites, models and metrics
     """
-    from basic_control.tasks.compare.rows import list_worst_first
+    from basic_control.tasks.compare.rows import list_failed, list_worst_first
     from basic_control.tasks.compare.sides import load_side
     from basic_control.tasks.report.language import say
+    from basic_control.tasks.report.rows import share_out
     from basic_control.tasks.report.words import suite_title
     from basic_control.tasks.store.runs import find_run
 
@@ -63,7 +64,11 @@ def show(
     console.show(f"Run {side.name}: {len(rows)} replies, {len(wrong_rows)} with less than the full score.")
     # Each score of a suite and model has a list of its own, in the order of the rows.
     groups: dict[tuple[str, str, str], list[ShownRow]] = {}
-    shown_rows = wrong_rows if failed else rows
+    shown_rows = rows
+    if failed:
+        shown_rows = list_failed(side, metric)
+    if failed and model:
+        shown_rows = [row for row in shown_rows if row.model == model]
     for row in shown_rows:
         groups.setdefault((row.suite, row.model, row.metric), []).append(row)
     shares = share_out(n, [len(group) for group in groups.values()])
@@ -89,17 +94,6 @@ def _show_group(rows: "Sequence[ShownRow]", n: int) -> int:
     for line in _count_reasons(rows):
         console.show(INDENT + line)
     return sum(entry.count for entry in entries)
-
-
-def share_out(n: int, lengths: "Sequence[int]") -> list[int]:
-    """Return how many of each list are shown where all lists together have room for `n`: one of each in turn."""
-    shares = [0] * len(lengths)
-    while n > 0 and shares != [*lengths]:
-        for position, length in enumerate(lengths):
-            if n > 0 and shares[position] < length:
-                shares[position] += 1
-                n -= 1
-    return shares
 
 
 def _count_reasons(rows: "Sequence[ShownRow]") -> "Iterator[str]":
