@@ -2,13 +2,14 @@
 
 A call is a connection with one JSON line each way. Functions are called one after another in the thread that
 started the run, as if it called them itself; up to `concurrency` at a time in threads beside it. Coroutines share a
-loop of their own.
+loop of their own, the same one in all runs.
 """
 
 import asyncio
 import hmac
 import inspect
 import json
+import os
 import queue
 import secrets
 import socket
@@ -74,8 +75,6 @@ class FunctionServer:
         self._concurrency = concurrency
         self._token = secrets.token_urlsafe(32)
         self._calls: queue.SimpleQueue[PendingCall | None] = queue.SimpleQueue()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._starting_loop = threading.Lock()
         self._listener: socket.socket | None = None
         # Nobody listens where nothing is served.
         if functions:
@@ -112,8 +111,6 @@ class FunctionServer:
                 call.answer.cancel()
         for _ in range(self._concurrency):
             self._calls.put(None)
-        if self._loop:
-            self._loop.call_soon_threadsafe(self._loop.stop)
 
     def _accept(self, listener: socket.socket) -> None:
         while True:
@@ -146,7 +143,7 @@ class FunctionServer:
         try:
             value = call.function.call(call.offered)
             if inspect.isawaitable(value):
-                value = asyncio.run_coroutine_threadsafe(_await(value), self._open_loop()).result()
+                value = asyncio.run_coroutine_threadsafe(_await(value), _open_loop()).result()
         except KeyboardInterrupt as error:
             call.answer.set_result(describe_exception(error, ""))
             raise
@@ -155,28 +152,23 @@ class FunctionServer:
             return describe_exception(error, getattr(code, "co_filename", ""))
         return call.function.write(value)
 
-    def _open_loop(self) -> asyncio.AbstractEventLoop:
-        # A loop of our own: the caller's may be the one that waits for us.
-        with self._starting_loop:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                _start_thread(_run_loop, self._loop)
-            return self._loop
+
+_LOOPS: dict[int, asyncio.AbstractEventLoop] = {}
+"""The loop of this process, by its id: a fork has none of its parent's threads."""
+_OPENING_LOOP = threading.Lock()
 
 
-def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
-    """Run a loop until it is stopped; end what its coroutines left behind, such as a client's connections."""
-    loop.run_forever()
-    loop.run_until_complete(_end_tasks())
-    loop.run_until_complete(loop.shutdown_asyncgens())
-    loop.close()
+def _open_loop() -> asyncio.AbstractEventLoop:
+    """Return the loop in which coroutines of all evaluations run, which lasts as long as the process.
 
-
-async def _end_tasks() -> None:
-    tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    It is ours, since the caller's may be the one that waits for us; and the same one each time, since a client that
+    the caller made once keeps connections of the loop in which it was first used.
+    """
+    with _OPENING_LOOP:
+        if os.getpid() not in _LOOPS:
+            _LOOPS[os.getpid()] = asyncio.new_event_loop()
+            _start_thread(_LOOPS[os.getpid()].run_forever)
+        return _LOOPS[os.getpid()]
 
 
 async def _await(value: Any) -> Any:

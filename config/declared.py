@@ -23,7 +23,7 @@ from basic_control.data.errors import InputError, find_folder_above
 from basic_control.data.options import list_option_names, settle
 from basic_control.data.plugins import loader, metric
 from basic_control.data.records import Loader, Metric
-from basic_control.data.suites import ALL, ROBUST, Suite, Use
+from basic_control.data.suites import ALL, ROBUST, Suite, Use, name_metrics
 from basic_control.data.yaml_depth import check_depth
 
 SHIPPED = Path(__file__).parent / "suites"
@@ -231,7 +231,8 @@ def _settle_suite(values: Mapping[str, Any], location: Steps) -> Mapping[str, An
 
 def _check_metric_names(names: object, location: Steps) -> None:
     """Refuse a metric that there is not, before pydantic says something about its options."""
-    if not isinstance(names, Mapping | list | tuple):
+    names = name_metrics(names)
+    if not isinstance(names, Mapping):
         return
     for name in map(str, names):
         try:
@@ -257,12 +258,8 @@ def _settle_metric(suite: Suite, name: str, unit: Loader, location: Steps) -> di
 
 def _drop_replaced_scores(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a suite without those metrics of its file's score that the configuration has replaced."""
-    name, score, metrics = values.get("name"), values.get("score"), values.get("metrics")
-    if (
-        not isinstance(name, str)
-        or name not in load_declarations()
-        or not isinstance(metrics, Mapping | list | tuple)
-    ):
+    name, score, metrics = values.get("name"), values.get("score"), name_metrics(values.get("metrics"))
+    if not isinstance(name, str) or name not in load_declarations() or not isinstance(metrics, Mapping):
         return values
     if not isinstance(score, list) or score != load_declarations()[name].values.get("score"):
         return values

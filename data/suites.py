@@ -80,6 +80,16 @@ def _drop_enabled(options: object) -> object:
     return options
 
 
+def name_metrics(value: object) -> object:
+    """Return metrics by name with their options, where they are a list of names and of names with options."""
+    if not isinstance(value, list | tuple) or not all(isinstance(entry, str | dict) for entry in value):
+        return value
+    options: dict[object, object] = {}
+    for entry in value:
+        options |= {entry: {}} if isinstance(entry, str) else entry
+    return options
+
+
 class Use(Frozen):
     """How a suite uses a metric: the settings common to all metrics, without the metric's own options."""
 
@@ -287,9 +297,8 @@ class Suite(Frozen):
     @field_validator("metrics", mode="before")
     @classmethod
     def _metrics(cls, value: object) -> object:
-        """Accept a list of names, and names without options; `enabled: true` is the default and is dropped."""
-        if isinstance(value, list | tuple) and all(isinstance(name, str) for name in value):
-            return {name: {} for name in value}
+        """Accept a list, and names without options; `enabled: true` is the default and is dropped."""
+        value = name_metrics(value)
         if not isinstance(value, dict):
             return value
         return {name: _drop_enabled(options) for name, options in value.items()}

@@ -26,6 +26,7 @@ from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
 from basic_control.data.questions import format_expected, format_question
 from basic_control.data.suites import Suite
+from basic_control.data.usual_columns import CONTEXTS
 from basic_control.metrics.analysis.judged import Labels
 from basic_control.metrics.analysis.observations import name_questions, place_items, unit_codes
 from basic_control.metrics.analysis.scores import MIN_COVERAGE
@@ -218,7 +219,12 @@ def sheet(judged_replies: pl.DataFrame, *, n: int, by: By = "random", metric: st
         parts.append(group.with_columns(probability=pl.Series(chances))[_draw(chances, Random(f"0 {key}"))])
     drawn = pl.concat(parts)
     references = pl.Series(_references(drawn), dtype=pl.String)
-    return drawn.with_columns(reference=references, label=pl.lit("")).select(COLUMNS)
+    labelled = drawn.with_columns(reference=references, label=pl.lit("")).select(COLUMNS)
+    # Whoever labels sees what the judge saw.
+    contexts = ["\n\n".join(map(str, json.loads(facts).get(CONTEXTS) or [])) for facts in drawn["facts"]]
+    if any(contexts):
+        labelled.insert_column(labelled.columns.index("response"), pl.Series(CONTEXTS, contexts, pl.String))
+    return labelled
 
 
 def _chances(values: Floats, n: int, by: By) -> Floats:

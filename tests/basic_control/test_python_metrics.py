@@ -8,6 +8,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import openai
 import polars as pl
 import pytest
 
@@ -279,3 +280,22 @@ def test_a_notebook_shows_the_screen_once(tmp_path: Path) -> None:
     finished = run_program(tmp_path, program)
     assert finished.stderr.count("Pass: ") == finished.stdout.count("Pass: ") == 1
     assert "Report: " not in finished.stderr
+
+
+@pytest.mark.slow
+def test_a_client_that_was_made_once_serves_every_evaluation(tmp_path: Path) -> None:
+    """A client keeps connections of the loop in which it was first used: the next evaluation goes on there."""
+    with serve_openai(lambda body: body["messages"][-1]["content"]) as server:
+        client = openai.AsyncOpenAI(base_url=server.base_url, api_key="x", max_retries=0)
+
+        async def ask(prompt: str) -> str:
+            messages = [{"role": "user", "content": prompt.removesuffix("?")}]
+            reply = await client.chat.completions.create(model="m", messages=messages)  # type: ignore[arg-type]
+            return reply.choices[0].message.content or ""
+
+        for _ in range(3):
+            run = bc.evaluate(
+                ROWS, ask, metrics="exact_match", columns=COLUMNS, threshold=1, concurrency=3, **places(tmp_path)
+            )
+            assert not any(run.samples["error"])
+            run.check()

@@ -426,3 +426,27 @@ def test_rows_that_are_beside_the_configuration_or_above_say_from_where_to_run(
         locate("moved/rows.jsonl")
     with pytest.raises(InputError, match=r"no such file\. Give a file, or one of"):
         locate("nothing")
+
+
+def test_metrics_are_a_list_of_names_and_of_names_with_options() -> None:
+    """As from Python: each entry is a name, or a mapping of names to options."""
+    settings = parse(
+        {
+            "models": [{"name": "m"}],
+            "suites": [
+                {
+                    "name": "own",
+                    "items": {"data": "sample"},
+                    "prompt": "{{ question }}",
+                    "metrics": ["exact_match", {"contains": {"mode": "all"}, "number": {}}],
+                }
+            ],
+        },
+        "here",
+        {},
+    )
+    assert {name: options.get("mode") for name, options in settings.suites[0].metrics.items()} == {
+        "exact_match": None,
+        "contains": "all",
+        "number": None,
+    }

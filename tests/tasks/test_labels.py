@@ -273,3 +273,12 @@ def test_labels_of_one_comparison_or_mode_are_none_of_another(
         for value in (one, other)
     )
     assert met != new
+
+
+def test_a_sheet_shows_the_retrieved_texts_that_the_judge_saw() -> None:
+    rows = found([0.0, 1.0]).with_columns(
+        facts=pl.Series(['{"reference": "r", "retrieved_contexts": ["One.", "Two."]}', '{"reference": "r"}'])
+    )
+    drawn = sheet(rows, n=2)
+    assert {*drawn["retrieved_contexts"]} == {"One.\n\nTwo.", ""}
+    assert "retrieved_contexts" not in sheet(found([0.0, 1.0]), n=2).columns
