@@ -86,7 +86,10 @@ def name_metrics(value: object) -> object:
         return value
     options: dict[object, object] = {}
     for entry in value:
-        options |= {entry: {}} if isinstance(entry, str) else entry
+        if isinstance(entry, str):
+            options[entry] = {}
+        else:
+            options |= entry
     return options
 
 

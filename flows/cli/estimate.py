@@ -144,7 +144,9 @@ def write_effect(effect: "DetectableEffect", language: str) -> str:
     if effect.between is None and effect.threshold is None:
         return phrase("estimate.too_few", language, suite=effect.suite, n=effect.n)
     # Questions that share templates say less than as many that do not.
-    ending = "" if effect.units == effect.n else "_units"
+    ending = ""
+    if effect.units != effect.n:
+        ending = "_units"
     counts = {"suite": effect.suite, "n": effect.n, "units": effect.units}
     if effect.between is None:
         return phrase(f"estimate.effect_alone{ending}", language, share=percent(effect.threshold), **counts)

@@ -557,7 +557,8 @@ def _read_group(stored: Mapping[str, Any], names: Sequence[str]) -> GroupLabels 
         ValueError: a label or probability out of its range, or a reply listed twice.
     """
     labelled = stored["labelled"]
-    labels = [*map(_list_labels, labelled)]
+    # A labeller may have left cells empty.
+    labels = [[label for label in entry["labels"] if label is not None] for entry in labelled]
     _check_stored(labelled, labels)
     # Earlier files name a reply for each of its rows: a digest with a number.
     digests, stored_digests = _drop_numbers(names), _drop_numbers(stored["of"])
@@ -577,11 +578,6 @@ def _read_group(stored: Mapping[str, Any], names: Sequence[str]) -> GroupLabels 
     drawn = stored["drawn"] - len(labelled) + len(rows)
     # The share of what was drawn that was labelled stays, however often a reply was named.
     return GroupLabels(round(drawn * frame.height / len(rows)), frame)
-
-
-def _list_labels(entry: Mapping[str, Any]) -> list[float]:
-    """Return a stored reply's labels, without the cells that a labeller left empty."""
-    return [label for label in entry["labels"] if label is not None]
 
 
 def reply_names(replies: pl.DataFrame, criterion: str) -> list[str]:
