@@ -220,7 +220,6 @@ def sheet(judged_replies: pl.DataFrame, *, n: int, by: By = "random", metric: st
     drawn = pl.concat(parts)
     references = pl.Series(_references(drawn), dtype=pl.String)
     labelled = drawn.with_columns(reference=references, label=pl.lit("")).select(COLUMNS)
-    # Whoever labels sees what the judge saw.
     contexts = ["\n\n".join(map(str, json.loads(facts).get(CONTEXTS) or [])) for facts in drawn["facts"]]
     if any(contexts):
         labelled.insert_column(labelled.columns.index("response"), pl.Series(CONTEXTS, contexts, pl.String))
@@ -549,16 +548,13 @@ def _drop_numbers(names: Iterable[str]) -> set[str]:
 
 
 def _read_group(stored: Mapping[str, Any], names: Sequence[str]) -> GroupLabels | None:
-    """Return the labels of a run's judged replies; None if those differ from the replies drawn from.
-
-    Judges may have failed on a few.
+    """Return the labels of a run's judged replies; None if those differ from the replies drawn from but for a few.
 
     Raises:
         ValueError: a label or probability out of its range, or a reply listed twice.
     """
     labelled = stored["labelled"]
-    # A labeller may have left cells empty.
-    labels = [[label for label in entry["labels"] if label is not None] for entry in labelled]
+    labels = [*map(_list_labels, labelled)]
     _check_stored(labelled, labels)
     # Earlier files name a reply for each of its rows: a digest with a number.
     digests, stored_digests = _drop_numbers(names), _drop_numbers(stored["of"])
@@ -578,6 +574,10 @@ def _read_group(stored: Mapping[str, Any], names: Sequence[str]) -> GroupLabels 
     drawn = stored["drawn"] - len(labelled) + len(rows)
     # The share of what was drawn that was labelled stays, however often a reply was named.
     return GroupLabels(round(drawn * frame.height / len(rows)), frame)
+
+
+def _list_labels(entry: Mapping[str, Any]) -> list[float]:
+    return [label for label in entry["labels"] if label is not None]
 
 
 def reply_names(replies: pl.DataFrame, criterion: str) -> list[str]:

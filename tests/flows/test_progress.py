@@ -100,7 +100,7 @@ def test_a_russian_run_says_all_of_it_in_russian(capsys: pytest.CaptureFixture[s
         log_event("scored_again", run="r", suite="cot", changed={"score": ["cot"], "verify": ["number"]})
         end("cot", 0.255)
     said = [re.sub(r"\d\d:\d\d:\d\d", "T", line[9:]) for line in capsys.readouterr().err.splitlines()]
-    going = "ответы: 8 из 20 (40%), из кэша: 2, 1,2 вызовов/с, с ошибкой: 1, ожидается 3 (другой запуск)"
+    going = "ответы: 8 из 20 (40%), уже отвечено: 2, 1,2 вызовов/с, с ошибкой: 1, ожидается 3 (другой запуск)"
     assert said[-4] == f"Цепочка рассуждений, {going}, осталось 0:09, конец около T"
     assert said[-3] == "Цепочка рассуждений: с тех пор изменилось и потому оценено заново: number, cot"
     assert said[-1].endswith(": 25,5% (10% – 50%), оценено 3 из 4 – не пройдено")
@@ -267,7 +267,7 @@ def test_the_documents_show_make_eval_on_80_columns_as_it_is(tmp_path: Path) -> 
     shown = screen(output, 80)
     assert code == 0, shown
     page = (TOP / "docs" / "observability.md").read_text(encoding="utf-8")
-    told, _ = re.findall(r"```text\n(.+?)\n```", page, re.DOTALL)
+    (told,) = re.findall(r"```text\n(.+?)\n```", page, re.DOTALL)
     elapsed = re.compile(r"\d:\d\d:\d\d$")
     assert [elapsed.sub("", line) for line in shown] == [elapsed.sub("", line) for line in told.splitlines()], shown
     assert max(map(len, shown)) <= 80

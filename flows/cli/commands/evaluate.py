@@ -55,13 +55,15 @@ def run(
 
         return show_estimate(*read_settings(*parse_words(words, options)))
     from basic_control.flows.cli.error_files import add_files, write_errors
-    from basic_control.flows.preflight import too_many_items
-    from basic_control.prompts.phrases import ENGLISH
 
     files = {"junit": options.junit, "markdown": options.markdown, "json": options.json}
     with write_errors(files):
         settings, again = read_settings(*parse_words(words, options))
         add_files(files, settings.report)
+        # What is wrong with the settings is said before what runs is imported.
+        from basic_control.flows.preflight import too_many_items
+        from basic_control.prompts.phrases import ENGLISH
+
         if not yes:
             _confirm(too_many_items(settings, ENGLISH))
         outcome, plan = evaluate(settings, again, only_failed=options.only_failed)
