@@ -3,15 +3,15 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import product
 from typing import Any
 
 import polars as pl
 
-from basic_control.data.deciding import columns, list_metrics
+from basic_control.data.deciding import columns, components, list_metrics
 from basic_control.data.plugins import metric
 from basic_control.data.records import TYPICAL
-from basic_control.data.suites import Suite
+from basic_control.data.suites import ALL, Suite
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from basic_control.metrics.analysis.pairs import Comparison, Grouping
 from basic_control.metrics.analysis.policy import reaches
@@ -234,15 +234,20 @@ def heat_map(
     }
 
 
-def _find_judged(headline: Headline, suites: Sequence[Suite]) -> tuple[str, ...]:
-    """Return the judged metrics whose values make a headline: its computed ones do not depend on judges."""
-    by_headline: dict[str, Sequence[str]] = {}
-    names: list[str] = []
-    for score in chain.from_iterable(columns(suite) for suite in suites if suite.name == headline.suite):
-        by_headline[score.headline] = score.value_metrics
-        names += score.value_metrics
-    names = [*(by_headline.get(headline.metric) or names)]
-    return tuple(name for name in names if metric(name.partition(".")[0]).steps)
+def _find_judged(headline: Headline, suites: Sequence[Suite]) -> set[str]:
+    """Return the judged metrics that make a headline, and `all` where it hangs on them; no computed ones."""
+    scores: list[Suite] = []
+    for suite in suites:
+        if suite.name == headline.suite:
+            scores += columns(suite)
+    names: set[str] = set()
+    for score in [score for score in scores if score.headline == headline.metric] or scores:
+        judged_names = [name for name in components(score) if metric(name).steps]
+        names.update(judged_names)
+        # `all` is no metric, so it has no judges but those of the metrics that it joins.
+        if judged_names and score.score == ALL:
+            names.add(ALL)
+    return names
 
 
 def profile(heat_map: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any] | None:

@@ -1,0 +1,69 @@
+"""`exam --run` after an evaluation: what the next run says, which files stay, and which run is the last."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.conftest import Run
+from tests.servers.running import serve_openai
+
+N_ROWS = 8
+RIGHT, WRONG = "Paris", "Rome"
+
+
+GOOD = json.dumps({"reason": "", "rating": 5})
+"""What the judge says of every reply, good or bad: its exam fails."""
+
+
+def configure(folder: Path, url: str, **changes: Any) -> Path:
+    """Write a suite of a computed and a judged metric, of which the first row's reply is wrong."""
+    replies = [WRONG, *[RIGHT] * (N_ROWS - 1)]
+    rows = [{"question": f"Question {n}?", "response": text, "answer": RIGHT} for n, text in enumerate(replies)]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    suite = {
+        "name": "cities",
+        "threshold": 0.5,
+        "items": {"data": str(folder / "rows.jsonl")},
+        "responses_of": "bot",
+        "metrics": {"exact_match": {}, "rubric": {"criteria": {"polite": "It is polite."}, "threshold": 0.5}},
+        "score": "all",
+    }
+    judge = {"name": "judge", "provider": "openai", "base_url": url, "deadline_s": 20}
+    document = {"judges": [judge], "suites": [{**suite, **changes}]}
+    path = folder / "run.yaml"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def judge_url() -> Iterator[str]:
+    with serve_openai(GOOD) as server:
+        yield server.base_url
+
+
+@pytest.mark.parametrize(
+    ("score", "title"),
+    [("all", "all"), ({"exact_match": 2, "rubric": 1}, "score"), (["exact_match", "rubric"], "score")],
+    ids=["all", "weights", "list"],
+)
+def test_a_score_of_several_metrics_is_undecided_where_the_judge_of_one_failed_its_exam(
+    run: Run, tmp_path: Path, judge_url: str, score: Any, title: str
+) -> None:
+    file = configure(tmp_path, judge_url, score=score)
+    before = run(str(file))
+    assert before.returncode == 0, before.stdout + before.stderr
+    assert f"cities, {title}, bot: " in before.stderr
+    exam = run("--run", "last", "--n", "4", command="exam")
+    assert "it cannot tell right" in exam.stdout, exam.stderr
+    after = run(str(file))
+    assert after.returncode == 3, after.stdout + after.stderr
+    assert "error:" not in after.stderr
+    assert after.stdout.lstrip().startswith(
+        f"Undecided: {title}: judge: it cannot tell right replies from wrong ones"
+    )
+    assert re.search(r"bot\s+not measured \?", after.stdout)
