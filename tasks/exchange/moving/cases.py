@@ -7,11 +7,19 @@ from difflib import get_close_matches
 from typing import Any
 
 from basic_control.data.errors import InputError
+from basic_control.tasks.exchange.moving.assertions import INVERSE
 from basic_control.tasks.exchange.moving.conversions import Account, Case
-from basic_control.tasks.exchange.moving.csv_tests import read_cell, read_row
+from basic_control.tasks.exchange.moving.csv_tests import TYPES, read_cell, read_row
 from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, UnreadableError
 from basic_control.tasks.exchange.moving.prompts import AFFIXES
-from basic_control.tasks.exchange.moving.variables import UnfilledError, fill_variables, list_of, mapping_of, wrap
+from basic_control.tasks.exchange.moving.variables import (
+    UnfilledError,
+    fill_variables,
+    list_of,
+    mapping_of,
+    wrap,
+    write_text,
+)
 
 MOST_CASES = 100_000
 _DEEPEST = 5
@@ -23,6 +31,19 @@ _KEYS = frozenset(
     )
 )
 """The keys of a test."""
+_ASSERTION_KEYS = frozenset(
+    (
+        *("type", "value", "config", "threshold", "weight", "provider", "rubricPrompt", "metric", "transform"),
+        *("contextTransform", "assert"),
+    )
+)
+_SETS_AND_OTHERS = (
+    *("assert-set", "select-best", "max-score", "human", "agent-rubric", "skill-used", "rouge-l", "rouge-s"),
+    *("trajectory:goal-success", "trajectory:step-count", "trajectory:tool-args-match"),
+    *("trajectory:tool-sequence", "trajectory:tool-used"),
+)
+_KINDS = (*TYPES, *_SETS_AND_OTHERS, *(f"{INVERSE}{kind}" for kind in TYPES))
+"""The kinds of assertions."""
 _OPTIONS = ("transform", "postprocess", "transformVars", "rubricPrompt")
 _CLOSE = 0.8
 """How alike an unknown key and a known one are if one is meant for the other."""
@@ -39,6 +60,19 @@ def check_keys(values: Mapping[str, Any], known_keys: Collection[str], source: s
         if matches:
             raise InputError(f"{source}: unknown key {key!r}. Did you mean {matches[0]!r}?")
         account.add(f"`{key}`", "left out", "no key that is known here")
+
+
+def check_assertion(assertion: Mapping[str, Any], source: str, account: Account) -> None:
+    """Note an assertion's unknown keys as left out.
+
+    Raises:
+        InputError: a key or its kind looks like one that is known.
+    """
+    kind = write_text(assertion.get("type"))
+    check_keys(assertion, _ASSERTION_KEYS, f"{source}: assertion {kind or 'without a type'}", account)
+    if kind and kind not in _KINDS:
+        for match in get_close_matches(kind.lower(), _KINDS, n=1, cutoff=_CLOSE):
+            raise InputError(f"{source}: unknown type {kind!r} of an assertion. Did you mean {match!r}?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +227,13 @@ class CaseReader:
         """Return a test's assertions, references resolved and sets without a threshold laid open."""
         assertions: list[dict[str, Any]] = []
         entries = test.get("assert")
+        source = str(self.folder.source)
+        if isinstance(test.get("description"), str):
+            source += f": test {test['description'].strip()[:80]!r}"
         for entry in wrap(entries):
             assertion = self._resolve(entry)
+            if isinstance(assertion, dict):
+                check_assertion(assertion, source, self.account)
             if isinstance(assertion, dict) and assertion.get("type") == "assert-set":
                 if assertion.get("threshold") is None:
                     assertions += self._assertions(assertion)

@@ -5,6 +5,7 @@ Source: promptfoo's documentation of test cases in CSV.
 
 import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from basic_control.tasks.exchange.moving.conversions import Account
@@ -38,6 +39,14 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")  # 0.75
 _METADATA = "__metadata:"
 # __config:__expected2:threshold; without a number the first.
 _CONFIG = re.compile(r"__config:__expected(?P<number>\d{,6}):threshold")
+_COLUMNS = (
+    *("__expected", "__prefix", "__suffix", "__description", "__metric", "__threshold", "__providerOutput"),
+    *("__metadata", "__config"),
+)
+_CLOSE = 0.8
+"""How alike an unknown column and a known one are if one is meant for the other."""
+# __expcted2, __metdata:area
+_OWN = re.compile(r"(?P<stem>__[^:\d]*)(?P<ending>\d*(?::.*)?)")
 # _expected, where __expected is meant
 _MISSPELT = re.compile(r"_(?:expected\d*|prefix|suffix|description|metric|threshold|metadata:.*)")
 
@@ -54,8 +63,7 @@ def read_row(row: Mapping[str, Any], account: Account) -> dict[str, Any]:
     for name, cell in row.items():
         if not isinstance(name, str) or not isinstance(cell, str):
             raise UnreadableError("a row has more or fewer cells than the header")
-        if _MISSPELT.fullmatch(name):
-            raise UnreadableError(f"column {name!r}; did you mean '_{name}'?")
+        _check_column(name)
         config = _CONFIG.fullmatch(name)
         if not name.startswith("__"):
             test["vars"][name] = cell
@@ -73,6 +81,23 @@ def read_row(row: Mapping[str, Any], account: Account) -> dict[str, Any]:
         {**assertion, **settings.get(number, {}), **metric} for number, assertion in enumerate(assertions, 1)
     ]
     return {**test, "assert": settled}
+
+
+def _check_column(name: str) -> None:
+    """Check that a column is none of promptfoo's own misspelt.
+
+    Raises:
+        UnreadableError: it looks like one.
+    """
+    meant = ""
+    match = _OWN.fullmatch(name)
+    if _MISSPELT.fullmatch(name):
+        meant = f"_{name}"
+    elif match and match["stem"] not in _COLUMNS and not name.startswith("__expected"):
+        for stem in get_close_matches(match["stem"], _COLUMNS, n=1, cutoff=_CLOSE):
+            meant = stem + match["ending"]
+    if meant:
+        raise UnreadableError(f"column {name!r}; did you mean {meant!r}?")
 
 
 def _read_key(name: str, cell: str, test: dict[str, Any]) -> bool:

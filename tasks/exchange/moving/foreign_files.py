@@ -1,17 +1,19 @@
 """Files that a foreign configuration names: read within its folder, up to a size, never run or fetched."""
 
 import csv
+import glob
 import io
 import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from basic_control.data.errors import InputError, propose_name
+from basic_control.data.errors import InputError
 from basic_control.data.yaml_depth import check_depth
 from basic_control.tasks.exchange.moving.variables import wrap
 
@@ -105,9 +107,19 @@ class Folder:
         if self.source is None:
             raise UnreadableError(reason)
         name = reference.removeprefix(SCHEME)
-        files = [path.name for path in (self.path / name).parent.glob("*") if path.is_file()]
-        advice = propose_name(Path(name).name, files)
-        raise InputError(f"{self.source}: {reference}: {reason}, below {self.path}.{advice}")
+        raise InputError(f"{self.source}: {reference}: {reason}.{self._propose_file(Path(name))}")
+
+    def _propose_file(self, name: Path) -> str:
+        """Return a question after the file that is meant, by its path as it is typed; '' if none is near."""
+        folder = (self.path / name).parent
+        paths = [*folder.glob("*")]
+        if not folder.is_dir():
+            # A folder is misspelt where others hold a file of that name.
+            paths = [*self.path.glob(f"*/{glob.escape(name.name)}")]
+        files = {path.name: path.relative_to(self.path).as_posix() for path in paths if path.is_file()}
+        for similar in get_close_matches(name.name, files, n=1):
+            return f" Did you mean {files[similar]!r}?"
+        return ""
 
     def find(self, reference: str) -> list[Path]:
         """Return the files that a reference such as `file://tests/*.yaml` names.

@@ -26,6 +26,7 @@ from basic_control.tasks.exchange.moving.prompts import (
 )
 from basic_control.tasks.exchange.moving.row_columns import (
     RESERVED,
+    check_printed,
     fill_columns,
     list_columns,
     settle_case,
@@ -228,6 +229,7 @@ def _add_suite(
     suite: dict[str, Any] = {"name": name, "items": {}}
     if any("id" in row for row in rows):
         suite["items"] = {"columns": {"id": "id"}}
+    check_printed(rows, prompts.values(), str(path))
     for key, prompt in prompts.items():
         fill_columns(rows, prompt, f"{path}: prompt {key}")
     unify_columns(rows)

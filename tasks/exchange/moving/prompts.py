@@ -19,6 +19,7 @@ _FILE = re.compile(
 )  # file://prompts/a.txt
 _OURS = re.compile(r"[^\s{}]+\.(?:j2|txt|md)")  # prompts/a.txt, which a suite may name
 _SEPARATOR = re.compile(r"\n---+\s*\n")  # a line `---` between two prompts
+_STATEMENT = re.compile(r"\{%.*?%\}", re.DOTALL)  # {% if tone %}
 _ROLES = {"system", "user", "assistant", "tool"}
 _NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")  # ": " in `Formal: short`
 INERT = '{{ "" }}'
@@ -115,6 +116,15 @@ def read_names(prompt: ConvertedPrompt) -> frozenset[str]:
 def list_printed(prompt: ConvertedPrompt) -> set[str]:
     """Return the variables that a prompt prints as they are: `{{ ticket }}`."""
     return {name for text in prompt.texts for name in VARIABLE.findall(text)}
+
+
+def list_tested(prompt: ConvertedPrompt) -> set[str]:
+    """Return the names in statements of a prompt, such as {% if tone %}: what they name may be missing."""
+    names: set[str] = set()
+    for text in prompt.texts:
+        for statement in _STATEMENT.findall(text):
+            names.update(re.findall(r"[A-Za-z_]\w*", statement))  # if, tone
+    return names
 
 
 def add_affix(prompt: ConvertedPrompt, affix: str, account: Account) -> ConvertedPrompt:

@@ -8,7 +8,13 @@ from basic_control.data.errors import InputError, propose_name
 from basic_control.metrics.checks.rows import COLUMN
 from basic_control.tasks.exchange.moving.arranging import CRITERIA, LEFT_OUT
 from basic_control.tasks.exchange.moving.conversions import Account, Case
-from basic_control.tasks.exchange.moving.prompts import AFFIXES, ConvertedPrompt, list_printed, read_names
+from basic_control.tasks.exchange.moving.prompts import (
+    AFFIXES,
+    ConvertedPrompt,
+    list_printed,
+    list_tested,
+    read_names,
+)
 from basic_control.tasks.exchange.moving.variables import UnfilledError, fill_variables, write_text
 
 Rows = list[dict[str, Any]]
@@ -17,6 +23,8 @@ RESERVED = (
     *("language", "finish_reason", "tools", COLUMN, CRITERIA, LEFT_OUT),
 )
 """Columns with a meaning of their own: a variable of that name gets another."""
+MOST_TESTS = 5
+"""Tests that a message names."""
 _NO_VARIABLES = {COLUMN, CRITERIA, LEFT_OUT, "id"}
 
 
@@ -73,6 +81,33 @@ def fill_columns(rows: Rows, prompt: ConvertedPrompt, source: str) -> None:
             raise InputError(f"{source} prints {name!r}, which no test has; they have {names}.{advice}")
         for row in rows:
             row.setdefault(name, "")
+
+
+def check_printed(rows: Rows, prompts: Iterable[ConvertedPrompt], source: str) -> None:
+    """Check that the tests have what every prompt prints; what one only tests too may be missing.
+
+    Raises:
+        InputError: some tests lack a variable that others have.
+    """
+    prompts = [*prompts]
+    printed = set.intersection(*map(list_printed, prompts))
+    for prompt in prompts:
+        printed -= list_tested(prompt)
+    names = sorted({*map(rename_column, printed)} & {*list_columns(rows)} - {*AFFIXES})
+    for name in names:
+        lacking = {n: row for n, row in enumerate(rows, start=1) if name not in row}
+        if not lacking:
+            continue
+        tests = [str(row.get("id") or f"test {n}") for n, row in lacking.items()]
+        shown_tests = ", ".join(tests[:MOST_TESTS])
+        if len(tests) > MOST_TESTS:
+            shown_tests += ", …"
+        variables = [column for column in list_columns(lacking.values()) if column not in _NO_VARIABLES]
+        raise InputError(
+            f"{source}: each prompt prints {name!r}, which {len(tests)} of {len(rows)} tests lack: {shown_tests}; "
+            f"they have {', '.join(variables) or 'no variables'}. Name it so there, or set it in `vars` of "
+            f"`defaultTest`.{propose_name(name, variables)}"
+        )
 
 
 def unify_columns(rows: Rows) -> None:

@@ -90,7 +90,7 @@ TESTS: dict[str, tuple[dict[str, Any], dict[str, str], list[set[str]], list[int]
             "defaultTest": {"options": {"provider": "openai:gpt-4o"}},
             "tests": [
                 {"vars": {"word": "a", "tongue": "x"}, "assert": [check("llm-rubric", "is about {{word}}")]},
-                {"vars": {"word": "b"}, "assert": [check("llm-rubric", "is about {{word}}")]},
+                {"vars": {"word": "b", "tongue": ""}, "assert": [check("llm-rubric", "is about {{word}}")]},
             ],
         },
         {},

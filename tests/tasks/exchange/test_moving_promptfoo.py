@@ -161,7 +161,12 @@ def test_text_around_a_prompt_and_metadata_are_columns(tmp_path: Path) -> None:
 MISTAKES: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
     "a missing table": ({"tests": "file://ticket.csv"}, {}, "file://ticket.csv: there is no such file"),
     "with a near name": ({"tests": "file://ticket.csv"}, {}, "Did you mean 'tickets.csv'?"),
-    "a missing prompt": ({"prompts": ["file://prompts/rout.txt"], "tests": [{}]}, {}, "Did you mean 'route.txt'?"),
+    "a missing prompt": (
+        {"prompts": ["file://prompts/rout.txt"], "tests": [{}]},
+        {},
+        "no such file. Did you mean 'prompts/route.txt'?",
+    ),
+    "a folder": ({"prompts": ["file://promts/route.txt"], "tests": [{}]}, {}, "Did you mean 'prompts/route.txt'?"),
     "a missing variable": ({"tests": [{"vars": {"ticket": "file://t.txt"}}]}, {}, "file://t.txt: there is no such"),
     "a broken table": ({"tests": "file://tickets.csv"}, {"table": "ticket\na,b\n"}, "more or fewer cells"),
     "a key of a test": (
@@ -180,6 +185,41 @@ MISTAKES: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
         {"tests": "file://tickets.csv"},
         {"table": "tiket,__expected\na,b\n"},
         "Did you mean 'tiket'?",
+    ),
+    "a key of an assertion": (
+        {"tests": [{"vars": {"ticket": "a"}, "assert": [{"type": "similar", "value": "b", "thresold": 0.7}]}]},
+        {},
+        "assertion similar: unknown key 'thresold'. Did you mean 'threshold'?",
+    ),
+    "a key of a set's assertion": (
+        {"defaultTest": {"assert": {"type": "assert-set", "assert": [contains("b", valeu=1)]}}, "tests": [{}]},
+        {},
+        "assertion contains: unknown key 'valeu'. Did you mean 'value'?",
+    ),
+    "a type": (
+        {"tests": [{"vars": {"ticket": "a"}, "assert": [{"type": "icontain", "value": "b"}]}]},
+        {},
+        "unknown type 'icontain' of an assertion. Did you mean 'icontains'?",
+    ),
+    "an inverse type": (
+        {"tests": [{"description": "d", "vars": {"ticket": "a"}, "assert": [{"type": "notcontains"}]}]},
+        {},
+        "test 'd': unknown type 'notcontains' of an assertion. Did you mean 'not-contains'?",
+    ),
+    "a column of expected": (
+        {"tests": "file://tickets.csv"},
+        {"table": "ticket,__expcted2\na,b\n"},
+        "column '__expcted2'; did you mean '__expected2'?",
+    ),
+    "a column of metadata": (
+        {"tests": "file://tickets.csv"},
+        {"table": "ticket,__metdata:area\na,\n"},
+        "did you mean '__metadata:area'?",
+    ),
+    "a variable of some": (
+        {"tests": ["file://tickets.csv", {"description": "own", "vars": {"ticket": "a"}}]},
+        {"table": "query,__description\na,one\nb,two\n"},
+        "each prompt prints 'ticket', which 2 of 3 tests lack: one, two; they have description, query",
     ),
     "no variables": ({"tests": [{"assert": []}]}, {}, "prints 'ticket', which no test has; they have no variables"),
 }
@@ -203,6 +243,28 @@ def test_what_a_prompt_only_tests_may_be_missing(tmp_path: Path) -> None:
         tmp_path, {"tests": [{"vars": {"ticket": "a"}}]}, prompt="{% if tone %}Be brief. {% endif %}{{ticket}}"
     )
     assert conversion.rows["tests"] == [{"ticket": "a", "tone": ""}]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"defaultTest": {"vars": {"ticket": "usual"}}},
+        {"prompts": ["About {{ticket | default('nothing')}}?"]},
+        {"prompts": ["Route {{ticket}}", "Route {{query}}"]},
+    ],
+)
+def test_what_has_a_default_or_is_not_in_every_prompt_may_be_missing_in_some_tests(
+    tmp_path: Path, raw: dict[str, Any]
+) -> None:
+    tests = [{"vars": {"ticket": "a", "query": "q"}}, {"vars": {"query": "b"}}]
+    conversion = convert(tmp_path, {"tests": tests, **raw})
+    assert [row["query"] for row in conversion.rows["tests"]] == ["q", "b"]
+
+
+@pytest.mark.parametrize("kind", ["max-score", "agent-rubric", "trajectory:tool-used", "my-own-kind"])
+def test_a_type_that_is_near_no_other_is_left_out(tmp_path: Path, kind: str) -> None:
+    conversion = convert(tmp_path, {"tests": [{"vars": {"ticket": "a"}, "assert": [{"type": kind}]}]})
+    assert conversion.account.losses == {kind: ["test 1"]}
 
 
 # By hand: a test passes where the weighted mean reaches its threshold; a criterion weighs r, both checks 1 each.
