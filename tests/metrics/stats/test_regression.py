@@ -163,3 +163,12 @@ def test_a_suite_with_strata_is_tested_on_its_total() -> None:
     pooled = pairs_of(run, before)
     assert pooled.observed
     assert (round(pooled.observed.mean, 9), decided(pooled).outcome) == (0.12, "held")
+
+
+def test_two_headlines_are_held_at_holms_level() -> None:
+    """A drop of a tenth leaves 33 pairs equal in 3.1 of 100 cases: enough for one headline, not for two."""
+    alike = pairs_of(np.full(33, 0.5), np.full(33, 0.5))
+    assert [decision.outcome for decision in regressions([alike], max_drop=0.1)] == ["held"]
+    assert [decision.outcome for decision in regressions([alike] * 2, max_drop=0.1)] == ["undecided"] * 2
+    surer = pairs_of(np.full(60, 0.5), np.full(60, 0.5))
+    assert [decision.outcome for decision in regressions([surer, alike], max_drop=0.1)] == ["held", "held"]
