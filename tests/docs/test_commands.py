@@ -24,7 +24,6 @@ from tests.helpers import inside
 from tests.helpers.pages import blocks_of, pages, write_files
 
 OTHERS = {
-    ".venv/bin/python": "builds the wheel, as tests/basic_control/test_wheel.py does",
     "cd": "the shell's own",
     "export": "the shell's own",
     "seq": "counts for xargs; what xargs starts is parsed",
