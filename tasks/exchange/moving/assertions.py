@@ -22,6 +22,8 @@ SIMILAR = 0.75
 """promptfoo's default threshold of likeness."""
 MOST_TEXTS = 1000
 MOST_WORDS = 100_000
+LOWER = "toLowerCase()"
+_CARRIED = re.compile(r"output(?:\.(?:trim|toLowerCase)\(\))*;?")  # output.trim().toLowerCase()
 _MODES = {"": "any", "-any": "any", "-all": "all"}
 _HINTS = {
     "javascript": "a program, which is not run; write a metric of your own (docs/suites.md)",
@@ -55,8 +57,8 @@ def convert_assertion(assertion: Mapping[str, Any], variables: Mapping[str, Any]
     maker = _MAKERS.get(base)
     if maker is None:
         raise UntakenError(_HINTS.get(base, "no equal"))
-    if assertion.get("transform") is not None and not _keeps_reply(assertion["transform"], base):
-        raise UntakenError("its transform is a program, which is not run")
+    if _read_transforms(assertion, base):
+        maker = _convert_lowered
     try:
         value = fill_variables(_read_value(assertion.get("value"), folder), variables)
     except (UnfilledError, UnreadableError) as error:
@@ -80,10 +82,42 @@ def convert_assertion(assertion: Mapping[str, Any], variables: Mapping[str, Any]
     return converted
 
 
-def _keeps_reply(transform: Any, kind: str) -> bool:
-    """Return whether a transform changes no verdict: none, white space, or JSON where JSON is looked for."""
-    text = write_text(transform).strip().removesuffix(";")
-    return text in {"output", "output.trim()"} or (kind == "is-json" and text == "JSON.parse(output)")
+def is_carried(transform: Any) -> bool:
+    """Return whether a transform is one that a comparison of ours can stand for."""
+    return bool(_CARRIED.fullmatch(write_text(transform).strip()))
+
+
+def _read_transforms(assertion: Mapping[str, Any], kind: str) -> bool:
+    """Return whether an assertion's transforms make the reply lower case, so that its comparison must allow for it.
+
+    White space around a reply never counts, nor does a parser where JSON is looked for.
+
+    Raises:
+        UntakenError: one is another program.
+    """
+    is_lowered = False
+    for transform in filter(None, wrap(assertion.get("transform"))):
+        text = write_text(transform).strip()
+        if is_carried(text):
+            is_lowered = is_lowered or LOWER in text
+        elif kind != "is-json" or text.removesuffix(";") != "JSON.parse(output)":
+            raise UntakenError(f"its transform `{' '.join(text.split())[:80]}` is a program, which is not run")
+    return is_lowered and not kind.startswith("icontains")
+
+
+def _convert_lowered(kind: str, value: Any, _: Mapping[str, Any]) -> ConvertedCheck:
+    """Return the check of a reply that a transform makes lower case."""
+    text = write_text(value)
+    is_compared = kind in {"equals", "contains", "contains-any", "contains-all"}
+    if not is_compared or (kind == "equals" and isinstance(value, dict | list)):
+        raise UntakenError(f"its transform makes the reply lower case ({LOWER}), which has no equal here")
+    if text != text.lower():
+        raise UntakenError(f"its transform makes the reply lower case ({LOWER}), which its upper case never equals")
+    if kind != "equals":
+        return _contains(f"i{kind}", value, {})
+    check = {**_equals(kind, value, {}).check}
+    del check["raw"]
+    return ConvertedCheck(check, change="notation, upper and lower case do not count, as its transform has it")
 
 
 def _read_value(value: Any, folder: Folder) -> Any:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from basic_control.data.errors import InputError
-from basic_control.tasks.exchange.moving.assertions import INVERSE
+from basic_control.tasks.exchange.moving.assertions import INVERSE, is_carried
 from basic_control.tasks.exchange.moving.conversions import Account, Case
 from basic_control.tasks.exchange.moving.csv_tests import TYPES, read_cell, read_row
 from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, UnreadableError
@@ -45,6 +45,7 @@ _SETS_AND_OTHERS = (
 _KINDS = (*TYPES, *_SETS_AND_OTHERS, *(f"{INVERSE}{kind}" for kind in TYPES))
 """The kinds of assertions."""
 _OPTIONS = ("transform", "postprocess", "transformVars", "rubricPrompt")
+_TRANSFORMS = ("transform", "postprocess")
 _CLOSE = 0.8
 """How alike an unknown key and a known one are if one is meant for the other."""
 
@@ -157,7 +158,9 @@ class CaseReader:
         """Yield a test for each combination of its variables' values."""
         options = {**mapping_of(default.get("options")), **mapping_of(test.get("options"))}
         for key in _OPTIONS:
-            if options.get(key):
+            if key in _TRANSFORMS and options.get(key):
+                self._note_transform(key, options[key])
+            elif options.get(key):
                 self.account.add(f"options.{key}", "left out", "replies and prompts are taken as they are")
         for key in ("provider", "providerOutput", "assertScoringFunction"):
             if test.get(key, default.get(key)) is not None:
@@ -167,10 +170,12 @@ class CaseReader:
         if options.get("disableDefaultAsserts") is not True:
             assertions += self._assertions(default)
         assertions += self._assertions(test)
-        # A test's transform is that of its checks, unless they have their own.
+        # A check's own transform is of what the test's makes.
         transform = options.get("transform") or options.get("postprocess")
         if transform:
-            assertions = [{"transform": transform, **assertion} for assertion in assertions]
+            assertions = [
+                {**assertion, "transform": [transform, assertion.get("transform")]} for assertion in assertions
+            ]
         try:
             variables = {**self._read_variables(default), **self._read_variables(test)}
         except UnreadableError as error:
@@ -180,6 +185,14 @@ class CaseReader:
         expanded = [variables] if options.get("disableVarExpansion") else _combine(variables)
         for combination in expanded:
             yield Case(_compose(combination), assertions, keys)
+
+    def _note_transform(self, key: str, transform: Any) -> None:
+        """Note what becomes of a test's transform; each check that it concerns says so itself."""
+        if is_carried(transform):
+            self.account.add(f"options.{key}", "taken")
+        else:
+            reason = "a program, which is not run; checks of what it makes are left out"
+            self.account.add(f"options.{key}", "left out", reason)
 
     def _read_keys(
         self, default: Mapping[str, Any], test: Mapping[str, Any], options: Mapping[str, Any]

@@ -232,7 +232,8 @@ def test_checks_of_a_transformed_reply_are_left_out_unless_it_stays_as_it_is(tmp
     kept = [[entry.get("metric") for entry in row.get("checks", ())] for row in rows]
     assert kept == [[], ["json_match"], ["contains"]]
     left_out = {note.subject: note.reason for note in conversion.account.notes if note.outcome == "left out"}
-    assert left_out["equals"] == left_out["contains"] == "its transform is a program, which is not run"
+    assert left_out["equals"] == "its transform `output[0].name` is a program, which is not run"
+    assert left_out["contains"] == "its transform `JSON.parse(output)` is a program, which is not run"
 
 
 def test_a_prompt_that_is_json_only_once_it_is_filled_in_says_so(tmp_path: Path) -> None:

@@ -355,6 +355,39 @@ def test_prompts_of_one_file_become_files_and_in_a_folder_with_a_space_texts(tmp
     assert [*suite["prompts"].values()] == ["One {{ticket}}\n", "Two {{ticket}}\n"]
 
 
+# By hand, as promptfoo compares: what the transform makes of the reply with the value.
+@pytest.mark.parametrize(
+    ("transform", "assertion", "check"),
+    [
+        ("output.trim()", {"type": "equals", "value": "a"}, {"metric": "exact_match", "answer": "a", "raw": True}),
+        ("output.toLowerCase()", {"type": "equals", "value": "a"}, {"metric": "exact_match", "answer": "a"}),
+        (
+            "output.trim().toLowerCase();",
+            {"type": "not-contains", "value": "a"},
+            {"metric": "contains", "texts": ["a"], "words": False, "mode": "none"},
+        ),
+        ("output.toLowerCase()", {"type": "equals", "value": "A"}, None),  # never equal
+        ("output.toLowerCase()", {"type": "regex", "value": "a"}, None),
+        ("output.split(' ')[0]", {"type": "equals", "value": "a"}, None),
+        # The check's own transform is of what the test's has made.
+        ("output.split(' ')[0]", {"type": "equals", "value": "a", "transform": "output.trim()"}, None),
+    ],
+)
+def test_a_transform_of_all_tests_is_carried_or_named_on_each_check(
+    tmp_path: Path, transform: str, assertion: dict[str, Any], check: dict[str, Any] | None
+) -> None:
+    raw = {"defaultTest": {"options": {"transform": transform}}}
+    conversion = convert(tmp_path, {**raw, "tests": [{"vars": {"ticket": "a"}, "assert": [assertion]}]})
+    (row,) = conversion.rows["tests"]
+    if check:
+        assert row["checks"] == [check]
+        assert conversion.account.count("left out") == 0
+    else:
+        reasons = {note.subject: note.reason for note, _ in conversion.account.list_notes()}
+        assert "its transform " in reasons[assertion["type"]]
+        assert conversion.account.losses == {assertion["type"]: ["test 1"]}
+
+
 INVERSES = [
     ({"type": "not-is-json"}, {"metric": "json_match", "compare": "none", "alone": True, "not": True}),
     ({"type": "not-contains", "value": "a"}, {"metric": "contains", "texts": ["a"], "raw": True, "mode": "none"}),
