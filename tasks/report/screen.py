@@ -4,6 +4,7 @@ The same text is printed at the end of a run and begins the Markdown summary.
 """
 
 import sys
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -26,7 +27,7 @@ from basic_control.tasks.plan_remarks import format_expected_remarks, format_new
 from basic_control.tasks.report import twins
 from basic_control.tasks.report.cascades import cascade_lines
 from basic_control.tasks.report.conclusion import conclusion, reasons
-from basic_control.tasks.report.language import say
+from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.passports import panel
 from basic_control.tasks.report.ranking import differences
 from basic_control.tasks.report.regressions import headline as against
@@ -294,7 +295,7 @@ def screen(
             *format_newly_apart(plan, results.run),
         ],
         warnings=[note.text for note in notes(results, verdict, plan) if note.kind == "warn" and not note.judge],
-        calls=_describe_calls(results.spending, requests, wall_s),
+        calls=_describe_calls(results.spending, requests, wall_s, _find_failure(models)),
         examples=examples,
         reasons=[*reasons(models)],
         links=[say(name, link=Path(path).resolve().as_uri()) for name, path in links],
@@ -439,9 +440,30 @@ def _describe_means(headlines: Sequence[Headline], names: Sequence[str]) -> Iter
         yield say("screen.beside", name=metric_title(part), each=join_names([*dict.fromkeys(means_of_models)]))
 
 
-def _describe_calls(spending: Spending | None, requests: Mapping[str, int], wall_s: float | None) -> str:
-    """Return a line with the calls, their cost, and the duration."""
-    parts = [describe_calls(requests), *islice(cost_lines(spending), 1)]
+def _find_failure(models: Sequence[ModelResult]) -> str:
+    """Return the commonest cause of failed calls of models that are judged all the same; '' without any.
+
+    Why a model could not be judged is a part of the verdict.
+    """
+    counts = Counter[str]()
+    for model in models:
+        if model.verdict == "error":
+            continue
+        for headline in model.headlines:
+            # Every headline of a suite has the failed calls of all its rows.
+            causes = {cause.cause: cause.n for cause in headline.missing.failures if cause.status == "model_error"}
+            counts.update(causes)
+    return next((say_reason(cause) for cause, _ in counts.most_common(1)), "")
+
+
+def _describe_calls(
+    spending: Spending | None, requests: Mapping[str, int], wall_s: float | None, failure: str
+) -> str:
+    """Return a line with the calls, why some failed, their cost, and the duration."""
+    parts = [describe_calls(requests)]
+    if failure:
+        parts.append(say("screen.failed_by", cause=failure))
+    parts += islice(cost_lines(spending), 1)
     if wall_s is not None:
         parts.append(say("screen.took", time=duration(wall_s)))
     return " ".join(parts)

@@ -299,3 +299,16 @@ def test_a_client_that_was_made_once_serves_every_evaluation(tmp_path: Path) -> 
             )
             assert not any(run.samples["error"])
             run.check()
+
+
+@pytest.mark.slow
+def test_a_run_that_passes_without_a_row_says_why_the_row_is_missing(tmp_path: Path) -> None:
+    def fail_once(prompt: str) -> str:
+        if prompt == "11":
+            raise LookupError("no such row")
+        return prompt
+
+    rows = [{"question": str(number), "answer": str(number)} for number in range(12)]
+    run = bc.evaluate(rows, fail_once, metrics="exact_match", threshold=0.5, **places(tmp_path))
+    assert run.passed
+    assert "12 calls, 1 failed. Rows without a score: fail_once raised LookupError: no such row" in str(run)
