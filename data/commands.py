@@ -11,7 +11,7 @@ SCRIPT = "basic-control"
 BASELINES = "baselines"
 """The default folder of baselines."""
 LAST = "last"
-"""The newest finished run, where a run is named."""
+"""The newest finished evaluation, where a run is named."""
 PACKAGE = "python -m basic_control"
 
 

@@ -16,6 +16,7 @@ from basic_control.data.batches import Ref
 from basic_control.data.commands import LAST
 from basic_control.data.documents import RESULTS_VERSION
 from basic_control.data.errors import InputError, plural
+from basic_control.data.exam import SUITE
 from basic_control.data.tables import TABLES
 from basic_control.tasks.store import manifest as manifests
 from basic_control.tasks.store.tables import Damaged, Store
@@ -79,6 +80,11 @@ class Run:
         return list_names(self.configuration.get("suites"))
 
     @property
+    def is_exam(self) -> bool:
+        """Whether it ran the judges' exam alone."""
+        return self.suites == [SUITE]
+
+    @property
     def tables(self) -> dict[str, set[str]]:
         """The digests of the tables that the run needs, by their role in it."""
         digests = {}
@@ -139,7 +145,7 @@ def _read_or_describe(folder: Path) -> Run:
 
 
 def find_by_name(name: str, runs: Path) -> Run:
-    """Return a run, finished or not, by its name in the folder `runs`; `last` is the newest finished one.
+    """Return a run, finished or not, by its name in the folder `runs`; `last` is the newest finished evaluation.
 
     Raises:
         InputError: it does not exist, or the name is not a run's name, but a path, for example.
@@ -176,17 +182,19 @@ def find_run(name_or_path: str, runs: Path) -> Run:
 
 
 def resolve_last(name: str, runs: Path, *, before: int = 0) -> str:
-    """Return a run's name, where it is `last` that of the newest finished run, or of the one so many `before` it.
+    """Return a run's name, where it is `last` the newest finished evaluation's, or of one so many `before` it.
+
+    An exam of judges is no evaluation: what follows `last` shows, compares or pins models.
 
     Raises:
         InputError: no such run has finished.
     """
     if name != LAST or (runs / LAST).exists():
         return name
-    finished = [run for run in reversed(list_runs(runs)) if run.is_finished]
+    finished = [run for run in reversed(list_runs(runs)) if run.is_finished and not run.is_exam]
     if len(finished) <= before:
         raise InputError(
-            f"last: found {plural(len(finished), 'finished run')} in {runs}; expected {before + 1}. Run an "
+            f"last: found {plural(len(finished), 'finished evaluation')} in {runs}; expected {before + 1}. Run an "
             "evaluation, or name a folder."
         )
     return finished[before].name

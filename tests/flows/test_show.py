@@ -74,7 +74,7 @@ def test_the_screen_show_and_compare_name_rows_by_their_questions(
         ]
         alone = run("last", command="compare")
         assert alone.returncode == 2
-        assert "found 1 finished run" in alone.stderr
+        assert "found 1 finished evaluation" in alone.stderr
 
         REPLIES["I cannot log in"] = "Web"
         try:

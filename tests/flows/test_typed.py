@@ -156,7 +156,7 @@ def test_last_without_any_run_says_so(capsys: pytest.CaptureFixture[str], tmp_pa
         ["run", "--run", "last"],
     ):
         assert main([*words, "--set", f"store.runs={tmp_path}"]) == 2
-        assert f"last: found 0 finished runs in {tmp_path}" in capsys.readouterr().err
+        assert f"last: found 0 finished evaluations in {tmp_path}" in capsys.readouterr().err
 
 
 def test_a_judge_of_several_metrics_is_named_once(tmp_path: Path) -> None:

@@ -1,10 +1,16 @@
 """Pin the scores of a run as a baseline, which later runs are compared with (docs/baselines.md)."""
 
-from typing import Annotated
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated
 
 from basic_control.data.commands import BASELINES
+from basic_control.data.errors import InputError
+from basic_control.data.exits import Exit
 from basic_control.flows.cli.console import show, show_written
 from basic_control.flows.cli.options import RUN, USUAL, Folder, Name, Where
+
+if TYPE_CHECKING:
+    from basic_control.tasks.store.runs import Run
 
 
 def set_(name: Name, run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
@@ -18,7 +24,20 @@ def set_(name: Name, run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
     from basic_control.tasks.store.baselines import find_path, write_baseline
     from basic_control.tasks.store.runs import find_run
 
-    show_written([write_baseline(pin(name, find_run(run, at.runs), at.root), find_path(name))])
+    pinned_run = find_run(run, at.runs)
+    path = write_baseline(pin(name, pinned_run, at.root), find_path(name))
+    show_written([f"{path}{_note_failure(pinned_run)}"])
+
+
+def _note_failure(run: "Run") -> str:
+    """Return a note that a run failed its gate; '' if it did not, or its results cannot be read."""
+    from basic_control.tasks.store.runs import load_results
+
+    # A baseline is made of a run's tables: it needs no results.
+    with suppress(InputError):
+        if load_results(run)[1].exit_code == Exit.FAILED:
+            return f" (run {run.name} failed its gate)"
+    return ""
 
 
 def list_(folder: Folder = BASELINES, /) -> None:

@@ -56,8 +56,8 @@ def compare(
     tables are read: nothing is asked.
 
     Args:
-        names: a run's id or folder, or a file or folder of another tool; `last` is the newest run, alone it is
-            compared with the one before
+        names: a run's id or folder, or a file or folder of another tool; `last` is the newest evaluation, alone it
+            is compared with the one before
         metric: compare this metric, such as cot.l1; may be repeated (default: those of the scores)
         pairs: same: a model with itself in another run (all pairs if no model is in two runs); all: every pair
         n_shown: number of changed items to print with their texts (default: 3)

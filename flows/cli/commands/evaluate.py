@@ -132,7 +132,9 @@ def exam(
     }
     # What nobody gave keeps the exam's own default.
     assignments = [f"{SUITE}.items.{key}={as_yaml(value)}" for key, value in values.items() if value]
-    options = RunOptions(config=file, sets=(*sets, *assignments), wait=wait)
+    # The files and the name that a configuration or RUN gives are its evaluation's: an exam has its own, or none.
+    blanks = [f"report.{key}={as_yaml('')}" for key in ("junit", "markdown", "results", "name", "note")]
+    options = RunOptions(config=file, sets=(*blanks, *sets, *assignments), wait=wait)
     settings, again = _choose_exam(run, options) if run else read_settings(SUITE, options)
     settings = settings_of_exam(settings, judge)
     if dry_run:
