@@ -6,10 +6,10 @@ from typing import Any
 
 from basic_control.config.settings import Judge, Settings, StoreSettings
 from basic_control.data.errors import InputError
-from basic_control.data.exam import SUITE
 from basic_control.data.suites import Suite
 from basic_control.prompts import languages
 
+SUITE = "judges_exam"
 SHORT: Mapping[str, Any] = {"levels": ("easy",), "twice": False}
 """Of the short exam: a judge that fails here fails elsewhere too."""
 Step = tuple[str, str]

@@ -29,8 +29,6 @@ Step = Literal[
 ]
 STEPS: tuple[Step, ...] = get_args(Step)
 """The judged steps, by the names of their exams."""
-SUITE = "judges_exam"
-"""The name of the suite that is the exam."""
 EXAM, QUESTIONS, TRUTH, KIND, FOLDED, TWICE = "exam", "questions", "truth", "kind", "folded", "twice"
 
 

@@ -16,7 +16,6 @@ from basic_control.data.batches import Ref
 from basic_control.data.commands import LAST
 from basic_control.data.documents import RESULTS_VERSION
 from basic_control.data.errors import InputError, plural
-from basic_control.data.exam import SUITE
 from basic_control.data.tables import TABLES
 from basic_control.tasks.store import manifest as manifests
 from basic_control.tasks.store.tables import Damaged, Store
@@ -82,6 +81,8 @@ class Run:
     @property
     def is_exam(self) -> bool:
         """Whether it ran the judges' exam alone."""
+        from basic_control.config.exam import SUITE  # imports the settings, which lists of runs do not need
+
         return self.suites == [SUITE]
 
     @property
