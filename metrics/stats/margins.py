@@ -209,6 +209,12 @@ class PairCounts:
 
     def limits(self, levels: tuple[float, float]) -> Interval:
         """Return Tango's limits, adjusted so that they contain 0 exactly if the exact test does not reject it."""
+        low = -_adjust(self.lost, self.won, self.n, levels[0]) + 0.0
+        high = _adjust(self.won, self.lost, self.n, levels[1])
+        return Interval(low, high, "tango", self.n, self.fixed_templates)
+
+    def limits_at_margin(self, levels: tuple[float, float]) -> Interval:
+        """Return Tango's limits as they are: they contain a margin other than 0 exactly if its test accepts it."""
         low = -_upper(self.lost, self.won, self.n, levels[0]) + 0.0
         high = _upper(self.won, self.lost, self.n, levels[1])
         return Interval(low, high, "tango", self.n, self.fixed_templates)
@@ -235,28 +241,30 @@ def tango(won: npt.ArrayLike, lost: npt.ArrayLike, n: int, margin: float) -> Flo
 def below(won: npt.ArrayLike, lost: npt.ArrayLike, n: int, margin: float) -> Floats:
     """Compute one-sided p-values of counts against a true difference of `margin` or more, element by element.
 
-    At margin 0 the exact binomial test on the pairs that differ, else Tango's score test, which says no more than
-    that: a drop of more than some margin is a drop, so its p-value is not below the one at 0.
+    At margin 0 the exact binomial test on the pairs that differ, else Tango's score test.
     """
     from scipy.special import bdtr, ndtr  # half a second; scipy.stats takes a second, and 50 MB
 
+    if margin:
+        return cast("Floats", ndtr(tango(won, lost, n, margin)))
     b, differing = np.asarray(won, np.float64), np.asarray(won, np.int64) + np.asarray(lost, np.int64)
-    exact = np.where(differing > 0, bdtr(b, differing, 0.5), 1.0)
-    if not margin:
-        return exact
-    score = cast("Floats", ndtr(tango(won, lost, n, margin)))
-    return np.maximum(score, exact) if margin < 0 else np.minimum(score, exact)
+    return np.where(differing > 0, bdtr(b, differing, 0.5), 1.0)
 
 
 def _upper(won: int, lost: int, n: int, level: float) -> float:
+    """Return Tango's upper limit."""
     critical = NormalDist().inv_cdf(level)
     low, high = (won - lost) / n, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         inside = float(tango(won, lost, n, middle)) >= critical
         low, high = (middle, high) if inside else (low, middle)
-    if won - lost == n:
-        high = 1.0
+    return 1.0 if won - lost == n else high
+
+
+def _adjust(won: int, lost: int, n: int, level: float) -> float:
+    """Return Tango's upper limit, below 0 exactly if the exact test rejects 0."""
+    high = _upper(won, lost, n, level)
     refused = float(below(won, lost, n, 0.0)) < level
     # Far out the normal tail is heavier: what the exact test rejects at 0 it would reject above too.
     if refused:

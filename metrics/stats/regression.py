@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from basic_control.data.suites import MAX_DROP
-from basic_control.metrics.stats.margins import Differences, MarginTest, PairedSample, TestedSample, choose_tests
+from basic_control.metrics.stats.margins import (
+    Differences,
+    MarginTest,
+    PairCounts,
+    PairedSample,
+    TestedSample,
+    choose_tests,
+)
 from basic_control.metrics.stats.power import ALPHA, HolmStep, count_needed, find_detectable, holm
 
 Change = Literal["regressed", "held", "undecided"]
@@ -125,6 +132,9 @@ def _regression(
 ) -> Regression:
     levels = (hold.level or ALPHA, fall.level or ALPHA)
     limits = test.limits(levels)
+    # The bound that is shown is that of the test that decides.
+    if max_drop and isinstance(test, PairCounts):
+        limits = test.limits_at_margin(levels)
     differing = sample.won + sample.lost
     outcome: Change = "undecided"
     if fall.adjusted is not None and fall.adjusted < ALPHA:

@@ -120,12 +120,10 @@ class Line:
         clusters = clusters_of(self.after.suite, paired)
         lost, won = (sum(gap == sign for gap, _ in paired.values()) for sign in (-1, 1))
         if self.is_binary(end, by_values=by_values) and not clusters:
-            falls, rises = binomial_tail(won + lost, lost), binomial_tail(won + lost, won)
-            if margin:
-                # Whoever falls by more than a margin falls: the one test says no more than the other.
-                chance = NormalDist().cdf(tango(len(paired), won, lost, -float(margin)))
-                falls, rises = max(chance, falls), min(1 - chance, rises)
-            return Tested(falls, rises, is_exact=True)
+            if not margin:
+                return Tested(binomial_tail(won + lost, lost), binomial_tail(won + lost, won), is_exact=True)
+            chance = NormalDist().cdf(tango(len(paired), won, lost, -float(margin)))
+            return Tested(chance, 1 - chance, is_exact=True)
         shifted = [(gap + margin) * share for gap, share in paired.values()]
         if 5 <= len(clusters) < 10 and len({*shifted}) > 1:
             chance = student(shifted, units, len(clusters) - 1)
