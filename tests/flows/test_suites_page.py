@@ -24,32 +24,26 @@ SAYS: Mapping[str, str] = {
     "capitals. I was": "REFUND",
     "The network": "Please restart your router.",
     "charged twice": "You get it back, and I am sorry for all the trouble that this was.",
-    "capital: France": "Paris.",
-    "столицу: Италия": "Рим",
-    "capital: Spain": "Barcelona",
     "5.7?": "",
     "3.20? Show": "2.50 + 3.20 = 5.70 EUR\nAnswer: 5.70 EUR",
     "3.20?": "3.20 and 2.50 make 5.80 EUR",
     "teas": '{"item": "tea", "count": 2, "sugar": true}',
     "cakes": '{"item": "cake", "count": 0}',
-    "planet": "A",
-    "moon": "Sirius",
-    "doubles": "def twice(x):\n    return x + x",
     "letter of three": "Dear all. It is fine. Bye.",
     "Greet": "Hello, Anna!",
     "Are you there?": "Yes.",
     "Weather?": "It is fine.",
+    "Say hello to Anna.": "Hello, Anna!",
+    "How hot is it?": "Sorry, that is unknown.",
 }
 # System -> suite -> the mean of each metric that makes the score.
 ONE = {
     "support": {"contains": 0.5},
-    "capitals": {"exact_match": 2 / 3},
     "orders": {"json_match": 0.5},
-    "quiz": {"choice": 0.5},
-    "programs": {"code_tests": 1.0},
     "letters": {"rubric": 0.75},
     "short": {"brief": 0.5},
     "assistant": {"tool_calls": 0.5},
+    "calls": {"rubric": 1.0},
     "greetings": {"contains": 1.0},
 }
 EXPECTED: Mapping[str, Mapping[str, Any]] = {
@@ -72,7 +66,7 @@ def speak(body: dict[str, Any]) -> str:
 
 def written(folder: Path, url: str) -> str:
     """Write all blocks as one configuration, with the files that they name; return its path."""
-    write_files(folder)
+    write_files(folder, "docs/suites.md")
     whole: dict[str, Any] = {"gate": "off"}
     for one in BLOCKS:
         whole = {**whole, **one, "suites": [*whole.get("suites", ()), *one["suites"]]}
@@ -106,10 +100,11 @@ def test_every_block_runs_and_comes_to_its_scores(run: Run, tmp_path: Path) -> N
 
 
 def test_every_key_and_loader_stands_on_the_page_and_every_metric_on_its_own() -> None:
+    reference = (TOP / "docs" / "reference.md").read_text(encoding="utf-8")
+    keys = set(re.findall(r"`([\w.]+)`", reference))
+    assert {*Suite.model_fields, *Use.model_fields} <= keys
+    assert "[reference](reference.md#suites)" in PAGE
     named = set(re.findall(r"`([\w.]+)`", PAGE))
-    assert set(Suite.model_fields) <= named
-    assert {one for one in Use.model_fields if one != "enabled"} <= named
-    assert "`enabled: false`" in PAGE
     assert {*discover(Loader)} - {"exam"} <= named, "the judges' exam: docs/judges.md"
     explained = set(re.findall(r"`([\w.]+)`", (TOP / "docs" / "metrics.md").read_text(encoding="utf-8")))
     # What another tool stated: docs/exchange.md.

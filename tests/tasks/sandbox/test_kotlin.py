@@ -124,7 +124,7 @@ def test_the_layers_say_where_a_program_can_tell_which_files_exist(tmp_path: Pat
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch(mode=0o700)
     given = {**os.environ, kotlin_tools.VARIABLE: str(tmp_path), "JAVA_HOME": str(tmp_path)}
-    plain = "from basic_control.tasks.sandbox import kotlin_tools; print(kotlin_tools.describe())"
+    plain = "from basic_control.tasks.sandbox import kotlin_tools; print(kotlin_tools.describe_tools())"
     said = [
         subprocess.check_output([sys.executable, "-c", *code], env=given, cwd=TOP, text=True)
         for code in ([plain], [WITHOUT_ROOMS, plain])
