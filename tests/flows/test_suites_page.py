@@ -93,7 +93,7 @@ def test_every_block_runs_and_comes_to_its_scores(run: Run, tmp_path: Path) -> N
             if headline["metric"] != "all":
                 found[model["model"]].setdefault(headline["suite"], {}).update(headline["parts"])
     assert found == EXPECTED
-    assert temperatures == {0.2}
+    assert temperatures == {0.0, 0.2}, "that of letters, and the default of calls"
     assert len(sums) == 2 * 2 * 2, "two models, two prompts, twice"
     means = {cell["metric"]: cell["mean"] for cell in document["cells"] if cell["suite"] == "letters"}
     assert (means["preference"], means["preference.flipped"]) == (0.5, 0.0)
