@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from basic_control.plain_values import as_plain
+from basic_control.targets import choose_name
 
 if TYPE_CHECKING:
     from basic_control.data.records import Metric
@@ -103,13 +104,13 @@ class EvaluationMetrics:
 
     def _add_unit(self, metric: Any) -> str:
         """Add a metric or a function; return its name."""
-        from basic_control.data.decorators import metric as make_metric
+        from basic_control.data.decorators import build_metric
         from basic_control.data.records import Metric
 
         unit = metric
         # A plain function becomes a metric as the decorator makes one, which no plug-in holds.
         if not isinstance(metric, Metric):
-            unit = make_metric(name=_name_metric(metric), is_declared=False)(metric)
+            unit = build_metric(metric, name=choose_name(metric, self.options))
         function = inspect.unwrap(unit.score)
         if isinstance(metric, Metric) and _is_importable(function):
             self._files.append(function.__code__.co_filename)
@@ -164,13 +165,6 @@ class EvaluationMetrics:
         path = runs / _FOLDER / f"functions_{hashlib.sha256(text).hexdigest()[:16]}.py"
         write_atomically(path, text)
         return [*self._files, str(path)]
-
-
-def _name_metric(function: Any) -> str:
-    """Return a function's name as a metric's: `tone` of an object of class Tone, `metric` of a lambda."""
-    function = getattr(function, "func", function)
-    name = str(getattr(function, "__name__", type(function).__name__.lower()))
-    return "metric" if name == "<lambda>" else name
 
 
 def _is_importable(function: Any) -> bool:

@@ -1,7 +1,7 @@
 """What a run asks: models by name, entries of a configuration, and functions of this process."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -49,7 +49,7 @@ class Targets:
         from basic_control.data.errors import InputError
         from basic_control.tasks.models.python_child import NotCallable, inspect_arguments
 
-        name = self._choose_name(function)
+        name = choose_name(function, self.functions)
         try:
             takes, by_position = inspect_arguments(function)
         except NotCallable as error:
@@ -63,14 +63,15 @@ class Targets:
             "max_concurrency": self.concurrency,
         }
 
-    def _choose_name(self, function: Callable[..., Any]) -> str:
-        """Return a function's name, numbered if another target has it."""
-        while isinstance(function, partial):
-            function = function.func
-        inner = inspect.unwrap(function)
-        name = str(getattr(inner, "__name__", type(inner).__name__)).strip("<>")
-        number, free_name = 1, name
-        while free_name in self.functions:
-            number += 1
-            free_name = f"{name}_{number}"
-        return free_name
+
+def choose_name(function: Callable[..., Any], names: Container[str]) -> str:
+    """Return a function's name, numbered if another one has it."""
+    while isinstance(function, partial):
+        function = function.func
+    inner = inspect.unwrap(function)
+    name = str(getattr(inner, "__name__", type(inner).__name__)).strip("<>")
+    number, free_name = 1, name
+    while free_name in names:
+        number += 1
+        free_name = f"{name}_{number}"
+    return free_name

@@ -78,7 +78,6 @@ def metric(
     needs: Needs | None = None,
     yes_no: bool | None = None,
     scores_empty: bool = False,
-    is_declared: bool = True,
     **fields: Any,
 ) -> Metric | Callable[[Function], Metric]:
     """Make a metric of a function of a sample's columns, or of a coroutine.
@@ -87,24 +86,28 @@ def metric(
     of them. It returns a boolean, a number from 0 to 1, or a `Score`; None: not applicable. An empty response is
     `no_answer` and scores 0, unless `scores_empty`. `needs` are the columns that rows must have, or a function of
     the options that names them; default: the parameters. `yes_no`: every value is 0 or 1; default: as annotated,
-    `-> bool`. `is_declared`: a file that is a plug-in has it among its units. `fields` are others of `Metric`.
+    `-> bool`. `fields` are others of `Metric`.
     """
     facts = {"name": name, "version": version, "needs": needs, "yes_no": yes_no, "scores_empty": scores_empty}
-    make = partial(_declare_metric, **facts, is_declared=is_declared, **fields)
+    make = partial(_declare_metric, **facts, **fields)
     return make if function is None else make(function)
 
 
-def _declare_metric(
+def _declare_metric(function: Function, **facts: Any) -> Metric:
+    return declare(build_metric(function, **facts), function.__module__)
+
+
+def build_metric(
     function: Function,
     *,
-    name: str,
-    version: int,
-    needs: Needs | None,
-    yes_no: bool | None,
-    scores_empty: bool,
-    is_declared: bool,
+    name: str = "",
+    version: int = 1,
+    needs: Needs | None = None,
+    yes_no: bool | None = None,
+    scores_empty: bool = False,
     **fields: Any,
 ) -> Metric:
+    """Make a metric of a function as `metric` does, but none that discovery finds."""
     columns = list_columns(function)
     score: Function = function
     if columns or not _takes_replies(function):
@@ -117,7 +120,7 @@ def _declare_metric(
     if yes_no is None:
         yes_no = _returns_truth(function)
     fields = {"options": _options_of(function), **fields}
-    unit = Metric(
+    return Metric(
         name=name or function.__name__,
         version=version,
         bounds=(0.0, 1.0),
@@ -126,9 +129,6 @@ def _declare_metric(
         yes_no=yes_no,
         **fields,
     )
-    if not is_declared:
-        return unit
-    return declare(unit, function.__module__)
 
 
 def _takes_replies(function: Function) -> bool:

@@ -1,25 +1,19 @@
 """The house's style, counted: names that say nothing, lines that do too much, code without a word beside it.
 
-    python -m tests.house             what the rooms come to, and the files with the most to mend
-    python -m tests.house FILE …      what there is to mend in these files
-    python -m tests.house --write     take files off the list
-
-`house.txt` lists the files that need not satisfy the check yet, by the digest of their text: a file that a change
-touches must satisfy it. Lines are only taken off the list; where there is none, `--write` begins it.
+python -m tests.house             what the rooms come to, and the files with the most to mend
+python -m tests.house FILE …      what there is to mend in these files
 """
 
 import ast
-import hashlib
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import NamedTuple
 
 TOP = Path(__file__).parents[1]
-LIST = Path(__file__).with_name("house.txt")
 ROOMS = ("basic_control", "flows", "tasks", "config", "generators", "metrics", "prompts", "data")
 
 # What a variable may not be called: pronouns, participles and adverbs do not say what it holds.
@@ -282,17 +276,6 @@ class Check(ast.NodeVisitor):
             )
             self.note(0, "comments", text)
 
-    @property
-    def digest(self) -> str:
-        """The digest of the text without what it imports: a module that moves touches no file that uses it."""
-        lines = self.text.splitlines()
-        for node in ast.walk(ast.parse(self.text)):
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                first, last = node.lineno, node.end_lineno or node.lineno
-                lines[first - 1 : last] = [""] * (last - first + 1)
-        code = "\n".join(filter(None, lines))
-        return hashlib.sha256(code.encode()).hexdigest()[:16]
-
 
 def is_comment(line: str) -> bool:
     """Say whether a line is a comment for people: `# why`, and not `# fmt: off`."""
@@ -304,21 +287,6 @@ def check_product() -> Iterator[Check]:
     for room in ROOMS:
         for path in sorted((TOP / room).rglob("*.py")):
             yield Check(str(path.relative_to(TOP)), path.read_text("utf-8"))
-
-
-def read_list(path: Path = LIST) -> dict[str, str] | None:
-    """Return the names of the listed files by their digests; None while there is no list."""
-    if not path.exists():
-        return None
-    return dict(line.split(" ", 1) for line in path.read_text("utf-8").splitlines())
-
-
-def write_list(checks: Iterable[Check], path: Path = LIST) -> None:
-    """Take off the list what satisfies the check, is gone or was touched; begin the list where there is none."""
-    digests = read_list(path)
-    failing = [check for check in checks if check.findings]
-    exempt = [check for check in failing if digests is None or check.digest in digests]
-    path.write_text("".join(f"{check.digest} {check.name}\n" for check in exempt), "utf-8")
 
 
 def report() -> str:
@@ -344,8 +312,6 @@ def main(arguments: list[str]) -> None:
     """Print what the arguments ask for."""
     if not arguments:
         print(report())
-    elif arguments == ["--write"]:
-        write_list(check_product())
     else:
         for name in arguments:
             for finding in Check(name, Path(name).read_text("utf-8")).findings:

@@ -70,6 +70,7 @@ def test_functions_of_any_kind_score_beside_names_and_options(tmp_path: Path) ->
             _inner,
             {"contains": {"texts": ["oslo"]}},
             lambda response: "i" in response,
+            lambda response: "o" in response,
         ],
     )
     assert len(seen) == len(ROWS)
@@ -78,14 +79,15 @@ def test_functions_of_any_kind_score_beside_names_and_options(tmp_path: Path) ->
         "exact_match": 0.833,
         "brief": 0.833,
         "near": 0.875,
-        "tone": 0.833,
+        "Tone": 0.833,
         "named": 1.0,
         "contains": 0.167,
-        "metric": 0.5,
+        "lambda": 0.5,
+        "lambda_2": 0.333,
     }
     by_name = run.scores.filter(pl.col("metric") == "named")
     assert sorted(by_name["status"]) == ["not_applicable", *["scored"] * 5]
-    assert {*run.scores.filter(pl.col("metric") == "tone")["reason"]} == {"by one word"}
+    assert {*run.scores.filter(pl.col("metric") == "Tone")["reason"]} == {"by one word"}
 
 
 @pytest.mark.slow
@@ -104,7 +106,7 @@ def test_options_of_a_function_are_set_beside_its_name(tmp_path: Path) -> None:
     [
         (
             lambda response: len(response) + 0,
-            r"metric returned 5 \(int\); expected True or False, a number from 0 to 1",
+            r"metric lambda returned 5 \(int\); expected True or False, a number from 0 to 1",
         ),
         pytest.param(lambda response: response, r"returned 'Paris' \(str\)", marks=pytest.mark.slow),
         pytest.param(lambda response: [response], r"returned \"\['Paris'\]\" \(list\)", marks=pytest.mark.slow),
@@ -289,8 +291,9 @@ def test_a_client_that_was_made_once_serves_every_evaluation(tmp_path: Path) -> 
         client = openai.AsyncOpenAI(base_url=server.base_url, api_key="x", max_retries=0)
 
         async def ask(prompt: str) -> str:
-            messages = [{"role": "user", "content": prompt.removesuffix("?")}]
-            reply = await client.chat.completions.create(model="m", messages=messages)  # type: ignore[arg-type]
+            reply = await client.chat.completions.create(
+                model="m", messages=[{"role": "user", "content": prompt.removesuffix("?")}]
+            )
             return reply.choices[0].message.content or ""
 
         for _ in range(3):

@@ -75,7 +75,9 @@ class Line:
                 for (model, row, repeat), reply in side.suite.replies.items()
                 if model == name and questions[row].text in self.paired["worst"]
             })  # fmt: skip
-        return all(listed[0][key] == listed[1][key] for key in listed[0].keys() & listed[1].keys())
+        pairs = [(listed[0][key], listed[1][key]) for key in listed[0].keys() & listed[1].keys()]
+        # A call that failed brought no reply, which might have been another one.
+        return all(earlier == later and not earlier[1] for earlier, later in pairs)
 
     @cached_property
     def paired(self) -> dict[str, dict[str, tuple[Fraction, Fraction]]]:
@@ -164,6 +166,9 @@ def student(values: Sequence[Fraction], units: Sequence[Sequence[int]], freedom:
     middle = mean(values)
     apart = [float(sum(values[place] - middle for place in places)) for places in units]
     error = sqrt(sum(total**2 for total in apart) * len(units) / (len(units) - 1)) / len(values)
+    # Units whose sums agree to the last leave no doubt.
+    if not error:
+        return float(middle > 0)
     return float(stats.t.cdf(float(middle) / error, freedom))
 
 
