@@ -129,7 +129,7 @@ class FinishedRun(ScreenedOutcome):
 
         `about` is whose claim it is, response or reference, or the criterion's name.
         """
-        from basic_control.tasks.compare.judgements import tabulate_judgements
+        from basic_control.tasks.store.frames import tabulate_judgements
 
         return tabulate_judgements(self.scores)
 

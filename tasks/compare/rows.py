@@ -14,7 +14,7 @@ import polars as pl
 from basic_control.data.prefixes import measure_shared_beginnings
 from basic_control.data.questions import WHOLE, build_content, format_expected
 from basic_control.data.suites import ALL, Suite
-from basic_control.tasks.compare.remarks import Remark, list_remarks
+from basic_control.metrics.analysis.score_remarks import Remark, list_remarks
 from basic_control.tasks.compare.sides import select_deciding_scores
 from basic_control.tasks.exchange.frames import Side
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from basic_control.tasks.compare.remarks import Remark
+from basic_control.metrics.analysis.score_remarks import Remark
 from basic_control.tasks.compare.rows import ShownRow
 from basic_control.tasks.report.language import say, say_reason
 

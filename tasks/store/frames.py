@@ -1,9 +1,9 @@
 """A finished run's samples and scores as frames, from the tables in its folder."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
+from dataclasses import astuple
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -11,6 +11,7 @@ from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
 from basic_control.data.files import estimate_memory
 from basic_control.metrics.analysis.headlines import ModelResult
+from basic_control.metrics.analysis.score_remarks import list_judgements, read_details
 
 KEY = ("item_id", "model", "repeat")
 LARGEST = 4_000_000_000
@@ -98,26 +99,27 @@ def add_reasons(scores: pl.DataFrame) -> pl.DataFrame:
 
 
 def _read_reason(reason: str | None, details: str | None) -> str:
-    facts = json.loads(details or "{}")
-    if not isinstance(facts, Mapping):
-        return reason or ""
-    if error := facts.get("error"):
-        return f"{reason}: {error}" if reason else str(error)
-    return reason or "; ".join(dict.fromkeys(_find_reasons(facts.get("judges"))))
+    error = read_details(details).get("error")
+    if error:
+        return ": ".join(filter(None, (reason, str(error))))
+    judges_reasons = (judgement.reason for judgement in list_judgements(details))
+    return reason or "; ".join(dict.fromkeys(filter(None, judges_reasons)))
 
 
-def _find_reasons(value: Any) -> Iterator[str]:
-    """Yield the judges' reasons in the details of a score, which lie at any depth under `reason`."""
-    if isinstance(value, list):
-        for entry in value:
-            yield from _find_reasons(entry)
-    if not isinstance(value, Mapping):
-        return
-    for key, entry in value.items():
-        if key == "reason" and isinstance(entry, str) and entry.strip():
-            yield entry.strip()
-        else:
-            yield from _find_reasons(entry)
+_SCORE = ("suite", "item_id", "model", "repeat", "metric")
+"""What a score is of."""
+_DECIDED = ("judge", "about", "text", "verdict", "reason")
+"""What a judge decided about it, as `JudgedPart` has it."""
+
+
+def tabulate_judgements(scores: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each claim or criterion that a judge decided; `scores` are a row a reply and metric."""
+    rows: list[tuple[object, ...]] = []
+    judged = scores.filter(pl.col("details").str.contains('"judges"', literal=True))
+    for *score, details in judged.select(*_SCORE, "details").iter_rows():
+        rows.extend((*score, *astuple(judgement)) for judgement in list_judgements(details))
+    schema = {name: scores.schema[name] for name in _SCORE} | dict.fromkeys(_DECIDED, pl.String())
+    return pl.DataFrame(rows, schema, orient="row")
 
 
 def join_samples(items: pl.DataFrame, replies: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:

@@ -6,11 +6,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from basic_control.tasks.compare.judgements import tabulate_judgements
-from basic_control.tasks.compare.remarks import Remark, list_remarks
+from basic_control.metrics.analysis.score_remarks import Remark, list_remarks
 from basic_control.tasks.compare.rows import ShownRow
 from basic_control.tasks.report.language import use_language
 from basic_control.tasks.report.rows import line_of, list_entries, list_unsaid
+from basic_control.tasks.store.frames import tabulate_judgements
 
 CLAIMS = [
     {"id": "1", "text": "It opened in 1931.", "verdict": "SUPPORTED", "reason": "stands there"},

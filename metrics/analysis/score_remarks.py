@@ -45,7 +45,7 @@ class JudgedPart:
 
 def list_judgements(details: str | None) -> Iterator[JudgedPart]:
     """Yield what each judge decided in a score's details: the verdicts on claims, and the ratings of criteria."""
-    for judge, result in _read_mapping(_read_document(details).get("judges")).items():
+    for judge, result in _read_mapping(read_details(details).get("judges")).items():
         judged = _read_mapping(_read_mapping(result).get("details"))
         for key, value in judged.items():
             if key.endswith(CLAIMS):
@@ -56,7 +56,7 @@ def list_judgements(details: str | None) -> Iterator[JudgedPart]:
             yield JudgedPart(remark.judge, remark.name, "", remark.label, remark.text)
 
 
-def _read_document(details: str | None) -> Mapping[str, Any]:
+def read_details(details: str | None) -> Mapping[str, Any]:
     """Return a score's details; none of what is not JSON, or no mapping."""
     try:
         return _read_mapping(json.loads(details or "{}"))
@@ -66,7 +66,7 @@ def _read_document(details: str | None) -> Mapping[str, Any]:
 
 def list_remarks(details: str | None, options: Mapping[str, Any]) -> tuple[Remark, ...]:
     """Return the remarks in a score's details, of a metric with these `options`; each judge has its own."""
-    document = _read_document(details)
+    document = read_details(details)
     remarks = [*_list_of_rules(document)]
     # A pattern that matched nothing leaves no details.
     if isinstance(options.get("pattern"), str) and (details or "{}") == "{}":
