@@ -10,11 +10,23 @@ from basic_control.flows.cli.application import main
 from basic_control.tasks.exchange.log_suites import read
 from tests.conftest import Run
 from tests.helpers.changed_tree import changed_tree, run_in
-from tests.helpers.pages import blocks_of
 from tests.helpers.runs import latest
 from tests.tasks.exchange.logs import LINES, lm_eval
 
-(ADAPTER,) = (one.text for one in blocks_of("docs/exchange.md") if one.language == "python")
+# An export to another form, as ARCHITECTURE describes it.
+ADAPTER = """
+TOOL = "Tiny"
+FORM = "tiny"
+WRITES = "a line a suite"
+
+
+def write(evaluations, folder, *, run):
+    path, lines = folder / "all.txt", []
+    for evaluation in evaluations:
+        lines.append(f"{evaluation.suite} {evaluation.target} {evaluation.result.measured.score.mean}")
+    path.write_text("\\n".join(lines))
+    return [path]
+"""
 
 
 def test_a_log_is_verified_here_and_set_beside_what_it_states(
