@@ -5,7 +5,6 @@ of that name (`cot: {n_samples: 10}`), whose short keys (`keys` of a shipped dec
 versions working. The results are whole declarations (`data.suites.Suite`), with the origin of each key recorded.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -23,7 +22,7 @@ from basic_control.data.errors import InputError, find_folder_above
 from basic_control.data.options import list_option_names, settle
 from basic_control.data.plugins import loader, metric
 from basic_control.data.records import Loader, Metric
-from basic_control.data.suites import ALL, ROBUST, Suite, Use, name_metrics
+from basic_control.data.suites import ALL, Suite, Use, name_metrics
 from basic_control.data.yaml_depth import check_depth
 
 SHIPPED = Path(__file__).parent / "suites"
@@ -380,66 +379,13 @@ def replacement_of(path: Steps) -> str:
     return ""
 
 
-def update_recorded(configuration: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a recorded configuration without retired keys and without judge temperatures that nobody set.
-
-    Before suites were declarations, every judge was recorded with the default 0.0, which was ignored: judges were
-    asked at the metric's own temperature.
-    """
-    current: dict[str, Any] = _drop_retired(configuration)
-    suites, judges = current.get("suites"), current.get("judges")
-    _forget_defaults(current.get("models"), suites)
-    if not isinstance(suites, list):
-        return current
-    for suite in suites:
-        _restore_mean(suite)
-    # Where no suite is a declaration, the configuration is that old.
-    if isinstance(judges, list) and not any(isinstance(suite, Mapping) for suite in suites):
-        for judge in judges:
-            if isinstance(judge, dict) and judge.get("temperature") == 0.0:
-                del judge["temperature"]
-    return current
-
-
-def _forget_defaults(models: object, suites: object) -> None:
-    """Take out `structured` of models where earlier versions recorded its default, which changed no request."""
-    has_schema = '"schema"' in json.dumps(suites, default=str)
-    if has_schema:
-        return
-    for model in _list_entries(models):
-        if isinstance(model, dict):
-            model.pop("structured", None)
-
-
-def _restore_mean(suite: object) -> None:
-    """Name the metrics whose mean was the score of an earlier version's suite, where it named none itself."""
-    if isinstance(suite, dict) and suite.get("score") == [] and isinstance(suite.get("metrics"), Mapping):
-        options = suite["metrics"].items()
-        suite["score"] = [name for name, values in options if (values or {}).get("enabled", True)]
-
-
-def _drop_retired(value: Any, path: Steps = ()) -> Any:
-    """Return a copy of mappings and lists without retired keys."""
-    if isinstance(value, list):
-        return [_drop_retired(entry, (*path, index)) for index, entry in enumerate(value)]
-    if not isinstance(value, Mapping):
-        return value
-    result = {}
-    for key, entry in value.items():
-        is_retired = replacement_of((*path, key)) or (key, entry) == ("gate_on", ROBUST)
-        if not is_retired:
-            result[key] = _drop_retired(entry, (*path, key))
-    return result
-
-
 def suites_in(configuration: Mapping[str, Any]) -> list[Suite]:
-    """Return the suites of a run's configuration, of this or an earlier version, as far as possible.
+    """Return the suites of a run's configuration, as far as possible.
 
     Options are kept as written if their unit is gone or has others now. The run's own plug-ins are not loaded:
     showing a finished run executes none of its code.
     """
-    raw = update_recorded(configuration)
-    raw.pop("plugins", None)
+    raw = {key: value for key, value in configuration.items() if key != "plugins"}
     result = Resolved(raw)
     with suppress(InputError):
         result = lay_out(raw)

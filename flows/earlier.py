@@ -5,10 +5,10 @@ known (`flows.environment`).
 """
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from basic_control.config.declared import update_recorded
 from basic_control.config.reading import parse
 from basic_control.config.settings import Settings
 from basic_control.data.errors import InputError
@@ -65,4 +65,4 @@ def settings_of(
     """
     earlier_run = find_by_name(run, Path(runs))
     where = str(earlier_run.folder / MANIFEST)
-    return parse(update_recorded(earlier_run.configuration), where, {}, sets, only), earlier_run.manifest
+    return parse(deepcopy({**earlier_run.configuration}), where, {}, sets, only), earlier_run.manifest

@@ -14,65 +14,6 @@ FOREIGN = (".yaml", ".yml", ".json", ".csv", ".jsonl")
 """How configurations of other tools end."""
 _CLOSE = 0.8
 """How alike a name is to the one that was meant; cyclopts' own 0.6 takes --threshold for --fresh."""
-_KEYS = [
-    "about",
-    "allow_different",
-    "baseline",
-    "batch_size",
-    "budget",
-    "explainability",
-    "fail_on",
-    "fresh",
-    "gate",
-    "judges",
-    "judges_must_have",
-    "max_drop",
-    "models",
-    "plugins",
-    "prices",
-    "repeats",
-    "report",
-    "runner",
-    "runner_address",
-    "runner_workers",
-    "sandbox",
-    "store",
-    "suites",
-    "telemetry",
-    "threshold",
-    "undecided",
-]
-"""The keys of a configuration: importing it to read them would take a third of a second."""
-_DEEP_KEYS = frozenset(
-    {
-        "api_key_env",
-        "base_url",
-        "batch",
-        "columns",
-        "data",
-        "deadline_s",
-        "examples",
-        "items",
-        "language",
-        "max_concurrency",
-        "max_tokens",
-        "method",
-        "metrics",
-        "n",
-        "prompt",
-        "provider",
-        "requests_per_minute",
-        "score",
-        "seed",
-        "stop",
-        "system",
-        "temperature",
-        "tools",
-        "usd",
-        "weight",
-    }
-)
-"""Names of keys below the top that people type as options: for these the configuration is worth its import."""
 _CONFIGURED = frozenset({"run", "exam", "doctor", "rejudge"})
 """The commands that take a configuration and any of its keys."""
 # As cyclopts words it: Unknown option: --treshold. Did you mean --fresh?
@@ -145,30 +86,24 @@ def correct_suggestion(message: str, command: str = "run") -> str:
     match = _UNKNOWN.match(message)
     if match is None:
         return message
+    from basic_control.config.elsewhere import list_keys_named
+    from basic_control.config.settings import Settings
+
     start, option, suggested = match.groups()
     key = option.removeprefix("--").replace("-", "_")
     takes_keys = command in _CONFIGURED
     if suggested and get_close_matches(option, [suggested], cutoff=_CLOSE):
         suggestion = f" Did you mean {suggested}?"
-    elif key in _KEYS and takes_keys:
-        suggestion = f" It is a key of the configuration: --set {key}=…"
-    elif key in _KEYS:
+    elif key in Settings.model_fields and not takes_keys:
         suggestion = f" It is a key of a configuration, which `run` takes; {command} reads what has been run."
-    else:
-        near = get_close_matches(key, _KEYS, n=1, cutoff=_CLOSE)
+    elif takes_keys:
         suggestion = ""
-        if takes_keys:
-            suggestion = f" Did you mean --set {near[0]}=…?" if near else _explain_deep_key(key)
+        keys = [key] if key in Settings.model_fields else list_keys_named(key)
+        near = get_close_matches(key, Settings.model_fields, n=1, cutoff=_CLOSE)
+        if keys:
+            suggestion = f" It is a key of the configuration: {', '.join(f'--set {name}=…' for name in keys)}"
+        elif near:
+            suggestion = f" Did you mean --set {near[0]}=…?"
+    else:
+        suggestion = ""
     return f"{start}.{suggestion}"
-
-
-def _explain_deep_key(key: str) -> str:
-    """Return where a key is that is not at the top of a configuration; '' if there is none of that name."""
-    if key not in _DEEP_KEYS:
-        return ""
-    from basic_control.config.elsewhere import list_keys_named
-
-    assignments = [f"--set {name}=…" for name in list_keys_named(key)]
-    if not assignments:
-        return ""
-    return f" It is a key of the configuration: {', '.join(assignments)}"

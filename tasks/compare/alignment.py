@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import polars as pl
 
-from basic_control.config.declared import update_recorded
 from basic_control.config.settings import Settings
 from basic_control.data.errors import InputError
 from basic_control.metrics.analysis.baseline import ComparedSide
@@ -58,6 +57,6 @@ def recover_plan(run: Run, root: str = "") -> Plan | None:
     if root:
         store["root"] = root
     try:
-        return resolve(Settings.model_validate({**update_recorded(run.configuration), "store": store}))
+        return resolve(Settings.model_validate({**run.configuration, "store": store}))
     except (InputError, ValueError):
         return None

@@ -38,7 +38,6 @@ class ScoredReply:
     finish_reason: str
     tokens_in: int | None
     tokens_out: int | None
-    latency_s: float | None
     scores: Mapping[str, float]
     reasons: Mapping[str, str]
     messages: tuple[Message, ...] = ()
@@ -80,7 +79,7 @@ def _join_scores(calls: pl.DataFrame, scores: pl.DataFrame) -> Iterator[ScoredRe
         _, error = find_loss(row) or ("", "")
         yield ScoredReply(
             row["item_id"], row["repeat"], row["prompt"], _list_expected(row), row["text"] or "",
-            error, row["finish_reason"] or "", row["tokens_in"], row["tokens_out"], row["latency_s"],
+            error, row["finish_reason"] or "", row["tokens_in"], row["tokens_out"],
             values, reasons, _read_sent(row), tuple(json.loads(row["extra"] or "{}").get(TOOL_CALLS) or ()),
         )  # fmt: skip
 

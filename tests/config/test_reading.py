@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from basic_control.config.declared import update_recorded
 from basic_control.config.reading import SHIPPED, parse, read
 from basic_control.data.errors import InputError
 from basic_control.data.public_sets import locate
@@ -334,8 +333,6 @@ def test_a_removed_key_of_a_model_says_what_is_done_instead(tmp_path: Path, key:
     path.write_text(f"models:\n  - {{name: m, provider: openai, {key}: 1}}\n")
     with pytest.raises(InputError, match=rf"line 2: the key 'models.0.{key}' was removed; a "):
         read(path)
-    judge = {"name": "j", "provider": "openai", key: 1}
-    assert update_recorded({"judges": [judge]})["judges"] == [{"name": "j", "provider": "openai"}]
 
 
 def test_a_gate_on_twins_says_that_they_decide_nothing_now() -> None:

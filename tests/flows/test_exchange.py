@@ -60,13 +60,12 @@ def test_a_log_is_verified_here_and_set_beside_what_it_states(
     assert "Stated by the other tool" in path.read_text(encoding="utf-8")
 
     place = ["--set", f"store.runs={tmp_path / 'runs'}", "--to"]
-    for form, ending in (("inspect", "eval"), ("every-eval-ever", "json")):
-        to = tmp_path / form
-        assert main(["exchange", "write", latest(tmp_path).name, *place, str(to), "--form", form]) == 0
-        (written,) = to.rglob(f"*.{ending}")
-        again = read(written)
-        assert (again.task, again.model, again.accuracy) == ("sums", "acme/tiny", 0.5)
-        assert {(row.question, row.response) for row in again.rows} == {(line[0], line[2]) for line in LINES}
+    to = tmp_path / "inspect"
+    assert main(["exchange", "write", latest(tmp_path).name, *place, str(to)]) == 0
+    (written,) = to.rglob("*.eval")
+    again = read(written)
+    assert (again.task, again.model, again.accuracy) == ("sums", "acme/tiny", 0.5)
+    assert {(row.question, row.response) for row in again.rows} == {(line[0], line[2]) for line in LINES}
 
     tree = changed_tree(tmp_path / "tree", {"tasks/exchange/adapters/tiny.py": ADAPTER})
     command = [
@@ -75,9 +74,7 @@ def test_a_log_is_verified_here_and_set_beside_what_it_states(
     ]
     command += ["exchange", "write", latest(tmp_path).name]
     said = " ".join(run_in(tree, *command, "--help").replace("│", " ").split())
-    assert (
-        "every-eval-ever (JSON and JSONL), inspect (.eval, which its viewer opens), tiny (a line a suite)" in said
-    )
+    assert "inspect (.eval, which its viewer opens), tiny (a line a suite)" in said
     said = run_in(tree, *command, *place, str(tmp_path / "tiny"), "--form", "tiny")
     (written,) = (tmp_path / "tiny").iterdir()
     assert said.count(written.name) == 1

@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from basic_control.config.elsewhere import list_keys_named
-from basic_control.config.settings import Settings
-from basic_control.flows.cli.hints import _DEEP_KEYS, _KEYS, check_name, correct_suggestion, explain_word
+from basic_control.flows.cli.hints import check_name, correct_suggestion, explain_word
 from tests.conftest import Run
 from tests.helpers.runs import latest
 
@@ -77,14 +75,6 @@ def test_an_unknown_option_is_told_with_what_is_near(run: Run, words: tuple[str,
     assert done.returncode == 2
     assert says in done.stderr
     assert "--fresh" not in done.stderr
-
-
-def test_every_key_of_the_configuration_is_known() -> None:
-    assert {*_KEYS} == {*Settings.model_fields}
-
-
-def test_every_deep_key_that_is_answered_exists() -> None:
-    assert [name for name in sorted(_DEEP_KEYS) if not list_keys_named(name)] == []
 
 
 def test_other_messages_stay() -> None:

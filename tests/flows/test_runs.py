@@ -3,7 +3,6 @@
 import importlib
 import json
 import pkgutil
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from basic_control import tasks
 from basic_control.config.settings import Rerun, Settings
 from basic_control.data.batches import Cell
 from basic_control.data.errors import InputError
-from basic_control.data.records import Message, Question
 from basic_control.data.tables import RESPONSES
 from basic_control.flows.cli.application import main
 from basic_control.flows.cli.options import STAGES, RunOptions, read_settings
@@ -20,18 +18,11 @@ from basic_control.flows.earlier import find_interrupted, has_ended, settings_of
 from basic_control.flows.environment import results_of
 from basic_control.flows.preflight import check_rerun
 from basic_control.flows.runs import layers_of, open_run, refresh_rule, restore
-from basic_control.metrics.analysis.provenance import list_stated_facts
-from basic_control.metrics.judging import JudgeRequest
-from basic_control.tasks.compare.provenance import read_provenance
-from basic_control.tasks.judge import pose_question
 from basic_control.tasks.plan import resolve
 from basic_control.tasks.stage import Stage
 from basic_control.tasks.store.owners import name_owner
 from basic_control.tasks.store.reply_cache import ReplyCache
-from basic_control.tasks.store.samples import SampleRow
 from basic_control.tasks.store.tables import Store
-
-RECORDED = Path(__file__).parents[1] / "fixtures" / "recorded"
 
 
 def test_every_stage_has_its_place_among_those_that_are_run_again() -> None:
@@ -215,52 +206,6 @@ def test_a_fresh_runs_folder_is_found_by_its_mark(tmp_path: Path) -> None:
     name = open_run(resolve(fresh), Rerun()).folder.name
     begun(tmp_path)
     assert find_interrupted(f"{tmp_path}/runs", fresh.fresh) == name
-
-
-def test_a_judge_recorded_before_suites_were_declarations_is_asked_at_the_metrics_temperature(
-    tmp_path: Path,
-) -> None:
-    """Then every judge was recorded with 0.0, heeded or not; `k` was given 0.3."""
-    folder = tmp_path / "runs" / "20261001_120000"
-    shutil.copytree(RECORDED, folder)
-    old, _ = settings_of(f"{tmp_path}/runs", folder.name)
-    assert [judge.temperature for judge in old.judges] == [None, 0.3]
-    panel = resolve(old).find_suite("rag").find_metric("response_groundedness").build_panel({"j": {}, "k": {}})
-    sample = SampleRow("1", "tiny", 0, "en", {}, None, None)
-    ask = JudgeRequest("rate", Question("", {}), (Message("user", "?"),))
-    payloads = [json.loads(pose_question(judge, panel, sample, ask)["payload"]) for judge in panel.judges]
-    assert [payload["parameters"]["temperature"] for payload in payloads] == [0.1, 0.3]
-    document = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    document["configuration"] = old.model_dump(mode="json")
-    document["configuration"]["judges"][0]["temperature"] = 0.0
-    (folder / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
-    now, _ = settings_of(f"{tmp_path}/runs", folder.name)
-    assert [judge.temperature for judge in now.judges] == [0.0, 0.3], "now it was given"
-
-
-def test_a_suite_recorded_before_suites_were_declarations_is_the_same_as_today(tmp_path: Path) -> None:
-    """Else a comparison would list differences that made none."""
-    folder = tmp_path / "runs" / "20261001_120000"
-    shutil.copytree(RECORDED, folder)
-    now, document = settings_of(f"{tmp_path}/runs", folder.name)
-    assert document["configuration"]["rag"]["response_groundedness"]["enabled"] is True
-    then, same = (
-        list_stated_facts(read_provenance({"configuration": configuration}))
-        for configuration in (document["configuration"], now.model_dump(mode="json"))
-    )
-    differing = [key for key in same if then[key] != same[key]]
-    assert all(key.startswith("judges.") for key in differing), "of judges, a temperature that nobody set"
-
-
-def test_keys_that_went_are_passed_over_in_what_was_recorded(tmp_path: Path) -> None:
-    folder = tmp_path / "runs" / "20261001_120000"
-    shutil.copytree(RECORDED, folder)
-    before, document = settings_of(f"{tmp_path}/runs", folder.name)
-    document["configuration"]["currency"] = "EUR"
-    document["configuration"].setdefault("report", {}).update(samples="folder", junit_items=True, file="eval.yaml")
-    document["configuration"].setdefault("rag", {})["gate_on"] = "robust"
-    (folder / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
-    assert settings_of(f"{tmp_path}/runs", folder.name)[0] == before
 
 
 def test_a_finished_run_that_is_resumed_still_names_its_tables(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from basic_control.flows.cli.console import show, show_written
 from basic_control.flows.cli.options import RUN, USUAL, Where
 from basic_control.tasks.exchange.discovery import forms
 
-DEFAULT = "every-eval-ever"
+DEFAULT = "inspect"
 FORMS = ", ".join(f"{name} ({what})" for name, what in forms().items())
 
 
@@ -58,7 +58,7 @@ def write(
     form: Annotated[str, Parameter(help=FORMS)] = DEFAULT,
     at: Where = USUAL,
 ) -> None:
-    """Write a finished run as logs or records of another tool, for each suite and model.
+    """Write a finished run as logs of another tool, for each suite and model.
 
     Args:
         run: the run's name

@@ -121,10 +121,8 @@ def test_inspect_reads_in_our_log_why_replies_ended_and_which_calls_failed(tmp_p
 
     ends = {"stop": "stop", "length": "max_tokens", "max_output_tokens": "max_tokens", "": "unknown"}
     ends["content_filter"] = "content_filter"
-    rows = [
-        ScoredReply(end, 0, f"{end}?", ["1"], "1", "", end, 1, 1, 0.1, {"exact_match": 1.0}, {}) for end in ends
-    ]
-    rows.append(ScoredReply("lost", 0, "lost?", ["1"], "", "timeout", "", None, None, None, {}, {}))
+    rows = [ScoredReply(end, 0, f"{end}?", ["1"], "1", "", end, 1, 1, {"exact_match": 1.0}, {}) for end in ends]
+    rows.append(ScoredReply("lost", 0, "lost?", ["1"], "", "timeout", "", None, None, {}, {}))
     own = Evaluation("own", "m", ("exact_match",), None, CELLS, tuple(rows))
     (path,) = write([own], tmp_path, run={"run": "r", "started": "2026-01-01T00:00:00+00:00"})
     log = read_eval_log(str(path))
@@ -138,7 +136,7 @@ def test_inspect_reads_in_our_log_why_replies_ended_and_which_calls_failed(tmp_p
 
 
 def test_models_whose_names_differ_in_punctuation_only_have_a_log_each(tmp_path: Path) -> None:
-    row = ScoredReply("q", 0, "q?", ["1"], "1", "", "stop", 1, 1, 0.1, {"exact_match": 1.0}, {})
+    row = ScoredReply("q", 0, "q?", ["1"], "1", "", "stop", 1, 1, {"exact_match": 1.0}, {})
     both = [Evaluation("own", name, ("exact_match",), None, CELLS, (row,)) for name in ("llama3:8b", "llama3-8b")]
     paths = [*write(both, tmp_path, run={"run": "r", "started": "2026-01-01T00:00:00+00:00"})]
     assert len({*paths}) == 2

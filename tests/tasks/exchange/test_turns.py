@@ -114,7 +114,6 @@ def test_our_log_has_a_conversation_in_the_form_of_inspect(tmp_path: Path) -> No
     facts: dict[str, Any] = {
         "scores": {"match": 1.0},
         "reasons": {},
-        "latency_s": None,
         "tokens_in": 1,
         "tokens_out": 1,
     }
