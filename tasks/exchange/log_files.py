@@ -9,7 +9,7 @@ from typing import Any
 
 from basic_control.data.characters import make_storable
 from basic_control.data.errors import InputError, plural
-from basic_control.tasks.exchange.discovery import readers
+from basic_control.tasks.exchange.discovery import load_adapters
 from basic_control.tasks.exchange.logs import AggregatesAlone, Log, Material, Recorded, Usage
 from basic_control.tasks.exchange.source import FORMS, Source, open_source
 
@@ -73,10 +73,10 @@ def _find_reader(source: Source) -> tuple[ModuleType, Source]:
     """Return the one adapter that reads a file, and the file, without columns meant for other files."""
     if source.columns and not {*source.columns.values()} & source.head.keys():
         bare = replace(source, columns={})
-        if any(adapter.fits(bare) for adapter in readers()):
+        if any(adapter.fits(bare) for adapter in load_adapters()):
             source = bare
-    tools = [adapter for adapter in readers() if not hasattr(adapter, "ANY")]
-    fallbacks = [adapter for adapter in readers() if hasattr(adapter, "ANY")]
+    tools = [adapter for adapter in load_adapters() if not hasattr(adapter, "ANY")]
+    fallbacks = [adapter for adapter in load_adapters() if hasattr(adapter, "ANY")]
     able = [adapter for adapter in tools if not source.columns and adapter.fits(source)]
     if len(able) > 1:
         names = " and of ".join(adapter.TOOL for adapter in able)

@@ -1,4 +1,4 @@
-"""Replies that another tool recorded are verified here without a call, and a run is written in its form."""
+"""Replies that another tool recorded are verified here without a call, and a run is written as a log of Inspect."""
 
 import json
 from pathlib import Path
@@ -9,24 +9,8 @@ from basic_control.flows import full_eval
 from basic_control.flows.cli.application import main
 from basic_control.tasks.exchange.log_suites import read
 from tests.conftest import Run
-from tests.helpers.changed_tree import changed_tree, run_in
 from tests.helpers.runs import latest
 from tests.tasks.exchange.logs import LINES, lm_eval
-
-# An export to another form, as ARCHITECTURE describes it.
-ADAPTER = """
-TOOL = "Tiny"
-FORM = "tiny"
-WRITES = "a line a suite"
-
-
-def write(evaluations, folder, *, run):
-    path, lines = folder / "all.txt", []
-    for evaluation in evaluations:
-        lines.append(f"{evaluation.suite} {evaluation.target} {evaluation.result.measured.score.mean}")
-    path.write_text("\\n".join(lines))
-    return [path]
-"""
 
 
 def test_a_log_is_verified_here_and_set_beside_what_it_states(
@@ -66,19 +50,6 @@ def test_a_log_is_verified_here_and_set_beside_what_it_states(
     again = read(written)
     assert (again.task, again.model, again.accuracy) == ("sums", "acme/tiny", 0.5)
     assert {(row.question, row.response) for row in again.rows} == {(line[0], line[2]) for line in LINES}
-
-    tree = changed_tree(tmp_path / "tree", {"tasks/exchange/adapters/tiny.py": ADAPTER})
-    command = [
-        "-c",
-        "import sys; from basic_control.flows.cli.application import main; sys.exit(main(sys.argv[1:]))",
-    ]
-    command += ["exchange", "write", latest(tmp_path).name]
-    said = " ".join(run_in(tree, *command, "--help").replace("│", " ").split())
-    assert "inspect (.eval, which its viewer opens), tiny (a line a suite)" in said
-    said = run_in(tree, *command, *place, str(tmp_path / "tiny"), "--form", "tiny")
-    (written,) = (tmp_path / "tiny").iterdir()
-    assert said.count(written.name) == 1
-    assert written.read_text(encoding="utf-8") == "sums acme/tiny 0.5", "an exporter is one file"
 
 
 def test_a_log_that_is_none_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

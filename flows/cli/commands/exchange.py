@@ -1,4 +1,4 @@
-"""Read the logs of other tools, and write runs in their forms; no model is asked."""
+"""Read the logs of other tools, and write runs as logs of Inspect; no model is asked."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,10 +8,6 @@ from cyclopts import Parameter
 from basic_control.data.commands import format_command
 from basic_control.flows.cli.console import show, show_written
 from basic_control.flows.cli.options import RUN, USUAL, Where
-from basic_control.tasks.exchange.discovery import forms
-
-DEFAULT = "inspect"
-FORMS = ", ".join(f"{name} ({what})" for name, what in forms().items())
 
 
 def read(
@@ -55,19 +51,18 @@ def write(
     /,
     *,
     to: Annotated[Path, Parameter(name=("--to", "-o"), metavar="FOLDER")],
-    form: Annotated[str, Parameter(help=FORMS)] = DEFAULT,
     at: Where = USUAL,
 ) -> None:
-    """Write a finished run as logs of another tool, for each suite and model.
+    """Write a finished run as logs of Inspect, which its viewer opens, one for each suite and model.
 
     Args:
         run: the run's name
         to: the folder to write
     """
-    from basic_control.tasks.exchange.finished import export
+    from basic_control.tasks.exchange.finished import write_logs
     from basic_control.tasks.store.runs import find_run
 
-    show_written([str(path) for path in export(find_run(run, at.runs), to, form, root=at.root)])
+    show_written([*write_logs(find_run(run, at.runs), to, at.root)])
 
 
 VERBS = (read, write)

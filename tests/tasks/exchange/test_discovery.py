@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from basic_control.data.errors import InputError
 from basic_control.tasks.exchange import adapters, discovery
 from basic_control.tasks.exchange.log_files import read
 
@@ -13,8 +12,6 @@ ADAPTER = """
 from basic_control.tasks.exchange.logs import Recorded, Stated
 
 TOOL = "Another Tool"
-FORM = "another"
-WRITES = "a file"
 
 
 def fits(source):
@@ -23,10 +20,6 @@ def fits(source):
 
 def read(source):
     yield Recorded("1", "2 + 2?", "4", "It is 4.", {"right": Stated(1.0)}, "tiny", "sums")
-
-
-def write(evaluations, folder, *, run):
-    return ()
 """
 
 
@@ -40,18 +33,13 @@ def another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("another")
-def test_a_file_in_the_folder_reads_and_writes_its_form(tmp_path: Path) -> None:
+def test_a_file_in_the_folder_reads_its_form(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_text('{"another": 1}\n', encoding="utf-8")
     assert read(tmp_path / "log.jsonl").tool == "Another Tool"
-    assert [*discovery.forms()] == ["another", "inspect"]
-    for form in discovery.forms():
-        assert form == discovery.writer(form).FORM, "help and command know the same forms"
-    with pytest.raises(InputError, match="unknown form; expected one of another, inspect"):
-        discovery.writer("table")
 
 
 def test_a_file_that_two_forms_fit_is_asked_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for reader in discovery.readers():
+    for reader in discovery.load_adapters():
         monkeypatch.setattr(reader, "fits", lambda *_: True)
     (tmp_path / "log.jsonl").write_text("{}\n", encoding="utf-8")
     with pytest.raises(

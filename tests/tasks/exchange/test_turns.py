@@ -20,15 +20,14 @@ from inspect_ai.tool import ToolCall
 
 from basic_control.data.messages import write_transcript
 from basic_control.data.records import Message
-from basic_control.tasks.exchange.adapters.inspect_log import write
-from basic_control.tasks.exchange.finished import Evaluation, ScoredReply
+from basic_control.tasks.exchange.finished import Evaluation, ScoredReply, write_evaluations
 from basic_control.tasks.exchange.log_files import read
 from basic_control.tasks.exchange.log_suites import read as read_replay
 from basic_control.tasks.exchange.log_suites import write as write_suite
 from tests.conftest import Run
 from tests.helpers.runs import latest
 
-RUN = {"run": "r", "started": "2026-01-01T00:00:00+00:00"}
+RUN = {"run_name": "r", "started": "2026-01-01T00:00:00+00:00"}
 CALL = {"name": "get_weather", "arguments": {"city": "Rome"}}
 ASKED = [ChatMessageSystem(content="Be brief."), ChatMessageUser(content="How warm is Rome?")]
 TURNS: list[ChatMessage] = [
@@ -121,8 +120,8 @@ def test_our_log_has_a_conversation_in_the_form_of_inspect(tmp_path: Path) -> No
         "q", 0, write_transcript(sent), ["x"], "", "", "stop", messages=sent, calls=(CALL,), **facts
     )
     alone = ScoredReply("p", 0, "Hi?", ["x"], "Hi.", "", "stop", messages=(Message("user", "Hi?"),), **facts)
-    evaluation = Evaluation("chat", "m", (), None, {}, (reply, alone))
-    (path,) = write([evaluation], tmp_path, run=RUN)
+    evaluation = Evaluation("chat", "m", (), {}, (reply, alone))
+    (path,) = write_evaluations([evaluation], tmp_path, **RUN)
     samples = {sample.id: sample for sample in read_eval_log(str(path)).samples or ()}
     messages = samples["q"].messages
     assert [message.role for message in messages] == ["system", "user", "assistant", "tool", "user", "assistant"]
