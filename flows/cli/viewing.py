@@ -4,12 +4,9 @@ Runs and files are looked up among the existing ones: no part of an address beco
 by checking Host, Origin and Sec-Fetch-Site, scripts by content-security policies.
 """
 
-import base64
-import secrets
 import socket
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -52,10 +49,9 @@ class HostGuard:
     Any site may point its own name here, or send a browser here.
     """
 
-    def __init__(self, app: ASGIApp, port: int, password: str = "") -> None:
+    def __init__(self, app: ASGIApp, port: int) -> None:
         self.app = app
         self.hosts = {f"{name}:{port}" for name in (HOST, "localhost")}
-        self.password = password
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -77,18 +73,9 @@ class HostGuard:
     def _find_refusal(self, method: str, headers: Headers) -> Response | None:
         if method not in {"GET", "HEAD"}:
             return PlainTextResponse("Only GET and HEAD are allowed here.", 405, {"Allow": "GET, HEAD"})
-        hosts = self.hosts
-        if self.password:  # any of our addresses will do: browsers do not give the password to other sites' pages
-            password = b""
-            with suppress(ValueError):  # whatever user it names
-                words = headers.get("authorization", "").removeprefix("Basic ")
-                password = base64.b64decode(words, validate=True).partition(b":")[2]
-            if not secrets.compare_digest(password, self.password.encode()):
-                return PlainTextResponse("A password is required.", 401, {"WWW-Authenticate": 'Basic realm="runs"'})
-            hosts = {*headers.getlist("host")[:1]}
-        if headers.getlist("host") not in [[host] for host in hosts]:
+        if headers.getlist("host") not in [[host] for host in self.hosts]:
             return PlainTextResponse("Unknown host: open the address that was printed.", 421)
-        strange = headers.get("origin") not in {None, *(f"http://{host}" for host in hosts)}
+        strange = headers.get("origin") not in {None, *(f"http://{host}" for host in self.hosts)}
         if strange or headers.get("sec-fetch-site") in {"cross-site", "same-site"}:
             return PlainTextResponse("Refused: the request came from another site. Type the address yourself.", 403)
         return None
@@ -98,14 +85,10 @@ class Pages:
     """Answers for a folder of runs, in one language; by default that of each page's runs, or the newest run's.
 
     `files` of other tools, by name, are listed before the runs and can be compared with them and each other.
-    `shared`: other machines have access too, and are shown no paths of this one.
     """
 
-    def __init__(
-        self, runs: Path, language: str = "", files: Mapping[str, Path] | None = None, *, shared: bool = False
-    ) -> None:
+    def __init__(self, runs: Path, language: str = "", files: Mapping[str, Path] | None = None) -> None:
         self.runs = runs
-        self.shared = shared
         self.language = language
         self.files = dict(files or {})
         self._lock = Lock()
@@ -118,9 +101,9 @@ class Pages:
             return HTMLResponse(pages.index(listed_entries, request.query_params, at, self._path_of))
 
     def _path_of(self, run: str) -> str:
-        """Return the path of a run's latest report if the viewer has this machine's files; else ''."""
+        """Return the path of a run's latest report; '' if it has none."""
         files = reports(self.runs, self.runs / run)
-        if self.shared or not files:
+        if not files:
             return ""
         return str(files[max(files)].resolve())
 
@@ -223,8 +206,10 @@ def find_foreign_files(words: Sequence[str]) -> dict[str, Path]:
     counts = Counter(path.name for path in paths)
     files: dict[str, Path] = {}
     for path in paths:
-        is_distinct = counts[path.name] == 1
-        files[path.name if is_distinct else str(path)] = path
+        name = str(path)
+        if counts[path.name] == 1:
+            name = path.name
+        files[name] = path
     return files
 
 
@@ -246,38 +231,23 @@ def report_path(runs: Path, run: str) -> tuple[Path, str]:
     return folder.parent, address
 
 
-def bind(port: int, host: str = "") -> socket.socket:
-    """Return a socket listening on this machine's loopback address, or on `host`; port 0 picks a free one.
+def bind(port: int) -> socket.socket:
+    """Return a socket listening on this machine's loopback address; port 0 picks a free one.
 
     Raises:
-        InputError: the port is in use or not permitted, or the host is not an address of this machine.
+        InputError: the port is in use or not permitted.
     """
     try:
-        listener = socket.create_server((host or HOST, port))
+        listener = socket.create_server((HOST, port))
     except OSError as error:
-        where = f"--port {port}"
-        if host:
-            where = f"--host {host}, {where}"
-        raise InputError(
-            f"{where}: {error.strerror}. Expected an address of this machine and a free port (0 chooses one)."
-        ) from error
+        raise InputError(f"--port {port}: {error.strerror}. Expected a free port (0 chooses one).") from error
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # asyncio only sets it on sockets it creates
     return listener
 
 
-def find_host_name(host: str) -> str:
-    """Return the host name under which an address can be reached; for a wildcard address, this machine's."""
-    return socket.gethostname() if host in {"0.0.0.0", "::"} else host or HOST  # noqa: S104 - asked, not listened at
-
-
-def server(
-    runs: Path, port: int, language: str = "", files: Mapping[str, Path] | None = None, password: str = ""
-) -> uvicorn.Server:
-    """Return a server for runs and files of other tools; `run(sockets=[...])` serves until `should_exit`.
-
-    With a `password`, it answers any client that sends it, at any of its addresses.
-    """
-    guarded = HostGuard(Pages(runs, language, files, shared=bool(password)).application(), port, password)
+def server(runs: Path, port: int, language: str = "", files: Mapping[str, Path] | None = None) -> uvicorn.Server:
+    """Return a server for runs and files of other tools; `run(sockets=[...])` serves until `should_exit`."""
+    guarded = HostGuard(Pages(runs, language, files).application(), port)
     config = uvicorn.Config(
         guarded, log_level="critical", access_log=False, lifespan="off", server_header=False, ws="none",
         timeout_graceful_shutdown=1,

@@ -1,6 +1,5 @@
 """Results side by side: `compare`, `gate`, and `view`, which serves them to a browser."""
 
-import secrets
 from collections.abc import Iterator, Mapping
 from itertools import chain, islice, zip_longest
 from pathlib import Path
@@ -281,22 +280,18 @@ def view(
     *names: Annotated[str, RUN],
     port: Annotated[int, Parameter(metavar="PORT", validator=Number(gte=0, lte=65535))] = 0,
     open_: Annotated[bool, Parameter(name="--open")] = False,
-    host: Annotated[str, Parameter(metavar="ADDRESS")] = "",
     language: str = "",
     at: Where = USUAL,
 ) -> None:
     """Serve the runs to a browser on this machine: a sorted index, reports, and comparisons of runs or files.
 
-    It listens only on 127.0.0.1 unless --host is given, nothing can be changed, and no model is asked. Ctrl-C
-    ends it.
+    It listens only on 127.0.0.1, nothing can be changed, and no model is asked. Ctrl-C ends it.
 
     Args:
         named: a run's id or folder, whose report opens first; or files of other tools, as `compare` reads them,
             listed beside the runs: of two, their comparison opens first
         port: the port to listen on (default: a free one)
         open_: open the page in a browser
-        host: listen on this address instead, such as 0.0.0.0, for those who have the printed password; password and
-            pages are not encrypted
         language: the language of the pages, such as en or ru (default: that of the runs' reports; for all runs, the
             newest's)
     """
@@ -313,18 +308,15 @@ def view(
         folder, page = viewing.report_path(folder, names[0])
     elif not files:
         at.find_runs_folder()
-    password = secrets.token_urlsafe(12) if host else ""
-    with viewing.bind(port, host) as listening:
+    with viewing.bind(port) as listening:
         free_port = listening.getsockname()[1]
-        address = f"http://{viewing.find_host_name(host)}:{free_port}{page}"
+        address = f"http://{viewing.HOST}:{free_port}{page}"
         show(f"The runs of {folder} are at {address} until Ctrl-C.")
-        if password:
-            show(f"Log in with any user name and the password {password}")
         if open_:
             import webbrowser
 
             webbrowser.open(address)
         try:
-            viewing.server(folder, free_port, language, files, password).run(sockets=[listening])
+            viewing.server(folder, free_port, language, files).run(sockets=[listening])
         except KeyboardInterrupt:
             say("Stopped.")

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from starlette.requests import Request
-from starlette.testclient import TestClient
 
 from basic_control.data.errors import InputError
 from basic_control.data.exits import GateOutcome
@@ -286,22 +285,6 @@ def test_only_readers_of_this_machine_are_answered(
     assert "frame-ancestors 'none'" in told["content-security-policy"]
     assert told["x-content-type-options"] == "nosniff"
     assert told["cross-origin-resource-policy"] == "same-origin"
-
-
-def test_others_are_answered_who_have_the_password_and_are_told_no_path(runs: Path) -> None:
-    guarded = viewing.HostGuard(viewing.Pages(runs, shared=True).application(), 1, "open sesame")
-    inside = TestClient(guarded, "http://some.host:1")
-    assert inside.get("/").status_code == 401
-    assert inside.get("/", auth=("ann", "open sesam")).status_code == 401
-    assert inside.get("/", headers={"Authorization": "Basic ?"}).status_code == 401
-    found = inside.get("/", auth=("ann", "open sesame"))
-    assert found.status_code == 200
-    assert "data-path" not in found.text.partition("<script")[0]
-    elsewhere = {"Origin": "https://evil.example"}
-    assert inside.get("/", auth=("ann", "open sesame"), headers=elsewhere).status_code == 403
-    assert viewing.find_host_name("") == "127.0.0.1"
-    with pytest.raises(InputError, match=r"--host 203\.0\.113\.1"):
-        viewing.bind(0, "203.0.113.1")
 
 
 def test_another_address_of_this_machine_is_not_listened_at(port: int) -> None:
