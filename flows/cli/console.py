@@ -69,11 +69,11 @@ def text_of(*parts: "RenderableType") -> str:
 
 
 def _print_part(console: "Console", part: "RenderableType") -> None:
-    """Print a line, which is plain text and never markup, or a renderable."""
+    """Print a line, which is plain text and never markup, or a renderable; what may not wrap is not cropped."""
     if isinstance(part, str):
         console.print(_Visible(prose(part)), soft_wrap=True)
     else:
-        console.print(_Visible(part))
+        console.print(_Visible(part), soft_wrap=bool(getattr(part, "no_wrap", False)))
 
 
 def room() -> tuple[int, bool]:

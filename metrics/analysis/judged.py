@@ -249,7 +249,8 @@ def _format_estimate(estimate: MeanEstimate, threshold: float) -> str:
     mean = percent(estimate.mean or 0.0, threshold)
     if low is None or high is None:
         return mean
-    return f"{mean} [{percent(low, threshold)}, {percent(high, threshold)}]"
+    ends = [percent(end, threshold).removesuffix("%") for end in (low, high)]
+    return f"{mean} ({'–'.join(ends)})"
 
 
 _IN_WORDS: Mapping[GateOutcome, str] = {"pass": "at or above", "fail": "below", "undecided": "on both sides of"}

@@ -7,6 +7,7 @@ from basic_control.metrics.analysis.results import Results
 from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.tasks.report.conclusion import conclusion
 from basic_control.tasks.report.language import say
+from basic_control.tasks.report.text import shorten_path
 from basic_control.tasks.report.verdict_table import verdict_table
 from basic_control.tasks.store.runs import Run
 
@@ -20,4 +21,4 @@ def summary_parts(results: Results, verdict: RunVerdict, run: Run | None = None)
     table = verdict_table(verdict.models, results.spending)
     yield table.terminal(len(table.rows))
     for path in sorted((run.folder / "reports").glob("report_*.html")) if run else ():
-        yield say("screen.report", link=path.resolve().as_uri())
+        yield say("screen.report", link=shorten_path(path))

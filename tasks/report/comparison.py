@@ -22,6 +22,7 @@ from basic_control.tasks.report.regressions import size
 from basic_control.tasks.report.remarks import notes
 from basic_control.tasks.report.tables import Column, Table, column_maker
 from basic_control.tasks.report.text import (
+    add_interval,
     escape_markdown,
     fence_code,
     format_number,
@@ -29,6 +30,7 @@ from basic_control.tasks.report.text import (
     p_value,
     percent,
     points,
+    points_around,
 )
 from basic_control.tasks.report.words import describe_count, suite_title
 from basic_control.tasks.report.words import remarks as conditions
@@ -189,10 +191,7 @@ def heading(pair: Comparison) -> str:
 
 def interval(pair: Comparison) -> str:
     """Format a difference in percentage points, with its interval, corrected like its p-value."""
-    low, high = pair.test.interval.low, pair.test.interval.high
-    if low is None:
-        return points(pair.difference)
-    return f"{points(pair.difference)} [{points(low)}, {points(high)}]"
+    return add_interval(points(pair.difference), points_around(pair.test.interval))
 
 
 def table(comparison: RunComparison) -> Table:

@@ -18,6 +18,7 @@ from basic_control.tasks.report.text import format_whole_percent, join_names, pe
 from basic_control.tasks.report.words import (
     explain_outcome,
     headlines_of,
+    join_name,
     score_title,
 )
 
@@ -105,16 +106,16 @@ class _Sentence:
 
     def _explain_alone(self, model: ModelResult) -> str:
         """Return why the only model has its verdict."""
-        scores = _list_deciding(model)
+        name, scores = self._shorten(model), _list_deciding(model)
         if model.verdict == "fail":
-            return self._format_scores(scores)
+            return say("screen.fails", model=name, scores=self._format_scores(scores))
         if model.failed or model.missing:
-            return say_reason(model.overall.decided.reason)
+            return f"{name}: {say_reason(model.overall.decided.reason)}"
         if model.verdict == "pass" and model.has_overall:
             scores = [model.overall]
         if model.verdict == "pass":
-            return self._format_scores(scores)
-        return join_names([*map(self._describe_cause, scores)])
+            return say("screen.passes_scores", model=name, scores=self._format_scores(scores))
+        return f"{name}: {join_names([*map(self._describe_cause, scores)])}"
 
     def _list_clauses(self) -> Iterator[str]:
         """Yield what each model fails or lacks while they are few, else their number, and then who passes."""
@@ -183,6 +184,12 @@ class _Sentence:
         is_single = len({headline.suite for headline in self.models[0].headlines}) == 1
         return score_title(score, is_single=is_single)
 
+    def _join_score(self, score: Headline, share: str) -> str:
+        """Return a score with its name; `Basic tasks 6` would be read as six tasks, hence a colon."""
+        headlines = [line for line in headlines_of(self.models) if line.decided.threshold is not None]
+        names = [*map(self._name, [score, *headlines])]
+        return join_name(names[0], share, is_spaced=" " in "".join(names))
+
     def _format_scores(self, scores: Sequence[Headline]) -> str:
         """Return scores with their thresholds; those that share one are told it once."""
         by_threshold: dict[float | None, list[str]] = {}
@@ -193,7 +200,7 @@ class _Sentence:
                 continue
             threshold = score.decided.threshold
             share = format_whole_percent(score.measured.score.mean, threshold)
-            by_threshold.setdefault(threshold, []).append(f"{self._name(score)} {share}")
+            by_threshold.setdefault(threshold, []).append(self._join_score(score, share))
         groups = [
             say("screen.scores", scores=join_names(texts), threshold=percent(threshold).removesuffix("%"))
             for threshold, texts in by_threshold.items()
@@ -206,7 +213,7 @@ class _Sentence:
         if decided.reason:
             return f"{self._name(score)}: {explain_outcome(score)}"
         figures = {
-            "scores": f"{self._name(score)} {format_whole_percent(score.measured.score.mean, decided.threshold)}",
+            "scores": self._join_score(score, format_whole_percent(score.measured.score.mean, decided.threshold)),
             "threshold": percent(decided.threshold).removesuffix("%"),
         }
         if decided.n_deciding:

@@ -20,6 +20,7 @@ from basic_control.tasks.report.tables import Column, Table, column_maker
 from basic_control.tasks.report.text import (
     around,
     format_estimate,
+    join_bounds,
     join_names,
     localize_digits,
     percent,
@@ -40,7 +41,15 @@ def _format_reliability(name: str, passport: Passport) -> str:
     if measured is None:
         return "–"
     interval: Interval = getattr(measured, f"{name}_interval")
-    return localize_digits(f"{getattr(measured, name):.2f} [{interval.low or 0.0:.2f}, {interval.high or 0.0:.2f}]")
+    return _format_rate(getattr(measured, name), interval)
+
+
+def _format_rate(value: float, interval: Interval) -> str:
+    """Return a number from −1 to 1 with its interval: `0.25 (0.11–0.39)`."""
+    rate, *ends = (
+        localize_digits(f"{number or 0.0:.2f}".replace("-", "−")) for number in (value, interval.low, interval.high)
+    )
+    return f"{rate} ({join_bounds(*ends)})"
 
 
 def _columns(*, is_labelled: bool, has_probabilities: bool) -> list[Column]:
@@ -50,8 +59,7 @@ def _columns(*, is_labelled: bool, has_probabilities: bool) -> list[Column]:
     def kappa(passport: Passport) -> str:
         if passport.kappa is None:
             return "–"
-        low, high = passport.kappa_interval.low or 0.0, passport.kappa_interval.high or 0.0
-        return localize_digits(f"{passport.kappa:.2f} [{low:.2f}, {high:.2f}]")
+        return _format_rate(passport.kappa, passport.kappa_interval)
 
     columns = [
         column("step", attrgetter("exam")),

@@ -12,7 +12,7 @@ from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.analysis.summary import round_half_up
 from basic_control.metrics.stats.intervals import Interval
 from basic_control.tasks.report.language import say
-from basic_control.tasks.report.text import join_names, localize_digits, shorten_name
+from basic_control.tasks.report.text import join_bounds, join_names, localize_digits, shorten_name
 from basic_control.tasks.report.words import headlines_of, remarks, score_name
 
 Prompted = Mapping[str, tuple[str, str]]
@@ -222,14 +222,10 @@ def _format_difference(pair: Comparison, better: str) -> dict[str, str]:
     interval = pair.test.interval
     value = _format_points(sign * (pair.difference or 0.0))
     if interval.low is None or interval.high is None:
-        return {"points": value, "around": "", "beside": ""}
+        return {"points": value, "around": ""}
     low, high = sorted((sign * interval.low, sign * interval.high))
-    dash = "–"
-    if low < 0:
-        # Before a minus sign a dash could be read as one more.
-        dash = " … "
-    between = f"{_format_points(low)}{dash}{_format_points(high)}"
-    return {"points": value, "around": f" ({between})", "beside": f", {between}"}
+    between = join_bounds(_format_points(low), _format_points(high))
+    return {"points": value, "around": f" ({between})"}
 
 
 def _format_points(points: float) -> str:

@@ -8,7 +8,7 @@ from basic_control.metrics.analysis.pairs import Comparison
 from basic_control.metrics.analysis.shared_questions import MovedQuestion, QuestionChanges
 from basic_control.metrics.stats.regression import Change, Regression
 from basic_control.tasks.report.language import say
-from basic_control.tasks.report.text import clip_text, localize_digits, percent, points
+from basic_control.tasks.report.text import add_interval, clip_text, localize_digits, percent, points, points_around
 from basic_control.tasks.report.words import describe_missing, suite_title
 
 NAMED = 3
@@ -20,13 +20,9 @@ _ORDER = [*_GATES]
 
 
 def size(pair: Comparison) -> str:
-    """Return a difference in points, with its interval and the interval's level."""
-    low, high = pair.test.interval.low, pair.test.interval.high
-    if low is None or high is None or pair.test.level is None:
-        return say("compare.by", points=points(pair.difference))
-    level = percent(1 - pair.test.level)
-    ends = {"low": points(low), "high": points(high)}
-    return say("compare.by_around", points=points(pair.difference), level=level, **ends)
+    """Return a difference in points, with its interval if it has one."""
+    by, between = say("compare.by", points=points(pair.difference)), points_around(pair.test.interval)
+    return add_interval(by, between)
 
 
 def _format_bound(by: str, decision: Regression) -> str:
@@ -125,7 +121,7 @@ def details(comparison: BaselineComparison) -> Iterator[str]:
 
 def name_headline(pair: Comparison, comparison: BaselineComparison) -> str:
     """Return a headline's suite and model, with the metric if it is one of several."""
-    return f"{pair_name(pair, comparison)} {pair.model_a}"
+    return f"{pair_name(pair, comparison)}, {pair.model_a}"
 
 
 def pair_name(pair: Comparison, comparison: BaselineComparison) -> str:
@@ -183,7 +179,7 @@ def explain_regression(comparison: BaselineComparison, changes: Sequence[Change]
     if not comparison.allowed:
         causes += [say("regression.missing", what=what) for what in comparison.missing]
     pairs = [change.pair for change in _sort_by_outcome(comparison)]
-    causes += [f"{name_headline(pair, comparison)} {points(pair.difference)}" for pair in pairs]
+    causes += [f"{name_headline(pair, comparison)}: {points(pair.difference)}" for pair in pairs]
     if causes:
         sentence += f" ({causes[0]})"
     return _GATES[worst], sentence

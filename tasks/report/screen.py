@@ -41,6 +41,7 @@ from basic_control.tasks.report.text import (
     join_names,
     percent,
     shorten_name,
+    shorten_path,
     total_percent,
 )
 from basic_control.tasks.report.titles import family_title, metric_title
@@ -51,6 +52,7 @@ from basic_control.tasks.report.words import (
     describe_calls,
     headlines_of,
     is_within_luck,
+    join_name,
     score_name,
     score_title,
     sort_by_score,
@@ -91,7 +93,7 @@ class ScoreCell:
         """Return the cell's text."""
         parts = [self.score, self.mark]
         if around:
-            parts.append(self.around)
+            parts.append(self.around and f"({self.around})")
         return " ".join(filter(None, parts))
 
 
@@ -127,6 +129,24 @@ class ScoreColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class FileLink:
+    """A line that names a file, which a terminal opens by its `address`."""
+
+    text: str
+    address: str
+
+    def __str__(self) -> str:
+        """Return the line."""
+        return self.text
+
+    def terminal(self) -> "RenderableType":
+        """Return the line for a terminal, which may fold it, since a path is not broken."""
+        from rich.text import Text
+
+        return Text(make_visible(self.text), style=f"link {self.address}", no_wrap=True, overflow="ignore")
+
+
+@dataclass(frozen=True, slots=True)
 class Screen:
     """A run's final screen. `rows` are models with their cells; after `folded` of them the last ones follow."""
 
@@ -138,7 +158,7 @@ class Screen:
     notes: Sequence[str]
     warnings: Sequence[str]
     calls: str
-    links: Sequence[str]
+    links: Sequence[FileLink]
     examples: Sequence[str] = ()
     reasons: Sequence[str] = ()
 
@@ -187,13 +207,14 @@ class Screen:
         table = self.table(width)
         rich_table = table.terminal(len(table.rows))
         below = [*self.reasons, *self.differences, *self.notes]
+        links = [link.terminal() for link in self.links]
         if whole:
             yield self.verdict
             yield rich_table
-            yield from (*self.examples, *below, *self._list_warnings(), self.calls, *self.links)
+            yield from (*self.examples, *below, *self._list_warnings(), self.calls, *links)
             return
         n_lines = len(table.rows) + 1 + max(name.count("\n") + 1 for name in table.names)
-        n_lines += sum(-(-len(link) // width) for link in self.links)
+        n_lines += sum(-(-len(link.text) // width) for link in self.links)
         # The less room there is, the fewer lines a sentence may take.
         for sentence_lines, warning_lines in _LINES:
             first, calls = _wrap([self.verdict], width, sentence_lines), _wrap([self.calls], width, sentence_lines)
@@ -204,7 +225,7 @@ class Screen:
         # What is seen of replies may take no line of what is said of the scores.
         examples = self.examples[: max(0, room - 1)]
         room -= len(examples)
-        blocks = [first, [rich_table], examples, then, [*calls, *self.links]]
+        blocks = [first, [rich_table], examples, then, [*calls, *links]]
         blocks = [block for block in blocks if block]
         # The blocks are set apart from the top while there is room.
         for number, block in enumerate(blocks):
@@ -298,7 +319,7 @@ def screen(
         calls=_describe_calls(results.spending, requests, wall_s, _find_failure(models)),
         examples=examples,
         reasons=[*reasons(models)],
-        links=[say(name, link=Path(path).resolve().as_uri()) for name, path in links],
+        links=[FileLink(say(name, link=shorten_path(path)), Path(path).resolve().as_uri()) for name, path in links],
     )
 
 
@@ -344,7 +365,7 @@ def _add_families(grid: _Grid, results: Results, models: Iterable[ModelResult], 
     for model in models:
         (headline,) = model.headlines
         share = total_percent(results.totals.get(model.model, Total(None)).percent).removesuffix("%")
-        column = ScoreColumn(say("common.total"), _format_threshold(headline))
+        column = ScoreColumn(say("screen.average"), _format_threshold(headline))
         grid.add(model.model, "", column, ScoreCell(share, MARKS[headline.decided.outcome]))
 
 
@@ -417,11 +438,12 @@ def _describe_luck(headlines: Sequence[Headline], names: Sequence[str], *, has_p
     scores = []
     for headline in headlines:
         if has_passed and headline.decided.outcome == "pass" and is_within_luck(headline):
-            parts = [score_name(headline), format_estimate(headline.measured.score, headline.decided.threshold)]
+            name = score_name(headline)
             # Of one model it is clear whose score it is.
             if len(names) > 1:
-                parts.insert(0, shorten_name(headline.model, among=names))
-            scores.append(" ".join(parts))
+                name = f"{shorten_name(headline.model, among=names)} {name}"
+            estimate = format_estimate(headline.measured.score, headline.decided.threshold)
+            scores.append(join_name(name, estimate, is_spaced=" " in name))
     if scores:
         yield say("screen.luck_passed", scores=join_names(scores))
 

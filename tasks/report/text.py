@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from basic_control.data.characters import make_visible
@@ -23,6 +24,7 @@ _SMALLEST_P = 0.001
 _NAMED = 4
 _MINUTE, _HOUR = 60, 3600
 _NOTHING = "–"
+_SIGNS = ("+", "−")
 NAME = 26
 """Characters of a name on a screen."""
 
@@ -83,14 +85,37 @@ def format_estimate(estimate: "MeanEstimate", threshold: float | None = None) ->
 
 
 def around(interval: "Interval", threshold: float | None = None) -> str:
-    """Format an interval of a share; – if there is none."""
+    """Format an interval of a share in percent, `62.7–90.5`; – if there is none."""
     if interval.low is None or interval.high is None:
         return _NOTHING
-    return f"{percent(interval.low, threshold)} – {percent(interval.high, threshold)}"
+    ends = (percent(end, threshold).removesuffix("%") for end in (interval.low, interval.high))
+    return join_bounds(*ends)
+
+
+def join_bounds(low: str, high: str) -> str:
+    """Join the ends of an interval in the one way that reports have: `58–87`, and with signs `−1.6 to +17.7`."""
+    # Before a minus sign a dash could be read as one more.
+    if low.startswith(_SIGNS) or high.startswith(_SIGNS):
+        return say("common.to", low=low, high=high)
+    return f"{low}–{high}"
+
+
+def add_interval(figure: str, between: str) -> str:
+    """Return a figure with its interval in parentheses, if it has one."""
+    if not between:
+        return figure
+    return f"{figure} ({between})"
+
+
+def points_around(interval: "Interval") -> str:
+    """Format an interval of a difference in percentage points, with signs; '' if there is none."""
+    if interval.low is None or interval.high is None:
+        return ""
+    return join_bounds(points(interval.low), points(interval.high))
 
 
 def share(counted: "Share") -> str:
-    """Format k of n with its interval, without words: `9/10 = 90% (59.6% – 98.2%)`."""
+    """Format k of n with its interval, without words: `9/10 = 90% (59.6–98.2)`."""
     if not counted.n:
         return _NOTHING
     return f"{counted.k}/{counted.n} = {percent(counted.share)} ({around(counted.interval)})"
@@ -146,6 +171,15 @@ def date_in_words(moment: datetime) -> str:
 def join_lines(text: str) -> str:
     """Return text on one line, its hidden characters visible."""
     return make_visible(" ".join(text.split()))
+
+
+def shorten_path(path: str | Path) -> str:
+    """Return a path as short as it can be typed: relative to the working folder, or to the home folder."""
+    resolved_path = Path(path).resolve()
+    for folder, start in ((Path.cwd(), ""), (Path.home(), "~/")):
+        if resolved_path.is_relative_to(folder):
+            return f"{start}{resolved_path.relative_to(folder).as_posix()}"
+    return str(resolved_path)
 
 
 def shorten_name(name: str, limit: int = NAME, among: Iterable[str] = ()) -> str:

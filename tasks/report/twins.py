@@ -15,12 +15,14 @@ from basic_control.metrics.stats.intervals import Interval, MeanEstimate
 from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.tables import Column, Table
 from basic_control.tasks.report.text import (
+    add_interval,
     clip_text,
     format_estimate,
     format_number,
     localize_digits,
     percent,
     points,
+    points_around,
 )
 from basic_control.tasks.report.titles import metric_title
 
@@ -116,9 +118,7 @@ def _rows(results: Iterable[TwinResult]) -> Iterator[Mapping[str, str]]:
 
 
 def _ends(interval: Interval) -> str:
-    if interval.low is None or interval.high is None:
-        return ""
-    return f" ({points(interval.low)} … {points(interval.high)})"
+    return add_interval("", points_around(interval))
 
 
 def _robust(result: TwinResult) -> str:

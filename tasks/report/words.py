@@ -59,9 +59,20 @@ def _join_metric(name: str, headline: Headline) -> str:
 def score_title(headline: Headline, *, is_single: bool) -> str:
     """Return a score's name on a screen: its metric's alone where the run has a single suite; with its measure."""
     name = score_name(headline)
-    if is_single and headline.suite and is_named(headline):
+    if not headline.suite:
+        name = say("screen.overall")
+    elif is_single and headline.metric == ALL:
+        name = say("screen.all")
+    elif is_single and is_named(headline):
         name = metric_name(headline)
     return " ".join(filter(None, (name, measure(headline))))
+
+
+def join_name(name: str, figure: str, *, is_spaced: bool) -> str:
+    """Return a name with its figure, parted by a colon if it, or a name beside it, has spaces (`is_spaced`)."""
+    if is_spaced:
+        return f"{name}: {figure}"
+    return f"{name} {figure}"
 
 
 def suite_title(name: str) -> str:

@@ -455,7 +455,7 @@ def test_the_demo_shows_its_report_in_a_hostile_folder(installed: Installed, hos
     assert done.returncode == 0, done.stderr
     assert {*hostile.iterdir()} - before == {hostile / "basic-control-demo"}
     (report,) = (hostile / "basic-control-demo" / "runs").glob("*/reports/*.html")
-    assert f"Report: {report.as_uri()}\n" in done.stdout
+    assert f"Report: {report.relative_to(hostile)}\n" in done.stdout
     assert "Your own models, in the same form: basic-control run config/ollama.yaml\n" in done.stdout
 
 

@@ -97,7 +97,7 @@ def test_a_weaker_model_fails_the_build_against_the_baseline_and_says_where(
     with serve_openai(answering(8)) as server:
         only_told = run("--config", path, "--set", at(server, name="b"), "--baseline", baseline)
     assert only_told.returncode == 0, only_told.stderr
-    assert "capitals b: regressed: −13.3 points" in only_told.stdout
+    assert "capitals, b: regressed: −13.3 points" in only_told.stdout
 
 
 def test_a_baseline_of_other_rules_is_refused_before_anything_is_asked(run: Run, tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_recorded_replies_that_became_wrong_fail_the_build_and_what_is_loosened_
     gate = ["--baseline", baseline, "--fail-on", "regression"]
     fell = run(*configured("wrong", wrong, metrics=metrics), *gate)
     assert fell.returncode == 1, fell.stderr
-    assert "own, exact_match app: regressed: −50.0 points" in fell.stdout
+    assert "own, exact_match, app: regressed: −50.0 points" in fell.stdout
     assert "100 questions" in fell.stdout
     loose = run(*configured("loose", rows, metrics={**metrics, "contains": {"mode": "any"}}), *gate)
     assert loose.returncode == 2

@@ -73,10 +73,16 @@ def outcomes(model: dict[str, Any]) -> dict[str, tuple[float | None, str]]:
 @pytest.mark.parametrize(
     ("score", "threshold", "judge", "expected", "sentence"),
     [
-        (None, None, rate, {"exact_match": (0.75, "fail"), "rubric": (1.0, "pass")}, "Fail: exact_match 75"),
-        (["exact_match", "rubric"], None, rate, {"": (0.875, "pass")}, "alpha 88 (threshold 80)"),
-        ("all", 1, rate, {"all": (0.75, "fail"), "rubric": (1.0, "pass")}, "Fail: all 75"),
-        ("all", 1, rate_right_ones, {"all": (0.75, "fail"), "rubric": (1.0, "error")}, "Error: rubric"),
+        (
+            None,
+            None,
+            rate,
+            {"exact_match": (0.75, "fail"), "rubric": (1.0, "pass")},
+            "Fail: router fails exact_match 75",
+        ),
+        (["exact_match", "rubric"], None, rate, {"": (0.875, "pass")}, "router passes alpha 88 (threshold 80)"),
+        ("all", 1, rate, {"all": (0.75, "fail"), "rubric": (1.0, "pass")}, "Fail: router fails all at once: 75"),
+        ("all", 1, rate_right_ones, {"all": (0.75, "fail"), "rubric": (1.0, "error")}, "Error: router: rubric"),
     ],
     ids=["each by itself", "mean", "all", "all where a judge failed on the wrong ones"],
 )
@@ -149,7 +155,7 @@ def test_a_suite_of_several_headlines_is_in_no_overall_score(run: Run, tmp_path:
         "delta": 0.0,
     }
     first = ended.stdout.splitlines()[0]
-    assert first.startswith("Fail: alpha, exact_match 75 (threshold 80)")
+    assert first.startswith("Fail: router fails alpha, exact_match: 75 (threshold 80)")
     assert "; alpha: no part of the overall score" in first
     assert "alpha: no part of the overall score" in ended.stderr
 
@@ -172,7 +178,9 @@ def test_without_a_gate_a_run_says_what_it_would_have_come_to(run: Run, tmp_path
     suite = {"name": "alpha", "metrics": {"exact_match": {}}, "threshold": 0.8}
     failed = run("--config", write_configuration(tmp_path, suite, gate="off"))
     assert failed.returncode == 0, failed.stderr
-    assert failed.stdout.startswith("Fail: alpha 75 (threshold 80); report only; with a gate this would exit 1\n")
+    assert failed.stdout.startswith(
+        "Fail: router fails alpha 75 (threshold 80); report only; with a gate this would exit 1 ("
+    )
     report = next((latest(tmp_path) / "reports").glob("*.md")).read_text(encoding="utf-8")
     results = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
     assert "**Version of the methodology:** 2" in report
@@ -261,23 +269,23 @@ def test_a_suite_is_regressed_if_one_of_its_headlines_is(run: Run, tmp_path: Pat
         results = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["baseline"]
         compared = {change["pair"]["metric"]: change["decision"]["outcome"] for change in results["headlines"]}
         assert compared == {"exact_match": "regressed", "regex": "undecided"}, "20 equal pairs do not show 2 points"
-        assert "(alpha, exact_match router −50.0)" in ended.stdout.splitlines()[0]
+        assert "(alpha, exact_match, router: −50.0)" in ended.stdout.splitlines()[0]
         is_of_mean = "the mean of exact_match, regex" in json.dumps(results["differences"])
         assert is_of_mean == (name != baseline)
         gated = run(latest(tmp_path).name, "--baseline", str(name), command="gate")
         assert gated.returncode == 1, gated.stderr
-        assert "alpha, exact_match router: regressed: −50.0 points" in gated.stdout
+        assert "alpha, exact_match, router: regressed: −50.0 points" in gated.stdout
     # Another score is another rule, but for what had no other.
     joined = write_configuration(tmp_path, {**suite, "score": ["exact_match", "regex"]}, rows=HALF_RIGHT)
     refused = run("--config", joined, "--baseline", str(baseline))
     assert (refused.returncode, "score of suite alpha" in refused.stderr) == (2, True)
     against_mean = run("--config", joined, "--baseline", str(as_of_before(baseline)), "--fail-on", "regression")
     assert against_mean.returncode == 1, against_mean.stderr
-    assert "(alpha router −25.0)" in against_mean.stdout.splitlines()[0]
+    assert "(alpha, router: −25.0)" in against_mean.stdout.splitlines()[0]
     by_row = write_configuration(tmp_path, {**suite, "score": "all"}, rows=HALF_RIGHT)
     against_parts = run("--config", by_row, "--baseline", str(as_of_before(baseline)), "--fail-on", "regression")
     assert against_parts.returncode == 1, against_parts.stderr
-    assert "(alpha, exact_match router −50.0)" in against_parts.stdout.splitlines()[0]
+    assert "(alpha, exact_match, router: −50.0)" in against_parts.stdout.splitlines()[0]
 
 
 def test_a_headline_is_asked_until_each_is_decided_and_has_its_own_sequence(run: Run, tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_lines_say_how_far_the_calls_are_and_what_a_suite_came_to_and_name_no_st
     assert [ends.sub("", line) for line in said] == [
         "Chain of thought, answers: 10 of 20 (50%), 2.0 calls/s, 2 failed, 0:05 left",
         "Chain of thought, answers: 10 of 20 (50%), 2.0 calls/s, 2 failed, 0:05 left",
-        "Chain of thought, m⟦U+001B⟧[31m: 25% (10% – 50%), 3 of 4 scored – fail",
+        "Chain of thought, m⟦U+001B⟧[31m: 25% (10–50), 3 of 4 scored – fail",
     ]
 
 
@@ -103,7 +103,7 @@ def test_a_russian_run_says_all_of_it_in_russian(capsys: pytest.CaptureFixture[s
     going = "ответы: 8 из 20 (40%), уже отвечено: 2, 1,2 вызовов/с, с ошибкой: 1, ожидается 3 (другой запуск)"
     assert said[-4] == f"Цепочка рассуждений, {going}, осталось 0:09, конец около T"
     assert said[-3] == "Цепочка рассуждений: с тех пор изменилось и потому оценено заново: number, cot"
-    assert said[-1].endswith(": 25,5% (10% – 50%), оценено 3 из 4 – не пройдено")
+    assert said[-1].endswith(": 25,5% (10–50), оценено 3 из 4 – не пройдено")
 
 
 def test_what_is_waited_for_is_said_with_who_asks_it(capsys: pytest.CaptureFixture[str]) -> None:

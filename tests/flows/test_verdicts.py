@@ -50,7 +50,7 @@ def test_wrong_replies_that_turned_into_failed_calls_decide_nothing_until_they_a
         done = run("--config", path, "--set", at(server, name="m"))
         assert done.returncode == 3, done.stderr
         hangs = f"it depends on failed calls (8 × HTTP 400: {REFUSED}"
-        line = next(line for line in done.stdout.splitlines() if line.startswith("Undecided: numbers:"))
+        line = next(line for line in done.stdout.splitlines() if line.startswith("Undecided: m: numbers:"))
         assert hangs in line
         assert "92% if they are wrong, 100% if they are right; ask them again with --only-failed" in line
         (report,) = (latest(tmp_path) / "reports").glob("*.md")
@@ -95,7 +95,7 @@ def test_one_suite_has_no_overall_score_and_its_own_threshold_decides(run: Run, 
     with serve_openai(lambda body: str(number(body)) if number(body) < 16 else "no idea") as server:
         done = run("--config", path, "--set", at(server, name="m"), "--set", "threshold=0.8")
     assert done.returncode == 0, done.stdout
-    assert done.stdout.startswith("Pass: numbers 64 (threshold 50)\n")
+    assert done.stdout.startswith("Pass: m passes numbers 64 (threshold 50)\n")
     assert not [line for line in done.stdout.splitlines() if line.strip().startswith("overall")]
 
 
@@ -109,12 +109,12 @@ def test_where_all_calls_failed_every_report_begins_with_why_and_the_exit_code_i
                "--set", "report.html=true", "--markdown", str(tmp_path / "summary.md"))  # fmt: skip
     assert done.returncode == 2, done.stdout + done.stderr
     begins = "20 of 20 calls failed: "
-    assert done.stdout.startswith(f"Error: {begins}")
+    assert done.stdout.startswith(f"Error: app: {begins}")
     assert "'trace'" in done.stdout.splitlines()[0]
     (report,) = (latest(tmp_path) / "reports").glob("*.md")
-    assert report.read_text(encoding="utf-8").startswith(f"**Error: {begins}")
+    assert report.read_text(encoding="utf-8").startswith(f"**Error: app: {begins}")
     summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
-    assert summary.startswith(f"## Basic Control\n\n**Error: {begins}")
+    assert summary.startswith(f"## Basic Control\n\n**Error: app: {begins}")
     (page,) = (latest(tmp_path) / "reports").glob("*.html")
     body = page.read_text(encoding="utf-8").partition('<div class="banner error')[2]
-    assert f'<p class="sentence">{begins}' in body[:600]
+    assert f'<p class="sentence">app: {begins}' in body[:600]

@@ -19,7 +19,7 @@ REPLIES = TOP / "tests" / "fixtures" / "recorded" / "first_runs.parquet"
 def settle(screen: str) -> str:
     """Return a screen without times, and without the names of runs and folders."""
     text = re.sub(r"Time: [^.]*\.", "Time: …", screen)
-    text = re.sub(r"file://\S*/(?=\d{8}_\d{6})", "file:///…/", text)
+    text = re.sub(r"(?<=: )\S*runs/(?=\d{8}_\d{6})", "artifacts/runs/", text)
     return re.sub(r"\d{8}_\d{6}(?:_\d+)?", "RUN", text)
 
 

@@ -107,7 +107,7 @@ def test_figures_of_a_set_stand_apart_from_the_exams_own_and_name_their_domain()
     (row,) = table.rows
     assert len(row) == len(table.columns)
     assert row[0] == f"begin: {SETS['begin'].domain}"
-    assert row[3] == "2/2 = 100% (34.2% – 100%)"
+    assert row[3] == "2/2 = 100% (34.2–100)"
 
 
 @pytest.mark.usefixtures("fetched")

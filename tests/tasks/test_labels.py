@@ -102,9 +102,9 @@ def test_each_figure_about_the_judge_is_shown_with_its_interval(tmp_path: Path) 
     console.print(table_of(listed).terminal())
     shown = console.export_text()
     assert "100 of 400" in shown
-    assert "70% (65.3% – 74.3%)" in shown
+    assert "70% (65.3–74.3)" in shown
     assert f"{it.weight:.2f}" in shown
-    assert len(re.findall(r"\d% \([\d.]+% – [\d.]+%\)", shown)) == 3, "judge, labels alone, estimate"
+    assert len(re.findall(r"\d% \([\d.]+–[\d.]+\)", shown)) == 3, "judge, labels alone, estimate"
 
 
 def test_too_few_labels_say_nothing_of_how_far_the_judge_is_to_be_relied_on(tmp_path: Path) -> None:

@@ -260,7 +260,7 @@ def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
             if threshold is not None:
                 score += f", threshold {percent(threshold)}"
             sentence = "; ".join(filter(None, (f"{score}: {outcome}", explain_outcome(headline))))
-            yield headline.model, f"{score_name(headline)} {headline.model}", outcome, sentence
+            yield headline.model, f"{score_name(headline)}, {headline.model}", outcome, sentence
 
 
 def _cases(verdict: "RunVerdict", comparison: "BaselineComparison | None", new: str) -> str:

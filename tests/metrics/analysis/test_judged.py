@@ -80,10 +80,10 @@ def test_goldens_of_the_decision(
 def test_what_is_withheld_says_which_side_each_is_on() -> None:
     _, why = outcome_as_judged(estimated(72.5, 70, 75), estimated(57.7, 35.8, 67.9), 0.68, "point")
     assert why == (
-        "as judged 72.5% [70%, 75%], at or above the threshold of 68%, but 57.7% [35.8%, 67.9%], below it, once "
+        "as judged 72.5% (70–75), at or above the threshold of 68%, but 57.7% (35.8–67.9), below it, once "
         "corrected by how often the judges erred in their exam"
     )
-    assert translate_reason(why, "ru").startswith("по оценке судей 72.5% [70%, 75%], не ниже порога, порог 68%;")
+    assert translate_reason(why, "ru").startswith("по оценке судей 72.5% (70–75), не ниже порога, порог 68%;")
 
 
 def test_a_coin_counts_in_at_most_three_exams_of_a_hundred() -> None:

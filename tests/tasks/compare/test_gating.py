@@ -139,7 +139,7 @@ def test_a_run_all_of_whose_calls_failed_is_an_error_as_it_was(
     finished(tmp_path, "new", ROWS, failed)
     junit = tmp_path / "junit.xml"
     assert gate(tmp_path, "--junit", str(junit)) == 2
-    assert "own app: –: error" in capsys.readouterr().out
+    assert "own, app: –: error" in capsys.readouterr().out
     assert "<error" in junit.read_text(encoding="utf-8")
 
 
@@ -193,7 +193,7 @@ def test_a_metric_beside_the_score_is_compared_where_it_is_named(
     for name, rows in (("old", ROWS), ("new", HALF_WRONG)):
         recorded_run(tmp_path, name, [suite(written(tmp_path / f"{name}.jsonl", rows), **both)])
     assert gate(tmp_path, "--metric", "contains") == 1
-    assert "own app: regressed: −50.0 points" in capsys.readouterr().out
+    assert "own, app: regressed: −50.0 points" in capsys.readouterr().out
 
     def other(manifest: dict[str, Any]) -> None:
         manifest["configuration"]["suites"][0]["metrics"]["contains"] = {"words": False}
@@ -225,7 +225,7 @@ def test_a_named_metric_of_a_suite_with_strata_is_its_total(
     stratified: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["gate", "new", "--metric", "exact_match", "--threshold", "0.7", *stratified]) == 0
-    assert "own app: 75%" in capsys.readouterr().out
+    assert "own, app: 75%" in capsys.readouterr().out
 
 
 def test_a_baseline_shows_the_total_of_a_suite_with_strata(

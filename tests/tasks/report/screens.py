@@ -14,7 +14,7 @@ from basic_control.tasks.report.screen import Screen, screen
 from tests.helpers.recorded import written
 from tests.tasks.report.runs import MODELS, Row, build, chance, complete, settings
 
-RUN = "/home/ann/evals/artifacts/runs/20261105_140233"
+RUN = f"{Path.cwd()}/artifacts/runs/20261105_140233"
 FILES = (f"{RUN}/reports/report_20261105_140233.html", f"{RUN}/results.json")
 
 

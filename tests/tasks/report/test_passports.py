@@ -89,9 +89,9 @@ def test_every_report_names_a_judge_that_does_not_count_and_why(data: ReportData
 def test_corrected_means_stand_once_in_the_judges_section(data: ReportData) -> None:
     run = told(data)
     for page in (markdown.compose(run), page_of(run)):
-        assert "50% (20% – 80%)" in page
-        assert page.count("10% – 70%") == 1
-        assert page.index("How reliable the judges are") < page.index("10% – 70%")
+        assert "50% (20–80)" in page
+        assert page.count("10–70") == 1
+        assert page.index("How reliable the judges are") < page.index("10–70")
         assert "Corrected by its exam" in page
 
 
@@ -111,9 +111,9 @@ def test_an_exams_report_shows_passports_and_apart_from_them_what_people_labelle
     run = with_judges(told(data), passports=passports(found))
     own, labelled = passport_tables(run.results.judged.passports)
     assert [row[:2] for row in own.rows] == [["gpt-judge", "groundedness"]]
-    assert own.rows[0][3] == "9/10 = 90% (59.6% – 98.2%)"
+    assert own.rows[0][3] == "9/10 = 90% (59.6–98.2)"
     assert labelled.rows[0][1] == "lidirus: pairs of Russian sentences by linguistic phenomena"
-    assert labelled.rows[0][4] == "0/4 = 0% (0% – 49%)"
+    assert labelled.rows[0][4] == "0/4 = 0% (0–49)"
     for page in (markdown.compose(run), page_of(run)):
         first, second = page.index("9/10 = 90%"), page.index("The judges on human-labelled data")
         assert first < page.rindex("lidirus: pairs of Russian sentences")

@@ -116,7 +116,7 @@ def test_the_index_has_every_run_the_broken_ones_too(port: int) -> None:
     for told in (
         "1.50 USD",
         ">25%<",
-        'title="15% – 35%"',
+        'title="15–35"',
         "nightly, the &lt;i&gt;first",
         "&lt;b&gt;bold&lt;/b&gt;",
         ">Fail<",

@@ -126,7 +126,7 @@ def test_equal_pairs_are_held_without_an_interval_that_seems_to_say_otherwise() 
         assert regression(told) == "не хуже: разницы нет, вопросов 100"
     sure = change(interval=(-0.01, 0.01), lower=-0.01, upper=0.01)
     assert regression(sure) == (
-        "held: 0 points (95% interval −1.0 to +1.0); the drop is at most 1.0 points (one-sided 95% bound), "
+        "held: 0 points (−1.0 to +1.0); the drop is at most 1.0 points (one-sided 95% bound), "
         "2 tolerated, 100 questions"
     )
     better = change(difference=0.05, interval=(0.005, 0.09), lower=0.01, upper=0.09)
@@ -136,7 +136,7 @@ def test_equal_pairs_are_held_without_an_interval_that_seems_to_say_otherwise() 
 def test_the_bound_that_decides_at_the_margin_stands_beside_the_interval() -> None:
     told = change("regressed", difference=-0.115, interval=(-0.197, -0.032), lower=-0.184, upper=-0.045, n=200)
     assert regression(told) == (
-        "regressed: −11.5 points (95% interval −19.7 to −3.2); the drop is at least 4.5 points (one-sided 95% "
+        "regressed: −11.5 points (−19.7 to −3.2); the drop is at least 4.5 points (one-sided 95% "
         "bound), 2 tolerated, 200 questions"
     )
     cut = MissingPairs(n_cut=3, low=-0.2, high=0.0)
@@ -172,7 +172,7 @@ def test_every_report_says_the_verdict_in_the_same_sentence(name: str, data: Rep
         said, exit_code = str(found), say_on_page("exit_code")
     assert said.startswith(f"{found.word}: ")
     if name == "regressed":
-        assert (found.outcome, said) == ("fail", "Fail: regressed against the baseline main (RAG m −10.0)")
+        assert (found.outcome, said) == ("fail", "Fail: regressed against the baseline main (RAG, m: −10.0)")
     assert made(run).verdict == said
     head = markdown.compose(run).partition("\n## ")[0]
     assert f"\n**{escape_markdown(said)}**\n" in f"\n{head}"
