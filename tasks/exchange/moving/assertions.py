@@ -8,14 +8,8 @@ from typing import Any
 from basic_control.metrics.checks.checks import expects
 from basic_control.metrics.checks.rows import COLUMN
 from basic_control.tasks.exchange.moving.conversions import ConvertedCheck
-from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, UnreadableError, parse
-from basic_control.tasks.exchange.moving.variables import (
-    UnfilledError,
-    fill_variables,
-    mapping_of,
-    wrap,
-    write_text,
-)
+from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, parse
+from basic_control.tasks.exchange.moving.variables import UntakenError, fill_variables, mapping_of, wrap, write_text
 
 INVERSE = "not-"
 SIMILAR = 0.75
@@ -42,10 +36,6 @@ _HINTS = {
 }
 
 
-class UntakenError(Exception):
-    """An assertion without an equal here; the text says why."""
-
-
 def convert_assertion(assertion: Mapping[str, Any], variables: Mapping[str, Any], folder: Folder) -> ConvertedCheck:
     """Return an assertion as a check of ours, or as a judge's criterion.
 
@@ -59,10 +49,7 @@ def convert_assertion(assertion: Mapping[str, Any], variables: Mapping[str, Any]
         raise UntakenError(_HINTS.get(base, "no equal"))
     if _read_transforms(assertion, base):
         maker = _convert_lowered
-    try:
-        value = fill_variables(_read_value(assertion.get("value"), folder), variables)
-    except (UnfilledError, UnreadableError) as error:
-        raise UntakenError(str(error)) from error
+    value = fill_variables(_read_value(assertion.get("value"), folder), variables)
     converted = maker(base, value, assertion)
     # A judge's criterion has no opposite; a check by rule has.
     if converted.criterion:
@@ -182,10 +169,7 @@ def _regex(_: str, value: Any, __: Mapping[str, Any]) -> ConvertedCheck:
 
 def _json(kind: str, value: Any, _: Mapping[str, Any]) -> ConvertedCheck:
     if isinstance(value, str) and value.strip():
-        try:
-            value = parse(value, "its schema")
-        except UnreadableError as error:
-            raise UntakenError(str(error)) from error
+        value = parse(value, "its schema")
     if value not in (None, "") and not isinstance(value, dict):
         raise UntakenError("expected a JSON schema")
     # No answer is compared: promptfoo checks the form alone.

@@ -10,10 +10,10 @@ from basic_control.data.errors import InputError
 from basic_control.tasks.exchange.moving.assertions import INVERSE, is_carried
 from basic_control.tasks.exchange.moving.conversions import Account, Case
 from basic_control.tasks.exchange.moving.csv_tests import TYPES, read_cell, read_row
-from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, UnreadableError
+from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, read_rows
 from basic_control.tasks.exchange.moving.prompts import AFFIXES
 from basic_control.tasks.exchange.moving.variables import (
-    UnfilledError,
+    UntakenError,
     fill_variables,
     list_of,
     mapping_of,
@@ -104,7 +104,7 @@ class CaseReader:
         if isinstance(default, str):
             try:
                 default = self.folder.load(default)
-            except UnreadableError as error:
+            except UntakenError as error:
                 self.account.add("defaultTest", "left out", str(error))
         default = mapping_of(default)
         check_keys(default, _KEYS, f"{self.folder.source}: defaultTest", self.account)
@@ -136,23 +136,21 @@ class CaseReader:
 
     def _file(self, reference: str) -> Iterator[Mapping[str, Any]]:
         try:
-            for path in self.folder.find(reference):
-                is_table = path.suffix.lower() in {".csv", ".tsv"}
-                for number, row in enumerate(self.folder.load_rows(path), start=1):
-                    if is_table:
-                        yield self._row(row, reference)
-                    else:
-                        check_keys(require_mapping(row), _KEYS, f"{path}: test {number}", self.account)
-                        yield row
-        except UnreadableError as error:
+            paths = self.folder.find(reference)
+        except UntakenError as error:
             self.account.add(f"tests: {reference}", "left out", str(error))
-
-    def _row(self, row: Mapping[str, Any], reference: str) -> Mapping[str, Any]:
-        try:
-            return read_row(row, self.account)
-        except UnreadableError as error:
-            self.folder.refuse(reference, str(error))
-            raise
+            return
+        for path in paths:
+            source = f"{self.folder.source}: {path}"
+            is_table = path.suffix.lower() in {".csv", ".tsv"}
+            for number, row in enumerate(read_rows(path), start=1):
+                if is_table:
+                    yield read_row(row, f"{source}: row {number}", self.account)
+                elif isinstance(row, dict):
+                    check_keys(row, _KEYS, f"{source}: test {number}", self.account)
+                    yield row
+                else:
+                    raise InputError(f"{source}: expected a list of tests.")
 
     def _cases(self, default: Mapping[str, Any], test: Mapping[str, Any]) -> Iterator[Case]:
         """Yield a test for each combination of its variables' values."""
@@ -178,7 +176,7 @@ class CaseReader:
             ]
         try:
             variables = {**self._read_variables(default), **self._read_variables(test)}
-        except UnreadableError as error:
+        except UntakenError as error:
             self.account.add("tests: vars", "left out", str(error))
             return
         keys = self._read_keys(default, test, options)
@@ -223,7 +221,7 @@ class CaseReader:
         if isinstance(variables, str):
             variables = self.folder.load(variables)
         if not isinstance(variables, dict):
-            raise UnreadableError("expected variables with their values")
+            raise UntakenError("expected variables with their values")
         return {str(name): self._resolve_value(value) for name, value in variables.items()}
 
     def _resolve_value(self, value: Any) -> Any:
@@ -272,17 +270,6 @@ class CaseReader:
         return value
 
 
-def require_mapping(value: Any) -> Mapping[str, Any]:
-    """Return a test of a file.
-
-    Raises:
-        UnreadableError: it is none.
-    """
-    if not isinstance(value, dict):
-        raise UnreadableError("expected a list of tests")
-    return value
-
-
 def _apply_setting(setting: Mapping[str, Any], test: Mapping[str, Any]) -> dict[str, Any]:
     """Return a scenario's setting and a test as one test."""
     assertions = [*list_of(setting.get("assert")), *list_of(test.get("assert"))]
@@ -309,7 +296,7 @@ def _compose(variables: dict[str, Any]) -> dict[str, Any]:
                 variables[name] = fill_variables(
                     value, {key: entry for key, entry in before.items() if key != name}
                 )
-            except UnfilledError:
+            except UntakenError:
                 variables[name] = value
         if variables == before:
             break

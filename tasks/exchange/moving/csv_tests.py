@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from basic_control.data.errors import InputError
 from basic_control.tasks.exchange.moving.conversions import Account
-from basic_control.tasks.exchange.moving.foreign_files import UnreadableError
 
 # contains-any(0.8): a, b
 _SHORT = re.compile(
@@ -51,19 +51,19 @@ _OWN = re.compile(r"(?P<stem>__[^:\d]*)(?P<ending>\d*(?::.*)?)")
 _MISSPELT = re.compile(r"_(?:expected\d*|prefix|suffix|description|metric|threshold|metadata:.*)")
 
 
-def read_row(row: Mapping[str, Any], account: Account) -> dict[str, Any]:
-    """Return a CSV's row as a test.
+def read_row(row: Mapping[str, Any], source: str, account: Account) -> dict[str, Any]:
+    """Return a CSV's row as a test; `source` is its place.
 
     Raises:
-        UnreadableError: its cells do not fit the header, or a column looks like one that means something.
+        InputError: its cells do not fit the header, or a column looks like one that means something.
     """
     test: dict[str, Any] = {"vars": {}, "options": {}, "metadata": {}}
     assertions: list[dict[str, Any]] = []
     settings: dict[int, dict[str, Any]] = {}
     for name, cell in row.items():
         if not isinstance(name, str) or not isinstance(cell, str):
-            raise UnreadableError("a row has more or fewer cells than the header")
-        _check_column(name)
+            raise InputError(f"{source}: it has more or fewer cells than the header.")
+        _check_column(name, source)
         config = _CONFIG.fullmatch(name)
         if not name.startswith("__"):
             test["vars"][name] = cell
@@ -83,11 +83,11 @@ def read_row(row: Mapping[str, Any], account: Account) -> dict[str, Any]:
     return {**test, "assert": settled}
 
 
-def _check_column(name: str) -> None:
+def _check_column(name: str, source: str) -> None:
     """Check that a column is none of promptfoo's own misspelt.
 
     Raises:
-        UnreadableError: it looks like one.
+        InputError: it looks like one.
     """
     meant = ""
     match = _OWN.fullmatch(name)
@@ -97,7 +97,7 @@ def _check_column(name: str) -> None:
         for stem in get_close_matches(match["stem"], _COLUMNS, n=1, cutoff=_CLOSE):
             meant = stem + match["ending"]
     if meant:
-        raise UnreadableError(f"column {name!r}; did you mean {meant!r}?")
+        raise InputError(f"{source}: column {name!r}; did you mean {meant!r}?")
 
 
 def _read_key(name: str, cell: str, test: dict[str, Any]) -> bool:

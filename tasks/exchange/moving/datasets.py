@@ -10,11 +10,10 @@ from basic_control.data.errors import InputError, plural
 from basic_control.data.usual_columns import CONTEXTS, USUAL_NAMES, parse_list
 from basic_control.tasks.exchange.moving.conversions import REPLIED, STAND_IN, Account, Conversion
 from basic_control.tasks.exchange.moving.foreign_files import (
-    UnreadableError,
     load_configuration,
-    parse,
     read_rows,
     read_text,
+    read_value,
 )
 from basic_control.tasks.exchange.moving.variables import wrap, write_text
 
@@ -36,17 +35,12 @@ def read_table(path: Path) -> list[dict[str, Any]]:
     Raises:
         InputError: it cannot be read.
     """
-    try:
-        if path.suffix.lower() in ENDINGS:
-            value: Any = list(read_rows(path))
-        else:
-            text = read_text(path)
-            value = None
-            # A configuration in YAML is read later, and once.
-            if text.lstrip().startswith(_OPENERS):
-                value = parse(text, path.name)
-    except UnreadableError as error:
-        raise InputError(f"{path}: {error}; expected another tool's configuration or data set.") from error
+    value: Any = None
+    if path.suffix.lower() in ENDINGS:
+        value = read_rows(path)
+    # A configuration in YAML is read later, and once.
+    elif read_text(path).lstrip().startswith(_OPENERS):
+        value = read_value(path)
     if isinstance(value, dict):
         value = _rows_of(value)
     if isinstance(value, list) and all(isinstance(row, dict) for row in value):

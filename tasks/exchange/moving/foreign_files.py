@@ -1,11 +1,8 @@
 """Files that a foreign configuration names: read within its folder, up to a size, never run or fetched."""
 
-import csv
 import glob
-import io
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,8 +11,9 @@ from typing import Any
 import yaml
 
 from basic_control.data.errors import InputError
+from basic_control.data.files import stream_rows
 from basic_control.data.yaml_depth import check_depth
-from basic_control.tasks.exchange.moving.variables import wrap
+from basic_control.tasks.exchange.moving.variables import UntakenError, wrap
 
 LARGEST = 20_000_000
 """Bytes of a file."""
@@ -51,10 +49,6 @@ def _write_tag(_: yaml.CSafeLoader, suffix: str, node: yaml.Node) -> str:
 _Loader.add_multi_constructor(PROGRAM_TAG, _write_tag)
 
 
-class UnreadableError(Exception):
-    """A named file that is not read; the text says why."""
-
-
 def count_nodes(value: Any) -> int:
     """Return how many values a value holds, itself included; counting ends above `MOST_NODES`."""
     count, due = 0, [value]
@@ -72,7 +66,7 @@ def parse(text: str, name: str) -> Any:
     """Return the value of a YAML or JSON text.
 
     Raises:
-        UnreadableError: it is neither, or holds too much.
+        UntakenError: it is neither, or holds too much.
     """
     try:
         check_depth(text)
@@ -83,7 +77,7 @@ def parse(text: str, name: str) -> Any:
         return json.loads(json.dumps(value, default=str))
     except (yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
         problem = getattr(error, "problem", None) or str(error).splitlines()[0][:120]
-        raise UnreadableError(f"{name} is not valid YAML or JSON ({problem})") from error
+        raise UntakenError(f"{name} is not valid YAML or JSON ({problem})") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +96,10 @@ class Folder:
 
         Raises:
             InputError: the configuration is this folder's `source`.
-            UnreadableError: else.
+            UntakenError: else.
         """
         if self.source is None:
-            raise UnreadableError(reason)
+            raise UntakenError(reason)
         name = reference.removeprefix(SCHEME)
         raise InputError(f"{self.source}: {reference}: {reason}.{self._propose_file(Path(name))}")
 
@@ -125,17 +119,17 @@ class Folder:
         """Return the files that a reference such as `file://tests/*.yaml` names.
 
         Raises:
-            UnreadableError: there is none, it lies outside of the folder, or it is a program.
+            UntakenError: there is none, it lies outside of the folder, or it is a program.
         """
         name = reference.removeprefix(SCHEME).removeprefix("./")
         if "://" in name:
-            raise UnreadableError("nothing is fetched")
+            raise UntakenError("nothing is fetched")
         # `tests.py:make` names a function, `sheet.xlsx#2` a sheet.
         bare = name.rpartition(":")[0] or name
         if bare.lower().endswith(PROGRAMS) or name.lower().endswith(PROGRAMS):
-            raise UnreadableError("a program, which is not run")
+            raise UntakenError("a program, which is not run")
         if Path(name).is_absolute() or ".." in Path(name).parts or "\0" in name:
-            raise UnreadableError("it lies outside of the configuration's folder")
+            raise UntakenError("it lies outside of the configuration's folder")
         try:
             paths = [self.path / name]
             if "*" in name:
@@ -143,9 +137,9 @@ class Folder:
             top = self.path.resolve()
             is_inside = all(path.resolve().is_relative_to(top) for path in paths)
         except (OSError, ValueError) as error:
-            raise UnreadableError("not the name of a file") from error
+            raise UntakenError("not the name of a file") from error
         if not is_inside:
-            raise UnreadableError("it lies outside of the configuration's folder")
+            raise UntakenError("it lies outside of the configuration's folder")
         files = [path for path in paths if path.is_file()]
         if not files:
             self.refuse(reference, "there is no such file")
@@ -155,38 +149,22 @@ class Folder:
         """Return the text of a file that a reference names.
 
         Raises:
-            UnreadableError: it is missing, too large, a program, or no UTF-8.
+            UntakenError: it is missing, or a program.
+            InputError: it is too large, or no UTF-8.
         """
-        paths = self.find(reference)
-        try:
-            return "\n".join(map(read_text, paths))
-        except UnreadableError as error:
-            self.refuse(reference, str(error))
-            raise
+        return "\n".join(map(read_text, self.find(reference)))
 
     def load(self, reference: str) -> Any:
         """Return the value of a YAML or JSON file.
 
         Raises:
-            UnreadableError: it cannot be read as one.
+            UntakenError: it cannot be read as one.
         """
         text = self.read(reference)
         try:
             return parse(text, reference)
-        except UnreadableError as error:
+        except UntakenError as error:
             self.refuse(reference, str(error))
-            raise
-
-    def load_rows(self, path: Path) -> list[Any]:
-        """Return the entries of a table or a list in the folder.
-
-        Raises:
-            UnreadableError: as `read_rows`.
-        """
-        try:
-            return [*read_rows(path)]
-        except UnreadableError as error:
-            self.refuse(path.relative_to(self.path).as_posix(), str(error))
             raise
 
 
@@ -194,39 +172,44 @@ def read_text(path: Path) -> str:
     """Return a file's text.
 
     Raises:
-        UnreadableError: it is missing, too large, or no UTF-8.
+        InputError: it is missing, too large, or no UTF-8.
     """
     try:
-        if path.stat().st_size > LARGEST:
-            raise UnreadableError(f"it is larger than {LARGEST:,} bytes")
+        _refuse_large(path)
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise UnreadableError(f"cannot be read ({error.strerror})") from error
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
     except UnicodeDecodeError as error:
-        raise UnreadableError("it is not UTF-8 text") from error
+        raise InputError(f"{path}: it is not UTF-8 text.") from error
 
 
-def read_rows(path: Path) -> Iterator[Any]:
-    """Yield the entries of a CSV, JSON Lines, JSON or YAML file.
+def _refuse_large(path: Path) -> None:
+    if path.stat().st_size > LARGEST:
+        raise InputError(f"{path}: it is larger than {LARGEST:,} bytes.")
+
+
+def read_value(path: Path) -> Any:
+    """Return the value of a YAML or JSON file.
 
     Raises:
-        UnreadableError: it cannot be read as one.
+        InputError: it cannot be read as one.
     """
-    text = read_text(path)
-    kind = path.suffix.lower()
-    if kind in {".csv", ".tsv"}:
-        delimiter = "\t" if kind == ".tsv" else ","
-        try:
-            yield from csv.DictReader(io.StringIO(text), delimiter=delimiter, strict=True)
-        except csv.Error as error:
-            raise UnreadableError(f"not valid CSV ({error})") from error
-    elif kind in {".jsonl", ".ndjson"}:
-        yield from (parse(line, path.name) for line in text.splitlines() if line.strip())
-    elif kind in {".json", ".yaml", ".yml"}:
-        value = parse(text, path.name)
-        yield from wrap(value)
-    else:
-        raise UnreadableError(f"files of the kind {kind or 'without an ending'} are not read")
+    try:
+        return parse(read_text(path), path.name)
+    except UntakenError as error:
+        raise InputError(f"{path}: {error}; expected another tool's configuration or data set.") from error
+
+
+def read_rows(path: Path) -> list[Any]:
+    """Return the entries of a table or a list: of JSON, YAML, or what else has rows.
+
+    Raises:
+        InputError: it cannot be read as one.
+    """
+    if path.suffix.lower() in {".json", ".yaml", ".yml"}:
+        return wrap(read_value(path))
+    _refuse_large(path)
+    return [*stream_rows(path)]
 
 
 def load_configuration(path: Path) -> dict[str, Any]:
@@ -235,10 +218,7 @@ def load_configuration(path: Path) -> dict[str, Any]:
     Raises:
         InputError: it is missing, too large, no YAML or JSON, or no mapping.
     """
-    try:
-        value = parse(read_text(path), path.name)
-    except UnreadableError as error:
-        raise InputError(f"{path}: {error}; expected another tool's configuration.") from error
+    value = read_value(path)
     if not isinstance(value, dict):
         raise InputError(f"{path}: expected `key: value` lines of another tool's configuration.")
     return value

@@ -4,8 +4,8 @@ import re
 from typing import Any
 
 from basic_control.tasks.exchange.moving.conversions import Account
-from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, UnreadableError
-from basic_control.tasks.exchange.moving.variables import mapping_of, write_text
+from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder
+from basic_control.tasks.exchange.moving.variables import UntakenError, mapping_of, write_text
 
 _WAYS = ("chat", "messages", "responses")
 _COMPATIBLE = {
@@ -40,7 +40,7 @@ def convert_provider(provider: Any, folder: Folder, account: Account) -> list[di
     if isinstance(provider, str) and provider.startswith(SCHEME):
         try:
             loaded = folder.load(provider)
-        except UnreadableError as error:
+        except UntakenError as error:
             account.add(f"provider {provider}", "left out", str(error))
             return []
         # A file may name others, and so on without end.

@@ -11,12 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from basic_control.data.files import read_file_rows as rows_of
 from basic_control.prompts import fill
 from basic_control.tasks.exchange.moving.arranging import ANSWER
 from basic_control.tasks.exchange.moving.conversions import Account
-from basic_control.tasks.exchange.moving.foreign_files import PROGRAM_TAG, Folder, UnreadableError, read_rows
-from basic_control.tasks.exchange.moving.variables import mapping_of, wrap, write_text
+from basic_control.tasks.exchange.moving.foreign_files import PROGRAM_TAG, Folder, read_rows
+from basic_control.tasks.exchange.moving.variables import UntakenError, mapping_of, wrap, write_text
 
 MOST_ROWS = 100_000
 QUESTION, ID, DESCRIPTION = "question", "id", "description"
@@ -50,13 +49,13 @@ class DocumentReader:
         """Return the questions of a task.
 
         Raises:
-            UnreadableError: its data or its templates cannot be read, or there are too few examples.
+            UntakenError: its data or its templates cannot be read, or there are too few examples.
             InputError: a template cannot be filled.
         """
         split = self.raw.get("test_split") or self.raw.get("validation_split") or "test"
         documents = list(itertools.islice(self._read_split(split), MOST_ROWS + 1))
         if len(documents) > MOST_ROWS:
-            raise UnreadableError(f"more than {MOST_ROWS:,} rows")
+            raise UntakenError(f"more than {MOST_ROWS:,} rows")
         questions = Questions([*map(self._convert, documents)])
         texts = [self._describe(document) for document in documents]
         description = texts[0] if texts else ""
@@ -103,9 +102,9 @@ class DocumentReader:
         if template is None:
             close = difflib.get_close_matches(key, map(str, self.raw), n=1, cutoff=0.7)
             hints = [f"; {name} is no key of a task" for name in close]
-            raise UnreadableError(f"{key} is missing{''.join(hints)}")
+            raise UntakenError(f"{key} is missing{''.join(hints)}")
         if not isinstance(template, str) or template.startswith(PROGRAM_TAG):
-            raise UnreadableError(f"{key} is no template; a program is not run")
+            raise UntakenError(f"{key} is no template; a program is not run")
         text = fill(template, "en", document, may_print_lists=True)
         # Jinja drops one line break at the end, which the harness keeps.
         return text + "\n" * template.endswith("\n")
@@ -137,20 +136,19 @@ class DocumentReader:
         files = mapping_of(self.raw.get("dataset_kwargs")).get("data_files")
         if self.raw.get("dataset_path") not in _LOADERS or not files:
             name = str(self.raw.get("dataset_path"))[:60]
-            raise UnreadableError(
+            raise UntakenError(
                 f"data set {name!r} is not fetched; save it beside the task, and name it in data_files"
             )
         chosen = files.get(str(split)) if isinstance(files, dict) else files
         for reference in wrap(chosen):
             if not isinstance(reference, str):
-                raise UnreadableError(f"no file of the split {split!r} is named")
+                raise UntakenError(f"no file of the split {split!r} is named")
             try:
                 paths = self.folder.find(reference)
                 for path in paths:
-                    read = rows_of if path.suffix.lower() == ".parquet" else read_rows
-                    yield from map(_require_row, read(path))
-            except UnreadableError as error:
-                raise UnreadableError(f"{reference[:100]}: {error}") from error
+                    yield from map(_require_row, read_rows(path))
+            except UntakenError as error:
+                raise UntakenError(f"{reference[:100]}: {error}") from error
 
     def _add_examples(self, questions: Questions, split: Any, head: str) -> None:
         """Add the examples before each question: written into the prompt, or drawn for it."""
@@ -188,7 +186,7 @@ class DocumentReader:
         """Return how many examples a task has, their documents, and whether they are drawn among these.
 
         Raises:
-            UnreadableError: there are too few.
+            UntakenError: there are too few.
         """
         config = mapping_of(self.raw.get("fewshot_config"))
         number = self.raw.get("num_fewshot") or config.get("num_fewshot")
@@ -211,7 +209,7 @@ class DocumentReader:
         has_asked = source == f"the split {split!r}" and sampler != "first_n"
         is_drawn = sampler != "first_n" and len(documents) > number
         if len(documents) < number + has_asked:
-            raise UnreadableError(f"num_fewshot: found {number}, and {len(documents)} rows of {source}")
+            raise UntakenError(f"num_fewshot: found {number}, and {len(documents)} rows of {source}")
         if sampler not in ("default", "first_n"):
             self.account.add("fewshot_config.sampler", "changed", f"{str(sampler)[:40]!r} has no equal")
         return number, documents, is_drawn
@@ -270,5 +268,5 @@ def _choose(answer: str, choices: Sequence[str]) -> str:
 
 def _require_row(row: Any) -> dict[str, Any]:
     if not isinstance(row, Mapping):
-        raise UnreadableError("expected rows with named columns")
+        raise UntakenError("expected rows with named columns")
     return {str(name): value for name, value in row.items()}

@@ -10,10 +10,10 @@ from typing import Any
 
 from basic_control.data.errors import InputError
 from basic_control.tasks.exchange.moving.conversions import STAND_IN, Account, Conversion
-from basic_control.tasks.exchange.moving.foreign_files import PROGRAM_TAG, Folder, UnreadableError
+from basic_control.tasks.exchange.moving.foreign_files import PROGRAM_TAG, Folder
 from basic_control.tasks.exchange.moving.lm_documents import ID, DocumentReader
 from basic_control.tasks.exchange.moving.lm_scoring import NO_NAME, NO_PROGRAM, list_metrics, read_generation
-from basic_control.tasks.exchange.moving.variables import mapping_of
+from basic_control.tasks.exchange.moving.variables import UntakenError, mapping_of
 
 TOOL = "lm-evaluation-harness"
 _KEYS = {
@@ -52,7 +52,7 @@ def convert(raw: Mapping[str, Any], path: Path) -> Conversion:
     _account_for_keys(raw, account)
     try:
         questions = DocumentReader(raw, folder, account).read()
-    except (UnreadableError, InputError) as error:
+    except (UntakenError, InputError) as error:
         missing = [note.reason for note in account.notes if note.subject == "include" and note.reason]
         hint = f" (its include was not read: {missing[0]})" if missing else ""
         raise InputError(f"{path}: its data cannot be taken over: {error}{hint}") from error
@@ -119,7 +119,7 @@ def _include(raw: Mapping[str, Any], folder: Folder, account: Account) -> dict[s
         try:
             values = folder.load(base)
             account.add("include", "taken")
-        except UnreadableError as error:
+        except UntakenError as error:
             account.add("include", "left out", f"{base[:60]}: {error}")
     below = mapping_of(values)
     return {key: value for key, value in {**below, **raw}.items() if key != "include"}

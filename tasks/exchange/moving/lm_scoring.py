@@ -11,7 +11,7 @@ from typing import Any
 from basic_control.metrics._patterns import compile_pattern
 from basic_control.tasks.exchange.moving.conversions import Account
 from basic_control.tasks.exchange.moving.foreign_files import PROGRAM_TAG
-from basic_control.tasks.exchange.moving.variables import list_of, mapping_of, wrap
+from basic_control.tasks.exchange.moving.variables import UntakenError, list_of, mapping_of, wrap
 
 NO_PROGRAM = "a program, which is not run"
 NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -67,10 +67,6 @@ class Pipeline:
     is_folded: bool = False
 
 
-class UntakenFilterError(Exception):
-    """A filter's step without an equal here; the text says which, and why."""
-
-
 def list_metrics(raw: Mapping[str, Any], account: Account) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the metrics of each filter, with its name; of no filter once, without a name."""
     filters = raw.get("filter_list")
@@ -83,7 +79,7 @@ def list_metrics(raw: Mapping[str, Any], account: Account) -> Iterator[tuple[str
         name = NO_NAME.sub("-", str(entry.get("name", "filter"))).strip("-.")[:20]
         try:
             pipeline = read_pipeline(name, entry, raw.get("repeats", 1), account)
-        except UntakenFilterError as error:
+        except UntakenError as error:
             step, _, reason = str(error).partition(": ")
             account.add(f"filter {name}: {step}", "left out", reason)
             continue
@@ -166,25 +162,25 @@ def read_pipeline(name: str, entry: Mapping[str, Any], repeats: Any, account: Ac
     """Return what a filter reads from a reply.
 
     Raises:
-        UntakenFilterError: a step has no equal.
+        UntakenError: a step has no equal.
     """
     pipeline = Pipeline()
     for step in map(mapping_of, list_of(entry.get("filter"))):
         function = str(step.get("function"))[:40]
         if function == "regex":
             if pipeline.pattern or pipeline.is_folded:
-                raise UntakenFilterError("regex: no equal after another step")
+                raise UntakenError("regex: no equal after another step")
             _read_regex(name, step, pipeline, account)
         elif function in ("lowercase", "uppercase"):
             pipeline.is_folded = True
             account.add(f"filter {name}: {function}", "changed", "case counts on neither side, the expected too")
         elif function in _VOTES and repeats not in (None, 0, 1):
-            raise UntakenFilterError(f"{function}: {_HINTS[function]}")
+            raise UntakenError(f"{function}: {_HINTS[function]}")
         elif function.startswith(PROGRAM_TAG) or function == "custom":
-            raise UntakenFilterError(f"{function.removeprefix(PROGRAM_TAG)}: {NO_PROGRAM}")
+            raise UntakenError(f"{function.removeprefix(PROGRAM_TAG)}: {NO_PROGRAM}")
         # Of one reply the first is itself, and replies are read without white space around them.
         elif function not in ("take_first", "remove_whitespace", *_VOTES):
-            raise UntakenFilterError(f"{function}: {_HINTS.get(function, 'no equal')}")
+            raise UntakenError(f"{function}: {_HINTS.get(function, 'no equal')}")
     return pipeline
 
 
@@ -192,15 +188,15 @@ def _read_regex(name: str, step: Mapping[str, Any], pipeline: Pipeline, account:
     """Set a pipeline's pattern and group to those of a step: of the first or the last match.
 
     Raises:
-        UntakenFilterError: it takes another match, or is no regular expression.
+        UntakenError: it takes another match, or is no regular expression.
     """
     pattern, which = step.get("regex_pattern", _DEFAULT_PATTERN), step.get("group_select", 0)
     if which not in (0, -1):
-        raise UntakenFilterError(f"regex: no equal of group_select {which!s:.10}, only of the first or last match")
+        raise UntakenError(f"regex: no equal of group_select {which!s:.10}, only of the first or last match")
     try:
         n_groups = compile_pattern(str(pattern)).groups
     except ValueError as error:
-        raise UntakenFilterError("regex: not a regular expression") from error
+        raise UntakenError("regex: not a regular expression") from error
     if not n_groups:
         pattern = f"({pattern})"
     # Of several groups the harness takes the first that is not empty.

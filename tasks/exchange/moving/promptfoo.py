@@ -11,7 +11,7 @@ from typing import Any
 
 from basic_control.data.errors import InputError
 from basic_control.tasks.exchange.moving.arranging import ConvertedCase, Group, arrange, make_suite, split_models
-from basic_control.tasks.exchange.moving.assertions import UntakenError, convert_assertion
+from basic_control.tasks.exchange.moving.assertions import convert_assertion
 from basic_control.tasks.exchange.moving.cases import CaseReader, check_keys
 from basic_control.tasks.exchange.moving.conversions import STAND_IN, Account, Case, Conversion, ConvertedCheck
 from basic_control.tasks.exchange.moving.foreign_files import Folder
@@ -32,7 +32,7 @@ from basic_control.tasks.exchange.moving.row_columns import (
     settle_case,
     unify_columns,
 )
-from basic_control.tasks.exchange.moving.variables import mapping_of, match_names, wrap, write_text
+from basic_control.tasks.exchange.moving.variables import UntakenError, mapping_of, match_names, wrap, write_text
 
 TOOL = "promptfoo"
 JUDGE = {"name": "judge", "provider": "openai", "model": "gpt-6-luna"}

@@ -10,8 +10,8 @@ from typing import Any
 from basic_control.data.errors import InputError
 from basic_control.prompts import find_columns
 from basic_control.tasks.exchange.moving.conversions import Account
-from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, UnreadableError, parse
-from basic_control.tasks.exchange.moving.variables import VARIABLE, wrap
+from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, parse
+from basic_control.tasks.exchange.moving.variables import VARIABLE, UntakenError, wrap
 
 Prompt = str | list[dict[str, Any]]
 _FILE = re.compile(
@@ -64,7 +64,7 @@ def convert_prompts(entries: Any, folder: Folder, account: Account) -> dict[str,
         aliases = tuple(str(alias) for alias in (label, read_source(entry)) if alias)
         try:
             texts = [*_texts(entry, folder)]
-        except UnreadableError as error:
+        except UntakenError as error:
             account.add(f"prompt {_quote_start(entry)}", "left out", str(error))
             continue
         for text, file in texts:
@@ -156,7 +156,7 @@ def _texts(entry: Any, folder: Folder) -> Iterator[tuple[str, str]]:
     """
     raw = read_source(entry)
     if not raw.strip():
-        raise UnreadableError("expected a text or a file")
+        raise UntakenError("expected a text or a file")
     if not (raw.startswith(SCHEME) or _FILE.fullmatch(raw)):
         yield raw, ""
         return
@@ -166,7 +166,7 @@ def _texts(entry: Any, folder: Folder) -> Iterator[tuple[str, str]]:
         if path.suffix in {".json", ".yaml", ".yml"}:
             # Such as {% for completion in _conversation %}
             if "{%" in text:
-                raise UnreadableError(f"{path.name} is JSON only once it is filled in; write its messages out")
+                raise UntakenError(f"{path.name} is JSON only once it is filled in; write its messages out")
             yield json.dumps(parse(text, path.name), ensure_ascii=False), ""
             continue
         parts = [*filter(None, map(str.strip, _SEPARATOR.split(text)))]

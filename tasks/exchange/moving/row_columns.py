@@ -15,7 +15,7 @@ from basic_control.tasks.exchange.moving.prompts import (
     list_tested,
     read_names,
 )
-from basic_control.tasks.exchange.moving.variables import UnfilledError, fill_variables, write_text
+from basic_control.tasks.exchange.moving.variables import UntakenError, fill_variables, write_text
 
 Rows = list[dict[str, Any]]
 RESERVED = (
@@ -50,7 +50,7 @@ def settle_case(case: Case, selection: Mapping[str, list[str]], account: Account
         # It may name variables of the test, as a prompt does.
         try:
             variables[affix] = write_text(fill_variables(text, case.variables))
-        except UnfilledError as error:
+        except UntakenError as error:
             account.add(f"options.{affix}", "left out", str(error))
     metadata = _rename_all(case.keys.get("metadata", {}))
     return replace(case, variables=variables, keys={**case.keys, **selection, "metadata": metadata})

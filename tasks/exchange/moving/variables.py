@@ -13,8 +13,8 @@ MOST_TEXT = 1_000_000
 """Characters of a text after its variables are filled in."""
 
 
-class UnfilledError(Exception):
-    """A template that needs more than the test's variables."""
+class UntakenError(Exception):
+    """A part of a foreign configuration that is not taken over; the text says why."""
 
 
 def write_text(value: Any) -> str:
@@ -34,7 +34,7 @@ def fill_variables(value: Any, variables: Mapping[str, Any]) -> Any:
     """Return a value with `{{ variable }}` replaced in all its texts, once.
 
     Raises:
-        UnfilledError: a text has another template, or names no variable of the test.
+        UntakenError: a text has another template, or names no variable of the test.
     """
     if isinstance(value, dict):
         return dict(zip(value, fill_variables([*value.values()], variables), strict=True))
@@ -44,11 +44,11 @@ def fill_variables(value: Any, variables: Mapping[str, Any]) -> Any:
         return value
     names = VARIABLE.findall(value)
     if not {*names} <= {*variables} or _TEMPLATE.search(VARIABLE.sub("", value)):
-        raise UnfilledError("a template of more than the test's variables")
+        raise UntakenError("a template of more than the test's variables")
     # What is filled in is not read as a template again: it may be a hostile row's.
     length = len(value) + sum(len(write_text(variables[name])) for name in names)
     if length > MOST_TEXT:
-        raise UnfilledError("a text that grows too long")
+        raise UntakenError("a text that grows too long")
     return VARIABLE.sub(lambda match: write_text(variables[match[1]]), value)
 
 

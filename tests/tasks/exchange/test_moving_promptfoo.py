@@ -135,7 +135,7 @@ def test_columns_of_promptfoos_own_become_what_they_mean() -> None:
         "__providerOutput": "network",
     }
     # An empty __expected3 is none.
-    assert read_row(row, account) == {
+    assert read_row(row, "tests.csv", account) == {
         "vars": {"ticket": "It blinks."},
         "options": {"prefix": "Please. "},
         "metadata": {"area": "net", "tags": "a,b"},
@@ -168,7 +168,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
     ),
     "a folder": ({"prompts": ["file://promts/route.txt"], "tests": [{}]}, {}, "Did you mean 'prompts/route.txt'?"),
     "a missing variable": ({"tests": [{"vars": {"ticket": "file://t.txt"}}]}, {}, "file://t.txt: there is no such"),
-    "a broken table": ({"tests": "file://tickets.csv"}, {"table": "ticket\na,b\n"}, "more or fewer cells"),
+    "a broken table": ({"tests": "file://tickets.csv"}, {"table": "ticket\na,b\n"}, "more cells than the header"),
     "a key of a test": (
         {"tests": [{"vars": {"ticket": "a"}, "asert": []}]},
         {},
@@ -234,7 +234,7 @@ def test_a_mistake_is_one_message_before_anything_is_written(
     assert main(["init", str(tmp_path / "moved"), "--from", str(path)]) == 2
     text = " ".join(capsys.readouterr().err.split())
     assert message in text
-    assert "promptfooconfig.yaml" in text
+    assert "promptfooconfig.yaml" in text or "tickets.csv, row 1" in text
     assert not (tmp_path / "moved").exists()
 
 
