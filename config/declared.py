@@ -237,7 +237,9 @@ def _check_metric_names(names: object, location: Steps) -> None:
         try:
             metric(name)
         except InputError as error:
-            message = RETIRED_METRICS.get(name, str(error))
+            message, replacement = str(error), replacement_of(("metrics", name))
+            if replacement:
+                message = f"the metric {name!r} was removed; {replacement}"
             raise _make_error((*location, "metrics", name), message, "unknown") from error
 
 
@@ -349,6 +351,7 @@ RETIRED: Mapping[Steps, str] = {
     ("currency",): "a table of prices states its own (`prices: FILE`)",
     **{("models", key): why for key, why in _BATCHES.items()},
     **{("judges", key): why for key, why in _BATCHES.items()},
+    ("metrics", "chain"): "cot names the first wrong step by rules, and rubric asks a judge",
     ("report", "file"): "`report.name`, or --name, names a run",
     ("report", "samples"): "the report's page has every sample",
     ("report", "junit_items"): "JUnit has a case for each gate; single items are in the report and in tables/",
@@ -360,12 +363,6 @@ RETIRED: Mapping[Steps, str] = {
     },
 }
 """Keys of earlier versions, none of which affected a score, by the end of their path: what replaces each."""
-
-
-RETIRED_METRICS = {
-    "chain": "the metric 'chain' was removed; cot names the first wrong step by rules, and rubric asks a judge",
-}
-"""Metrics of earlier versions, and what replaces each."""
 
 
 def replacement_of(path: Steps) -> str:

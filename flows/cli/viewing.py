@@ -102,10 +102,10 @@ class Pages:
 
     def _path_of(self, run: str) -> str:
         """Return the path of a run's latest report; '' if it has none."""
-        files = reports(self.runs, self.runs / run)
-        if not files:
+        latest = find_latest_report(self.runs, run)
+        if latest is None:
             return ""
-        return str(files[max(files)].resolve())
+        return str(latest.resolve())
 
     def compare(self, request: Request) -> Response:
         """Show two runs side by side."""
@@ -183,12 +183,20 @@ def reports(runs: Path, folder: Path) -> Mapping[str, Path]:
     return {path.name: path for path in paths if path.resolve().is_relative_to(home)}
 
 
-def address_of(runs: Path, run: str) -> str:
-    """Return the address of a run's latest report; '' if it has none."""
+def find_latest_report(runs: Path, run: str) -> Path | None:
+    """Return the latest of a run's HTML reports; None if it has none."""
     files = reports(runs, runs / run)
     if not files:
+        return None
+    return files[max(files)]
+
+
+def address_of(runs: Path, run: str) -> str:
+    """Return the address of a run's latest report; '' if it has none."""
+    latest = find_latest_report(runs, run)
+    if latest is None:
         return ""
-    return f"/runs/{quote(run, safe='')}/{quote(max(files), safe='')}"
+    return f"/runs/{quote(run, safe='')}/{quote(latest.name, safe='')}"
 
 
 def find_foreign_files(words: Sequence[str]) -> dict[str, Path]:

@@ -10,7 +10,7 @@ from typing import Any
 from basic_control.data.characters import make_storable
 from basic_control.data.errors import InputError, plural
 from basic_control.tasks.exchange.discovery import load_adapters
-from basic_control.tasks.exchange.logs import AggregatesAlone, Log, Material, Recorded, Usage
+from basic_control.tasks.exchange.logs import AggregatesAlone, Log, Material, Recorded
 from basic_control.tasks.exchange.source import FORMS, Source, open_source
 
 NAMED = 20
@@ -170,10 +170,8 @@ def _make_storable(row: Recorded) -> Recorded:
             return {clean(name): clean(part) for name, part in value.items()}
         if isinstance(value, Material):
             return Material(*map(clean, value))
-        if isinstance(value, list):
-            return [*map(clean, value)]
-        if isinstance(value, tuple) and not isinstance(value, Usage):
-            return tuple(map(clean, value))
+        if type(value) in {list, tuple}:
+            return type(value)(map(clean, value))
         return value
 
     try:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from basic_control.data.characters import make_visible
 from basic_control.data.commands import TOP, format_command
 from basic_control.data.errors import InputError
 from basic_control.data.exits import Exit
@@ -13,9 +12,8 @@ from basic_control.flows.cli.console import show, show_written
 from basic_control.flows.cli.options import Folder, RunOptions, as_yaml, read_settings
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from basic_control.tasks.exchange.moving.conversions import Conversion
+    from basic_control.tasks.report.tables import Table
 
 
 def init(
@@ -79,7 +77,8 @@ def convert(source: Path, folder: Path) -> int:
 
     conversion = convert_file(source)
     files = write_conversion(conversion, folder)
-    show(tabulate_account(conversion))
+    table = tabulate_account(conversion)
+    show(table.terminal(len(table.rows)))
     show_written(files)
     settings, _ = read_settings("", RunOptions(config=str(files[0])))
     # Keys of servers may be missing yet: the estimate says so, and the move is done all the same.
@@ -90,10 +89,8 @@ def convert(source: Path, folder: Path) -> int:
 
 def tabulate_account(conversion: "Conversion") -> "Table":
     """Return a table of a conversion's parts: what was taken, what changed, what was left out, and why."""
-    from rich.table import Table
-    from rich.text import Text
-
     from basic_control.tasks.exchange.moving.conversions import OUTCOMES
+    from basic_control.tasks.report.tables import Column, Table
 
     account = conversion.account
     totals = ", ".join(f"{account.count(outcome)} {outcome}" for outcome in OUTCOMES)
@@ -103,12 +100,11 @@ def tabulate_account(conversion: "Conversion") -> "Table":
         title += f"{account.n_taken} of {account.n_assertions} assertions taken over ({share:.0%}); "
     if account.losses:
         title += f"{account.count_losers()} of {account.n_tests} tests lost some; "
-    title += totals
-    table = Table(title=title, title_justify="left")
-    table.add_column("part")
-    table.add_column("n", justify="right")
-    table.add_column("outcome")
-    table.add_column("why")
-    for note, count in account.list_notes():
-        table.add_row(Text(make_visible(note.subject)), str(count), note.outcome, Text(make_visible(note.reason)))
-    return table
+    return Table.of(
+        account.list_notes(),
+        Column("part", lambda entry: entry[0].subject),
+        Column("n", lambda entry: str(entry[1]), numeric=True),
+        Column("outcome", lambda entry: entry[0].outcome),
+        Column("why", lambda entry: entry[0].reason),
+        title=title + totals,
+    )

@@ -18,7 +18,7 @@ from basic_control.tasks.exchange.moving.foreign_files import PROGRAM_TAG, Folde
 from basic_control.tasks.exchange.moving.variables import UntakenError, mapping_of, wrap, write_text
 
 MOST_ROWS = 100_000
-QUESTION, ID, DESCRIPTION = "question", "id", "description"
+QUESTION, ID, DESCRIPTION, PREFIX = "question", "id", "description", "gen_prefix"
 PROMPT = "{{ question }}"
 _LOADERS = ("json", "csv", "parquet", "text")
 _OPENER = re.compile(r"\{(?=[{%#])")  # the first sign of {{, {% or {#
@@ -57,7 +57,7 @@ class DocumentReader:
         if len(documents) > MOST_ROWS:
             raise UntakenError(f"more than {MOST_ROWS:,} rows")
         questions = Questions([*map(self._convert, documents)])
-        texts = [self._describe(document) for document in documents]
+        texts = [self._fill_optional(DESCRIPTION, document) for document in documents]
         description = texts[0] if texts else ""
         # A description that differs by row is a column; another stands in the prompt.
         if len({*texts}) > 1:
@@ -68,13 +68,13 @@ class DocumentReader:
             head = _escape(description)
         _keep_ids(questions.rows, documents)
         self._add_examples(questions, split, head)
-        if self.raw.get("gen_prefix"):
-            self.account.add("gen_prefix", "changed", "ends the question, and does not begin the reply")
+        if self.raw.get(PREFIX):
+            self.account.add(PREFIX, "changed", "ends the question, and does not begin the reply")
         return questions
 
     def _convert(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Return a document as a row of question and answer."""
-        question, prefix = self._fill("doc_to_text", document), self._fill_prefix(document)
+        question, prefix = self._fill("doc_to_text", document), self._fill_optional(PREFIX, document)
         if prefix:
             question += write_text(self.raw.get("target_delimiter", _BETWEEN)) + prefix
         answers = self._read_answers(document)
@@ -82,15 +82,11 @@ class DocumentReader:
             return {QUESTION: question, ANSWER: answers[0]}
         return {QUESTION: question, ANSWER: answers}
 
-    def _describe(self, document: Mapping[str, Any]) -> str:
-        if not self.raw.get("description"):
+    def _fill_optional(self, key: str, document: Mapping[str, Any]) -> str:
+        """Return a row's text as `_fill`; '' if the task has no such key."""
+        if not self.raw.get(key):
             return ""
-        return self._fill("description", document)
-
-    def _fill_prefix(self, document: Mapping[str, Any]) -> str:
-        if not self.raw.get("gen_prefix"):
-            return ""
-        return self._fill("gen_prefix", document)
+        return self._fill(key, document)
 
     def _fill(self, key: str, document: Mapping[str, Any]) -> str:
         """Return a row's text: of a column that the key names, or of its template."""
@@ -156,7 +152,7 @@ class DocumentReader:
         questions.prompt = head + PROMPT
         if not documents:
             return
-        shots = [(self._convert(document), self._fill_prefix(document)) for document in documents]
+        shots = [(self._convert(document), self._fill_optional(PREFIX, document)) for document in documents]
         if is_drawn and not head and self._is_plain([row for row, _ in shots]):
             questions.examples, questions.n_examples = [row for row, _ in shots], number
             # Where rows have ids, those of examples have them too.
@@ -228,7 +224,7 @@ class DocumentReader:
         delimiters = self.raw.get("target_delimiter", _BETWEEN), self.raw.get("fewshot_delimiter", _AFTER)
         has_end = any(row[QUESTION] != row[QUESTION].rstrip() for row in rows)
         has_answers = all(str(wrap(row[ANSWER])[0]).strip() for row in rows)
-        return delimiters == (_BETWEEN, _AFTER) and not self.raw.get("gen_prefix") and has_answers and not has_end
+        return delimiters == (_BETWEEN, _AFTER) and not self.raw.get(PREFIX) and has_answers and not has_end
 
 
 def _escape(text: str) -> str:
