@@ -26,7 +26,7 @@ from basic_control.metrics.analysis.observations import KEY, RepeatedQuestions, 
 from basic_control.metrics.analysis.pairs import Comparison, Grouping, find_crossed
 from basic_control.metrics.analysis.shared_questions import QuestionChanges, align
 from basic_control.prompts.phrases import ENGLISH
-from basic_control.tasks.compare.rows import describe_question, list_prompt_columns, shorten_questions
+from basic_control.tasks.compare.rows import describe_question, find_name, list_prompt_columns, shorten_questions
 from basic_control.tasks.compare.sides import (
     FileForm,
     list_shared_metrics,
@@ -247,16 +247,20 @@ def _read_texts(side: Side) -> pl.DataFrame:
 
 
 def _add_questions(changed: pl.DataFrame, items: pl.DataFrame, columns: Collection[str]) -> pl.DataFrame:
-    """Add what tells each question from its neighbours, `question`."""
+    """Add what tells each question from its neighbours, `question`, and its own `name`, '' without one."""
     questions: dict[str, str] = {}
+    names: dict[str, str] = {}
     # All of them: what they begin with alike is seen only beside those that have not changed.
     of_suites = items.join(changed.select("item_id"), on="item_id", how="semi")["suite"].unique()
     for item in items.filter(pl.col("suite").is_in(of_suites.implode())).iter_rows(named=True):
-        questions[item["item_id"]] = describe_question(item, json.loads(item["facts"] or "{}"), columns)
+        facts = json.loads(item["facts"] or "{}")
+        questions[item["item_id"]] = describe_question(item, facts, columns)
+        names[item["item_id"]] = find_name(item, facts)
     shortened = shorten_questions(questions)
     rows = changed.iter_rows(named=True)
     texts = [shortened.get(row["item_id"]) or describe_question(row, {}, columns) for row in rows]
-    return changed.with_columns(pl.Series("question", texts, pl.String))
+    own_names = [names.get(item, "") for item in changed["item_id"]]
+    return changed.with_columns(pl.Series("question", texts, pl.String), pl.Series("name", own_names, pl.String))
 
 
 def _add_texts(changed: pl.DataFrame, pair: Comparison, replies: pl.DataFrame) -> pl.DataFrame:

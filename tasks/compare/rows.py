@@ -25,7 +25,10 @@ ANSWERED = frozenset({"scored", "no_answer", "truncated"})
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """A reply as one metric scored it; `value` is in [0, 1], None where it is missing."""
+    """A reply as one metric scored it; `value` is in [0, 1], None where it is missing.
+
+    `name` is the question's own one, '' if its row has none.
+    """
 
     suite: str
     model: str
@@ -37,6 +40,7 @@ class ShownRow:
     status: str
     reason: str
     remarks: tuple[Remark, ...] = ()
+    name: str = ""
 
     @property
     def is_failed(self) -> bool:
@@ -90,9 +94,22 @@ def _build_rows(side: Side, scores: pl.DataFrame) -> list[ShownRow]:
                 status=score["status"],
                 reason=score["reason"] or "",
                 remarks=list_remarks(score["details"], options.get((score["suite"], score["metric"]), {})),
+                name=find_name(item, facts),
             )
         )
     return rows
+
+
+def find_name(item: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+    """Return the id that a row has from its author, as of a test; '' without one."""
+    declared = str(item.get("question_id") or "")
+    if declared and declared != item.get("text_digest"):
+        language = f"{item.get('language') or ''} "
+        return " ".join(declared.removeprefix(language).split())
+    identifier = facts.get("id")
+    if isinstance(identifier, str | int) and not isinstance(identifier, bool):
+        return " ".join(str(identifier).split())
+    return ""
 
 
 def _format_questions(side: Side) -> dict[str, str]:

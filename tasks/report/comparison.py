@@ -92,20 +92,40 @@ def _is_too_small(pair: Comparison) -> bool:
 
 
 def answers(comparison: RunComparison, n_answers: int | None = None) -> Iterator[str]:
-    """Yield a sentence for each of the first `n_answers` pairs of whole scores: who is better, and by how much.
+    """Yield a sentence for each of the worst `n_answers` pairs of whole scores: who is better, and by how much.
 
     With several suites the overall score comes first; the metrics that together make a score have none.
     """
-    whole = [pair for pair in comparison.pairs if pair.scope == "overall" or comparison.is_listed(pair)]
-    whole.sort(key=lambda pair: pair.scope != "overall")
+    whole = _list_whole(comparison)
     answered = whole[:n_answers]
     # Of several scores the first line says what they come to.
-    if len(answered) > 1 and len({(pair.model_a, pair.model_b) for pair in whole}) == 1:
+    if len(answered) > 1 and _is_of_two(whole):
         yield _summarize(whole)
     yield from map(_answer, answered)
     n_omitted = len(comparison.pairs) - len(answered)
     if n_omitted:
         yield say("compare.more_answers", n=n_omitted)
+
+
+def lead(comparison: RunComparison) -> Iterator[str]:
+    """Yield what a screen says first: what the scores of two models come to, or the worst of all pairs."""
+    whole = _list_whole(comparison)
+    if len(whole) > 1 and _is_of_two(whole):
+        yield _summarize(whole)
+    else:
+        yield from answers(comparison, 1)
+
+
+def _list_whole(comparison: RunComparison) -> list[Comparison]:
+    """Return the pairs of whole scores: the overall one, then what became worse, the greatest loss first."""
+    whole = [pair for pair in comparison.pairs if pair.scope == "overall" or comparison.is_listed(pair)]
+    whole.sort(key=lambda pair: (pair.scope != "overall", _OUTCOMES.index(_classify(pair)), pair.difference or 0))
+    return whole
+
+
+def _is_of_two(pairs: Sequence[Comparison]) -> bool:
+    """Return whether all pairs are of the same two models."""
+    return len({(pair.model_a, pair.model_b) for pair in pairs}) == 1
 
 
 def _summarize(pairs: Sequence[Comparison]) -> str:
@@ -220,9 +240,17 @@ def _format_count(pair: Comparison) -> str:
 
 
 def screen_table(comparison: RunComparison) -> Table:
-    """Return the table for a screen: no intervals, p, or detectable effect; a model beside itself is named once."""
+    """Return the table for a screen: no p, or detectable effect; a model beside itself is named once.
+
+    What the sentence above it says it does not repeat: which two models, and of a single score the verdict.
+    """
     full_table = table(comparison)
     omitted = {say("compare.p"), say("compare.detectable")}
+    is_single = len(comparison.pairs) == 1
+    if _is_of_two(comparison.pairs):
+        omitted.add(say("compare.before_after"))
+    if is_single:
+        omitted.add(say("compare.verdict"))
     columns = [number for number, column in enumerate(full_table.columns) if column.name not in omitted]
     rows = []
     for pair, row in zip(comparison.pairs, full_table.rows, strict=True):
@@ -231,7 +259,8 @@ def screen_table(comparison: RunComparison) -> Table:
         cells = [*row]
         if before and before == after:
             cells[1] = before
-        cells[5] = points(pair.difference)
+        if is_single:
+            cells[5] = points(pair.difference)
         rows.append([cells[number] for number in columns])
     return replace(full_table, columns=[full_table.columns[number] for number in columns], rows=rows)
 

@@ -8,7 +8,7 @@ from basic_control.tasks.compare.rows import ShownRow, list_failed
 from basic_control.tasks.exchange.frames import Side
 from basic_control.tasks.report.language import say
 from basic_control.tasks.report.report_data import ReportData
-from basic_control.tasks.report.rows import cut, describe_ending, describe_remarks, find_ending, share_out
+from basic_control.tasks.report.rows import add_name, cut, describe_ending, describe_remarks, find_ending, share_out
 from basic_control.tasks.report.tables import Column, Table, column_maker
 from basic_control.tasks.report.text import percent
 from basic_control.tasks.report.words import suite_title
@@ -41,7 +41,7 @@ def build_failed_table(data: ReportData) -> Table:
         column("category", lambda row: suite_title(row.suite)),
         column("model", lambda row: row.model),
         column("metric", lambda row: row.metric),
-        of_script("question", lambda row: _shorten(row.question)),
+        of_script("question", lambda row: _shorten(add_name(row.name, row.question))),
         of_script("response", lambda row: _shorten(find_ending(row.reply)) or f"({say('screen.empty_reply')})"),
         Column(say("common.score"), lambda row: percent(row.value), numeric=True),
         of_script("reason", _explain),

@@ -7,6 +7,8 @@ from basic_control.metrics.analysis.score_remarks import Remark
 from basic_control.tasks.compare.rows import ShownRow
 from basic_control.tasks.report.language import say, say_reason
 
+NAME = 40
+"""Characters of a question's own name."""
 MOST_REMARKS = 6
 """Remarks on a row that are listed below it."""
 
@@ -78,7 +80,7 @@ def line_of(row: ShownRow, width: int, *, has_remarks: bool = False) -> str:
 
     `has_remarks`: what the score says stands below, so that nothing of it is cut here.
     """
-    question, reply = map(_join_lines, (row.question, find_ending(row.reply)))
+    question, reply = map(_join_lines, (add_name(row.name, row.question), find_ending(row.reply)))
     ending = describe_ending(row)
     if has_remarks and row.is_failed and len(ending) > width // 3 and describe_remarks(row):
         ending = ""
@@ -88,6 +90,13 @@ def line_of(row: ShownRow, width: int, *, has_remarks: bool = False) -> str:
     # The question takes what the reply leaves of the line, and at least a third.
     shown_reply = cut(reply, max(room - len(question), 2 * room // 3)) or f"({say('screen.empty_reply')})"
     return f"{cut(question, max(room - len(shown_reply), room // 3))} → {shown_reply}{ending}"
+
+
+def add_name(name: str, question: str) -> str:
+    """Return a question after its own name, `refund twice: I was charged …`, unless it begins with it."""
+    if not name or _join_lines(question).startswith(name):
+        return question
+    return f"{cut(name, NAME)}: {question}"
 
 
 def _join_lines(text: str) -> str:

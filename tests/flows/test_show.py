@@ -95,6 +95,18 @@ def test_the_screen_show_and_compare_name_rows_by_their_questions(
     assert "You sort tickets" not in compared.stdout
 
 
+def test_rows_of_own_tests_are_named_by_their_ids(run: Run, configuration: Path) -> None:
+    rows = [{"id": f"case {n}", "ticket": ticket, "answer": team} for n, (ticket, team) in enumerate(ROWS.items())]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (configuration.parent / "tickets.jsonl").write_text(text, encoding="utf-8")
+    with serve_openai(answer_ticket) as server:
+        ended = run(str(configuration), "--set", at(server, name="m"))
+    assert "case 1: The page is blank → … Access (expected Web)" in ended.stdout.splitlines()
+    assert "  case 4: Reset my key → (empty) (expected Access)" in run(command="show").stdout.splitlines()
+    (report,) = latest(configuration.parent).glob("reports/*.md")
+    assert "| case 4: Reset my key | (empty) | 0%" in report.read_text(encoding="utf-8")
+
+
 def test_show_filters_rows_and_says_what_it_does_not_know(run: Run, configuration: Path) -> None:
     with serve_openai(answer_ticket) as server:
         run(str(configuration), "--set", at(server, name="m"))

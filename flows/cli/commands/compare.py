@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from basic_control.metrics.analysis.baseline import BaselineComparison
-    from basic_control.metrics.analysis.pairs import Comparison
     from basic_control.metrics.analysis.policy import Gate
     from basic_control.metrics.analysis.verdict import RunVerdict
     from basic_control.tasks.compare.comparison import RunComparison
@@ -26,10 +25,10 @@ if TYPE_CHECKING:
 
 MOST_PAIRS = 6
 """Rows of a comparison's table on a screen; the page has all."""
-MOST_ANSWERED = 3
-"""Pairs that get a sentence each; of more the table says it."""
 MOST_KEYS = 3
 """Keys of configurations that are listed on a screen; the page has all."""
+_SCORES = "\0"
+"""Place of the scores in a changed row's line, which no shown text holds."""
 
 
 def compare(
@@ -98,10 +97,10 @@ def show_comparison(comparison_result: "RunComparison", n_shown: int) -> Iterato
     from basic_control.tasks.report import comparison
     from basic_control.tasks.report.language import say
     from basic_control.tasks.report.remarks import notes
+    from basic_control.tasks.report.text import join_names
 
     width, _ = room()
-    n_answers = 3 if len(comparison_result.pairs) <= MOST_ANSWERED else 1
-    for number, line in enumerate(comparison.answers(comparison_result, n_answers)):
+    for number, line in enumerate(comparison.lead(comparison_result)):
         # The first line decides; the others say on what.
         style = "" if number else "bold"
         yield prose(line, style)
@@ -116,12 +115,16 @@ def show_comparison(comparison_result: "RunComparison", n_shown: int) -> Iterato
     # Alternate between pairs, and between losses and gains, the greatest first.
     queues = []
     for pair, frame in shown_pairs:
-        heads = (frame.filter(sign * frame["gain"] > 0).head(n_shown) for sign in (-1, 1))
+        heads = (frame.filter(sign * frame["gain"] > 0) for sign in (-1, 1))
         sides = (head.iter_rows(named=True) for head in heads)
         queues.append([(pair, row) for row in chain.from_iterable(zip_longest(*sides)) if row])
-    for pair, row in islice((change for turn in zip_longest(*queues) for change in turn if change), n_shown):
-        yield prose(_change(pair, row, width))
-    total = sum(frame.height for _, frame in shown_pairs)
+    # A reply that changed by several scores has one line.
+    scores_by_line: dict[str, list[str]] = {}
+    for pair, row in (change for turn in zip_longest(*queues) for change in turn if change):
+        scores_by_line.setdefault(_change(row, width), []).append(comparison.headline(pair))
+    for line, scores in islice(scores_by_line.items(), n_shown):
+        yield prose(line.replace(_SCORES, join_names([*dict.fromkeys(scores)]), 1))
+    total = len(scores_by_line)
     if total > n_shown:
         yield prose(say("compare.not_shown", k=total - n_shown, n=total))
     elif comparison_result.pairs and not total:
@@ -138,13 +141,13 @@ def show_comparison(comparison_result: "RunComparison", n_shown: int) -> Iterato
         yield differing.terminal(MOST_KEYS)
 
 
-def _change(pair: "Comparison", row: Mapping[str, Any], width: int) -> str:
-    """Return a changed row as one line: how it changed, what was asked, both replies, what was expected."""
-    from basic_control.tasks.report.comparison import describe_change, describe_place, headline
+def _change(row: Mapping[str, Any], width: int) -> str:
+    """Return a changed row as one line: how and by which scores, what was asked, the replies, the expected."""
+    from basic_control.tasks.report.comparison import describe_change, describe_place
     from basic_control.tasks.report.language import say
-    from basic_control.tasks.report.rows import cut, find_ending
+    from basic_control.tasks.report.rows import add_name, cut, find_ending
 
-    question = " ".join(row["question"].split()) or describe_place(row)
+    question = add_name(row["name"], " ".join(row["question"].split())) or describe_place(row)
     before, after = (" ".join(find_ending(str(row[f"{side}_text"] or "")).split()) for side in ("before", "after"))
     longest = width // 4
     texts = [cut(text, longest) or f"({say('screen.empty_reply')})" for text in (before, after)]
@@ -153,7 +156,7 @@ def _change(pair: "Comparison", row: Mapping[str, Any], width: int) -> str:
         if row["answer"]
         else ""
     )
-    return f"{describe_change(row)}: {headline(pair)}: {cut(question, width // 3)}: {' → '.join(texts)}{expected}"
+    return f"{describe_change(row)}: {_SCORES}: {cut(question, width // 3)}: {' → '.join(texts)}{expected}"
 
 
 def gate(
