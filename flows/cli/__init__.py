@@ -11,7 +11,7 @@ Args:
         \"\"\"
 
 which is `basic-control label RUN [--n N]`. A command with verbs is a file of its own name: `VERBS`
-lists their functions, and its docstring is the help: `runs list | note | show`. A function returns the exit code
+lists their functions, and its docstring is the help: `runs list | note`. A function returns the exit code
 (`data.exits.Exit`; None is `PASSED`). It raises `InputError` for bad input and never prints it: the application
 does. Output goes through `flows.cli.console`. Slow imports (Prefect, Polars, rich, the configuration) go inside the
 function. `typing.Annotated` with `cyclopts.Parameter` adds what a signature cannot express (another name, choices,

@@ -56,6 +56,7 @@ REPLACED = {
     "leaderboard": "`view` lists all runs, sorts them by score, and filters those of the same questions.",
     "level": "set `levels: [easy, medium, hard]` of generated families, and read the score at each in the report.",
     "store repair": "the next run makes a damaged or deleted reply cache anew, also from the tables.",
+    "runs show": "`runs list` has its scores and note, `audit RUN` its commit, `show RUN` its replies.",
     "runs tag": "set a note with `runs note RUN TEXT`, and search it in `view`.",
     "power": "`compare` says of each difference how small a one these questions can detect.",
 }

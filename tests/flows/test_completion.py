@@ -103,7 +103,7 @@ def test_tab_completes_commands_options_runs_suites_and_keys_in_bash(bash: Bash)
     assert bash.complete("basic-control basel", "baseline ").endswith("baseline ")
     assert bash.complete("basic-control run --until", "--until-decided ")
     assert bash.complete("basic-control run --rerun agg", "aggregate ")
-    assert bash.complete("basic-control runs show 2026", "20261122_101112_full ")
+    assert bash.complete("basic-control runs note 2026", "20261122_101112_full ")
     assert bash.complete("basic-control run cit", "citation ")
     assert bash.complete("basic-control run --set models.0.temp", "models.0.temperature=").endswith("=")
 

@@ -1,4 +1,4 @@
-"""The history of runs: list them, set a run's note, show one."""
+"""The history of runs: list them, set a run's note."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -66,32 +66,4 @@ def note(run: Annotated[str, RUN], text: str, /, *, at: Where = USUAL) -> None:
     show(f"{noted_run.name}: {text or 'no note'}")
 
 
-def show_(run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
-    """Show a run: its models and suites, scores, commit, baseline and note.
-
-    Args:
-        run: a run's id
-    """
-    from basic_control.tasks.store.history import read_history
-    from basic_control.tasks.store.runs import find_by_name
-
-    runs = at.find_runs_folder()
-    name = find_by_name(run, runs).name
-    entry = next(entry for entry in read_history(runs) if entry.name == name)
-    show(f"Run {entry.name}, {entry.started[:19]}: {entry.status}")
-    for line in _scores(entry):
-        show(f"  {line}")
-    facts = {
-        "suites": ", ".join(entry.suites),
-        "name": entry.title,
-        "ended with": _exit_code(entry),
-        "commit": entry.commit,
-        "baseline": entry.baseline,
-        "note": entry.note,
-    }
-    for name, text in facts.items():
-        if text:
-            show(f"  {name}: {text}")
-
-
-VERBS = (list_, note, show_)
+VERBS = (list_, note)

@@ -78,7 +78,7 @@ def test_runs_of_the_same_questions_have_one_code_and_notes_of_before_are_read(t
     assert (first.note, first.cost) == ("slow", (0.5, "EUR"))
 
 
-def test_runs_are_listed_noted_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_are_listed_and_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     finished(tmp_path, "r01", code=3)
     finished(tmp_path, "r02", model="evil\x1b[31m")
     there = ["--set", f"store.runs={tmp_path}"]
@@ -89,15 +89,11 @@ def test_runs_are_listed_noted_and_shown(tmp_path: Path, capsys: pytest.CaptureF
     assert "r02" not in said
     assert main(["runs", "list", *there]) == 0
     assert "\x1b" not in capsys.readouterr().out
-    assert main(["runs", "show", "r01", *there]) == 0
-    assert "note: slow" in capsys.readouterr().out
-    assert main(["runs", "show", "r09", *there]) == 2
+    assert main(["runs", "note", "r09", "slow", *there]) == 2
     assert "no such run" in capsys.readouterr().err
     for path in ("./r01", "../runs/r01", str(tmp_path), ".."):
-        for verb in (["show", path], ["note", path, "slow"]):
-            capsys.readouterr()
-            assert main(["runs", *verb, *there]) == 2
-            assert "expected the name of a run" in capsys.readouterr().err
+        assert main(["runs", "note", path, "slow", *there]) == 2
+        assert "expected the name of a run" in capsys.readouterr().err
     assert main(["runs", "list", "--set", f"store.runs={tmp_path / 'nowhere'}"]) == 2
 
 
