@@ -34,7 +34,7 @@ def test_a_module_names_itself_in_its_help_and_the_exit_codes(module: str) -> No
 def test_the_documentation_has_every_command_and_every_exit_code() -> None:
     text = (TOP / "docs" / "commands.md").read_text(encoding="utf-8")
     named = {
-        name for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for name in re.findall(r"`([a-z]+)", row)
+        name for row in re.findall(r"^- (`.*?):", text, re.MULTILINE) for name in re.findall(r"`([a-z]+)", row)
     }
     assert {*COMMANDS} - {*GROUPS[HIDDEN]} <= named
     assert [int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)] == sorted(Exit)
