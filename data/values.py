@@ -1,4 +1,4 @@
-"""Values returned by programs: comparison with the expected value, and display.
+"""Values returned by programs: comparison with the expected value, display, and the notation of their types.
 
 A result must have the expected type: an int is not a bool, nor 5 a 5.0; a list is not a tuple, a set not a
 frozenset. The one exception is PEP 484's: if a float is expected, an int of that value is right. Floats are equal
@@ -6,9 +6,11 @@ within 1e-9 relative; if 0 is expected, a rounding error is equal to it. All of 
 Order counts in lists and tuples only.
 """
 
+import ast
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from basic_control.data.patterns import pattern
@@ -127,3 +129,25 @@ def describe_value(outcome: Outcome) -> str:
         # Without the quotation marks that a text has as a value.
         return f"{format_value(outcome.error)[1:-1]}: {format_value(outcome.message)[1:-1]}"
     return outcome.kind
+
+
+@cache
+def split_type(notation: str) -> tuple[str, list[str], bool]:
+    """Split a type: `dict[str, list[int]] | None` → `dict`, [`str`, `list[int]`], True.
+
+    Raises:
+        ValueError: it is no type, such as the one of an empty tuple.
+    """
+    required = notation.removesuffix("| None")
+    try:
+        body = ast.parse(required.strip(), mode="eval").body
+    except SyntaxError:
+        raise ValueError(f"no type: {notation!r}") from None
+    match body:
+        case ast.Subscript(head, ast.Tuple(parts)):
+            inner = list(map(ast.unparse, parts))
+        case ast.Subscript(head, part):
+            inner = [ast.unparse(part)]
+        case head:
+            inner = []
+    return ast.unparse(head), inner, required != notation

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from itertools import repeat
 from typing import Any
 
-from basic_control.data.values import ExpectedException
+from basic_control.data.values import ExpectedException, split_type
 
 _PLAIN = frozenset({int, bool, str, float, type(None)})
 
@@ -52,7 +52,7 @@ def kotlin_literal(value: Any, notation: str) -> str:
         return f'"{value.translate(_KOTLIN_ESCAPES)}"'
     if not isinstance(value, tuple | dict | list | set):
         return _KOTLIN_WORDS.get(repr(value), repr(value))
-    head, inner = split_type(notation)
+    head, inner, _ = split_type(notation)
     if isinstance(value, tuple):
         return f"{_TUPLES[len(value)]}({', '.join(map(kotlin_literal, value, inner))})"
     if not value:
@@ -71,29 +71,12 @@ _KOTLIN_COLLECTIONS = {"list": "List", "set": "Set", "dict": "Map"}
 _KOTLIN = {"int": "Int", "float": "Double", "str": "String", "bool": "Boolean"}
 
 
-def split_type(notation: str) -> tuple[str, list[str]]:
-    """Split `dict[str, list[int]]` into `dict` and [`str`, `list[int]`]; `| None` is left out."""
-    notation = notation.removesuffix(" | None")
-    head, _, inner = notation.partition("[")
-    if not inner:
-        return head, []
-    parts, depth, start = [], 0, 0
-    inner = inner.removesuffix("]")
-    # Commas inside brackets belong to a part.
-    for index, character in enumerate(inner):
-        depth += (character == "[") - (character == "]")
-        if character == "," and not depth:
-            parts.append(inner[start:index].strip())
-            start = index + 1
-    return head, [*parts, inner[start:].strip()]
-
-
 def kotlin_type(notation: str) -> str:
     """Return the Kotlin type for one in Python notation (`list[int] | None` → `List<Int>?`)."""
-    head, inner = split_type(notation)
+    head, inner, is_optional = split_type(notation)
     if head in _KOTLIN:
         kind = _KOTLIN[head]
     else:
         name = _KOTLIN_COLLECTIONS.get(head) or _TUPLES[len(inner)]
         kind = f"{name}<{', '.join(map(kotlin_type, inner))}>"
-    return f"{kind}?" if notation.endswith(" | None") else kind
+    return kind + "?" * is_optional

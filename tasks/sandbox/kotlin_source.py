@@ -1,39 +1,16 @@
 """Kotlin source: values as typed literals, and the calls of one program."""
 
-import ast
 import math
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from basic_control.data.records import Program
+from basic_control.data.values import split_type
 
 _NAMES = {"int": "Int", "float": "Double", "str": "String", "bool": "Boolean", "None": "Unit", "bytes": "ByteArray"}
 _GENERIC = {"list": ("MutableList", "mutableListOf"), "set": ("MutableSet", "mutableSetOf")}
 _TUPLES = {2: "Pair", 3: "Triple"}
 _INT, _LONG = 2**31, 2**63
-
-
-@cache
-def split_type(notation: str) -> tuple[str, list[str], bool]:
-    """Split a type: `dict[str, list[int]] | None` → `dict`, [`str`, `list[int]`], True.
-
-    Raises:
-        ValueError: it is no type, such as the one of an empty tuple.
-    """
-    required = notation.removesuffix("| None")
-    try:
-        body = ast.parse(required.strip(), mode="eval").body
-    except SyntaxError:
-        raise ValueError(f"no type: {notation!r}") from None
-    match body:
-        case ast.Subscript(head, ast.Tuple(parts)):
-            inner = list(map(ast.unparse, parts))
-        case ast.Subscript(head, part):
-            inner = [ast.unparse(part)]
-        case head:
-            inner = []
-    return ast.unparse(head), inner, required != notation
 
 
 def write_type(notation: str) -> str:
@@ -158,8 +135,9 @@ def write_calls(program: Program, name: str, package: Sequence[str]) -> str:
     lines = [f"package {name}", "", f"import {function} as {name}", ""]
     for k, arguments in enumerate(program.calls):
         # The types of the arguments, and that of the result.
-        are_stated = len(program.types) == len(arguments) + 1
-        types = program.types[:-1] if are_stated else map(infer_type, arguments)
+        types: Iterable[str] = program.types[:-1]
+        if len(program.types) != len(arguments) + 1:
+            types = map(infer_type, arguments)
         lines.append(f"private fun call{k}(): Any? = {name}({', '.join(map(write_literal, arguments, types))})")
     references = ", ".join(f"::call{k}" for k in range(len(program.calls)))
     return "\n".join([*lines, "", f"fun main() = sandbox.harness.serve(listOf<() -> Any?>({references}))", ""])

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from basic_control.data.records import Item, Outcome
-from basic_control.data.values import ExpectedException, format_literal, format_value
+from basic_control.data.values import ExpectedException, format_literal, format_value, split_type
 from basic_control.generators.code_gen.code_gen import verify
 from basic_control.generators.code_gen.function import write_camel_case
-from basic_control.generators.code_gen.values import decode, encode, kotlin_literal, kotlin_type, split_type
+from basic_control.generators.code_gen.values import decode, encode, kotlin_literal, kotlin_type
 
 
 def item_of(expected: Any, code: str = "python") -> Item:
@@ -202,7 +202,7 @@ def test_literals_are_the_same_in_every_process() -> None:
 
 def test_types_and_values_are_written_as_kotlin_has_them() -> None:
     assert kotlin_type("dict[str, list[tuple[int, float]]] | None") == "Map<String, List<Pair<Int, Double>>>?"
-    assert split_type("dict[str, list[int]]") == ("dict", ["str", "list[int]"])
+    assert split_type("dict[str, list[int]]") == ("dict", ["str", "list[int]"], False)
     assert kotlin_literal({"a$": [1, -2]}, "dict[str, list[int]]") == r'mapOf("a\$" to listOf(1, -2))'
     assert kotlin_literal([], "list[list[int]]") == "emptyList<List<Int>>()"
     assert kotlin_literal(set(), "set[tuple[int, int]]") == "emptySet<Pair<Int, Int>>()"
