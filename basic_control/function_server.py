@@ -79,10 +79,10 @@ class FunctionServer:
         # Nobody listens where nothing is served.
         if functions:
             self._listener = socket.create_server(("127.0.0.1", 0))
-            _start_thread(self._accept, self._listener)
+            start_thread(self._accept, self._listener)
             # The caller's thread is one more: it calls `serve`.
             for _ in range(concurrency - 1):
-                _start_thread(self._answer_calls)
+                start_thread(self._answer_calls)
 
     @property
     def address(self) -> str:
@@ -118,7 +118,7 @@ class FunctionServer:
                 connection, _ = listener.accept()
             except OSError:  # closed
                 return
-            _start_thread(self._receive, connection)
+            start_thread(self._receive, connection)
 
     def _receive(self, connection: socket.socket) -> None:
         """Read a call from a connection, have it made, and send the answer."""
@@ -167,7 +167,7 @@ def _open_loop() -> asyncio.AbstractEventLoop:
     with _OPENING_LOOP:
         if os.getpid() not in _LOOPS:
             _LOOPS[os.getpid()] = asyncio.new_event_loop()
-            _start_thread(_LOOPS[os.getpid()].run_forever)
+            start_thread(_LOOPS[os.getpid()].run_forever)
         return _LOOPS[os.getpid()]
 
 
@@ -175,5 +175,8 @@ async def _await(value: Any) -> Any:
     return await value
 
 
-def _start_thread(act: Callable[..., Any], *arguments: Any) -> None:
-    threading.Thread(target=act, args=arguments, name="basic-control", daemon=True).start()
+def start_thread(act: Callable[..., Any], *arguments: Any) -> threading.Thread:
+    """Start a thread that ends with the process."""
+    thread = threading.Thread(target=act, args=arguments, name="basic-control", daemon=True)
+    thread.start()
+    return thread

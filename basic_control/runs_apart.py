@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from basic_control.function_server import FunctionServer
+from basic_control.function_server import FunctionServer, start_thread
 from basic_control.targets import Targets
 
 _TOP = str(Path(__file__).resolve().parents[1])
@@ -76,9 +76,9 @@ class RunApart:
             # Ctrl-C reaches this process, which tells the run: its calls in flight may still end.
             start_new_session=True,
         )
-        readers = [_start_thread(self._read_outcome, self._popen.stdout)]
+        readers = [start_thread(self._read_outcome, self._popen.stdout)]
         if self._popen.stderr:
-            readers.append(_start_thread(_show, self._popen.stderr))
+            readers.append(start_thread(_show, self._popen.stderr))
         # The pipe stays open: when this process ends, however it does, the run notices that and stops.
         if self._popen.stdin:
             try:
@@ -86,7 +86,7 @@ class RunApart:
                 self._popen.stdin.flush()
             except BrokenPipeError:
                 pass  # it has ended, and says why
-        _start_thread(self._close_when_ended, readers)
+        start_thread(self._close_when_ended, readers)
 
     def finish(self) -> dict[str, Any]:
         """Answer the run's calls until it ends; return its exit code, its screen and its folder.
@@ -159,9 +159,3 @@ def _show(lines: IO[bytes]) -> None:
         with contextlib.suppress(AttributeError, ValueError, OSError):
             sys.stderr.write(line.decode("utf-8", "replace"))
             sys.stderr.flush()
-
-
-def _start_thread(act: Any, *arguments: Any) -> threading.Thread:
-    thread = threading.Thread(target=act, args=arguments, name="basic-control", daemon=True)
-    thread.start()
-    return thread

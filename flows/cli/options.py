@@ -3,7 +3,7 @@
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -393,11 +393,12 @@ def _assign_data(suite: str, data: str, sets: Sequence[str]) -> list[str]:
     return assignments
 
 
-def _find_runs_folder(options: RunOptions) -> Path:
+def find_runs_folder(file: str, sets: Iterable[str]) -> Path:
+    """Return the folder of the runs of a configuration, which assignments of any keys change."""
     from basic_control.config.reading import read_store
 
-    assignments = [assignment for assignment in options.sets if assignment.startswith("store.")]
-    return Path(read_store(options.config, assignments).runs)
+    assignments = [assignment for assignment in sets if assignment.startswith("store.")]
+    return Path(read_store(file, assignments).runs)
 
 
 def _resolve_runs(options: RunOptions) -> RunOptions:
@@ -405,7 +406,7 @@ def _resolve_runs(options: RunOptions) -> RunOptions:
     if options.run == LAST:
         from basic_control.tasks.store.runs import resolve_last  # tables, which other lines need not wait for
 
-        options = replace(options, run=resolve_last(LAST, _find_runs_folder(options)))
+        options = replace(options, run=resolve_last(LAST, find_runs_folder(options.config, options.sets)))
     # Without a name --resume is of the last run that can be resumed.
     if _name_resumed(options) == LAST:
         options = replace(options, resume=())
@@ -423,7 +424,7 @@ def _find_only_suite(options: RunOptions) -> str:
     if options.run:
         from basic_control.tasks.store.runs import find_by_name
 
-        names = find_by_name(options.run, _find_runs_folder(options)).suites
+        names = find_by_name(options.run, find_runs_folder(options.config, options.sets)).suites
         words = f"--run {options.run}"
     else:
         names = list_suite_names(options.config or None)
@@ -567,14 +568,14 @@ def _flatten_assignments(key: str, value: Any) -> Iterator[str]:
 
 def _earlier(only: str, options: RunOptions, sets: Sequence[str]) -> tuple["Settings", dict[str, Any]]:
     """Return the configuration of an earlier run, and what of it is repeated besides what is given."""
-    from basic_control.config.reading import read_store
     from basic_control.flows.cli.replaced import keep_parameters
     from basic_control.flows.earlier import has_ended, settings_of, to_resume
     from basic_control.tasks.store.runs import find_by_name
 
-    runs = read_store(options.config, [assignment for assignment in sets if assignment.startswith("store.")]).runs
-    run = options.run or _name_resumed(options) or to_resume(Path(runs))
-    sets = keep_parameters(sets, find_by_name(run, Path(runs)).configuration, f"run {run}")
+    folder = find_runs_folder(options.config, sets)
+    runs = str(folder)
+    run = options.run or _name_resumed(options) or to_resume(folder)
+    sets = keep_parameters(sets, find_by_name(run, folder).configuration, f"run {run}")
     settings, manifest = settings_of(runs, run, sets, only)
     before = manifest.get("rerun", {})
     repeated: dict[str, Any] = {"of": options.run or ""}

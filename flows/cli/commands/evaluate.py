@@ -21,6 +21,7 @@ from basic_control.flows.cli.options import (
     Sets,
     Words,
     as_yaml,
+    find_runs_folder,
     parse_words,
     read_settings,
 )
@@ -181,7 +182,7 @@ def _find_steps(file: str, run: str, sets: "Sequence[str]") -> tuple[list[str], 
     if run:
         from basic_control.tasks.store.runs import find_by_name, load_results
 
-        statuses = load_results(find_by_name(run, _find_runs_folder(file, own_sets)), whole=True)[0].judged.statuses
+        statuses = load_results(find_by_name(run, find_runs_folder(file, own_sets)), whole=True)[0].judged.statuses
         languages = sorted({status.language for status in statuses})
         return sorted({status.exam for status in statuses} & {*STEPS}), languages
     if not file:
@@ -197,19 +198,13 @@ def _find_steps(file: str, run: str, sets: "Sequence[str]") -> tuple[list[str], 
     return [step for step in STEPS if step in used], []
 
 
-def _find_runs_folder(file: str, sets: "Sequence[str]") -> Path:
-    from basic_control.config.reading import read_store
-
-    return Path(read_store(file, [text for text in sets if text.startswith("store.")]).runs)
-
-
 def _choose_exam(run: str, options: RunOptions) -> tuple["Settings", "Rerun"]:
     """Return the exam with the judges of an earlier run."""
     from basic_control.config.exam import SUITE
     from basic_control.config.settings import Rerun
     from basic_control.flows.earlier import settings_of
 
-    runs = _find_runs_folder(options.config, options.sets)
+    runs = find_runs_folder(options.config, options.sets)
     settings, _ = settings_of(str(runs), run, options.sets, SUITE)
     if options.wait:
         settings = settings.with_waiting()

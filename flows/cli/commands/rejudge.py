@@ -9,7 +9,7 @@ from basic_control.data.errors import InputError
 from basic_control.data.exits import Exit
 from basic_control.flows.cli.console import prose, show, show_written
 from basic_control.flows.cli.evaluating import evaluate
-from basic_control.flows.cli.options import RUN, File, Name, Sets, build_entries
+from basic_control.flows.cli.options import RUN, File, Name, Sets, build_entries, find_runs_folder
 from basic_control.tasks.runtime.logs import begin
 
 if TYPE_CHECKING:
@@ -41,14 +41,13 @@ def rejudge(
         sets: change a key of the run's configuration; may be repeated
     """
     begin("")
-    from basic_control.config.reading import read_store
     from basic_control.config.settings import Rerun
     from basic_control.flows.earlier import settings_of
     from basic_control.tasks.store.runs import resolve_last
 
-    stored = read_store("", tuple(text for text in sets if text.startswith("store.")))
-    run = resolve_last(run, Path(stored.runs))
-    settings, _ = settings_of(stored.runs, Path(run).name, sets)
+    runs = find_runs_folder("", sets)
+    run = resolve_last(run, runs)
+    settings, _ = settings_of(str(runs), Path(run).name, sets)
     settings = replace_judges(settings, find_judges(settings, judge, config), suite)
     again = Rerun(of=run, replies=run)
     outcome, _ = evaluate(settings, again, only_failed=False)

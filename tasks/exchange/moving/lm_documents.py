@@ -3,7 +3,6 @@
 Source: lm-evaluation-harness' guide to tasks.
 """
 
-import ast
 import difflib
 import itertools
 import re
@@ -11,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from basic_control.data.usual_columns import parse_list
 from basic_control.prompts import fill
 from basic_control.tasks.exchange.moving.arranging import ANSWER
 from basic_control.tasks.exchange.moving.conversions import Account
@@ -244,15 +244,8 @@ def _keep_ids(rows: Sequence[dict[str, Any]], documents: Sequence[Mapping[str, A
 def _read_list(text: str) -> list[str]:
     """Return the texts of a list such as `['Rome', 'Roma']`; another text alone."""
     text = text.strip()
-    if not (text.startswith("[") and text.endswith("]")):
-        return [text]
-    try:
-        values = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return [text]
-    if not isinstance(values, list) or not values:
-        return [text]
-    return [*map(write_text, values)]
+    values = parse_list(text) or text
+    return [*map(write_text, wrap(values))]
 
 
 def _choose(answer: str, choices: Sequence[str]) -> str:
