@@ -21,6 +21,13 @@ def make_inert(text: object) -> str:
     return make_visible(" ".join(str(text).split())).replace("<", "‹").replace("](", "] (").replace("][", "] [")
 
 
+def shorten(text: str, longest: int) -> str:
+    """Return a text of at most `longest` characters, the last of which says that some are left out."""
+    if len(text) <= longest:
+        return text
+    return f"{text[: longest - 1]}…"
+
+
 def make_storable(text: str) -> str:
     """Return a text that UTF-8 can encode: a lone surrogate, possible in JSON, becomes U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -8,8 +8,8 @@ function with the parameters of a unit's own function is called as it is: `(samp
 import asyncio
 import importlib
 import inspect
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, overload
@@ -69,17 +69,7 @@ def metric(
     scores_empty: bool = False,
     **fields: Any,
 ) -> Callable[[Function], Metric]: ...
-def metric(
-    function: Function | None = None,
-    /,
-    *,
-    name: str = "",
-    version: int = 1,
-    needs: Needs | None = None,
-    yes_no: bool | None = None,
-    scores_empty: bool = False,
-    **fields: Any,
-) -> Metric | Callable[[Function], Metric]:
+def metric(function: Function | None = None, /, **facts: Any) -> Metric | Callable[[Function], Metric]:
     """Make a metric of a function of a sample's columns, or of a coroutine.
 
     A parameter without a default is a column by its name (`response`, `answer`, those of the row), or `sample`, all
@@ -88,8 +78,7 @@ def metric(
     the options that names them; default: the parameters. `yes_no`: every value is 0 or 1; default: as annotated,
     `-> bool`. `fields` are others of `Metric`.
     """
-    facts = {"name": name, "version": version, "needs": needs, "yes_no": yes_no, "scores_empty": scores_empty}
-    make = partial(_declare_metric, **facts, **fields)
+    make = partial(_declare_metric, **facts)
     return make if function is None else make(function)
 
 
@@ -179,21 +168,8 @@ def call_metric(
 
 def _wait_for(value: Any) -> Any:
     """Return what a coroutine returns, in a loop of its own: the calling thread may have one that runs."""
-    results: list[Any] = []
-    errors: list[BaseException] = []
-
-    def run_loop() -> None:
-        try:
-            results.append(asyncio.run(_await(value)))
-        except BaseException as error:  # noqa: BLE001 - raised again in the calling thread
-            errors.append(error)
-
-    thread = threading.Thread(target=run_loop, name="metric")
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(asyncio.run, _await(value)).result()
 
 
 async def _await(value: Any) -> Any:
@@ -245,35 +221,24 @@ def family(
     verify: Callable[..., Verdict] = read_last_line,
     **fields: Any,
 ) -> Callable[[Function], Family]: ...
-def family(
-    function: Function | None = None,
-    /,
-    *,
-    name: str = "",
-    version: int = 1,
-    levels: Mapping[str, Mapping[str, Any]] | None = None,
-    verify: Callable[..., Verdict] = read_last_line,
-    **fields: Any,
-) -> Family | Callable[[Function], Family]:
+def family(function: Function | None = None, /, **facts: Any) -> Family | Callable[[Function], Family]:
     """Make a family of the function that draws its items from a `Random`.
 
     It returns an `Item`, or a prompt and the answer. `levels` are the arguments of each level; default: one,
     `easy`, with none. `verify(item, reply)` decides; default: `read_last_line`. Other parameters with a default are
     options. `fields` are others of `Family`.
     """
-    if function is None:
-        facts = {"name": name, "version": version, "levels": levels, "verify": verify}
-        return partial(_declare_family, **facts, **fields)
-    return _declare_family(function, name=name, version=version, levels=levels, verify=verify)
+    make = partial(_declare_family, **facts)
+    return make if function is None else make(function)
 
 
 def _declare_family(
     function: Function,
     *,
-    name: str,
-    version: int,
-    levels: Mapping[str, Mapping[str, Any]] | None,
-    verify: Callable[..., Verdict],
+    name: str = "",
+    version: int = 1,
+    levels: Mapping[str, Mapping[str, Any]] | None = None,
+    verify: Callable[..., Verdict] = read_last_line,
     **fields: Any,
 ) -> Family:
     @wraps(function)
@@ -306,26 +271,19 @@ def loader(function: Function, /) -> Loader: ...
 def loader(
     *, name: str = "", version: int = 1, files: Files = (), **fields: Any
 ) -> Callable[[Function], Loader]: ...
-def loader(
-    function: Function | None = None,
-    /,
-    *,
-    name: str = "",
-    version: int = 1,
-    files: Files = (),
-    **fields: Any,
-) -> Loader | Callable[[Function], Loader]:
+def loader(function: Function | None = None, /, **facts: Any) -> Loader | Callable[[Function], Loader]:
     """Make a loader of a function that yields rows: mappings of columns, or `Item`s.
 
     `files` names the options that hold paths, or is a function of the options that returns them: a run reads these
     anew when they change. `fields` are others of `Loader`.
     """
-    if function is None:
-        return partial(_declare_loader, name=name, version=version, files=files, **fields)
-    return _declare_loader(function, name=name, version=version, files=files)
+    make = partial(_declare_loader, **facts)
+    return make if function is None else make(function)
 
 
-def _declare_loader(function: Function, *, name: str, version: int, files: Files, **fields: Any) -> Loader:
+def _declare_loader(
+    function: Function, *, name: str = "", version: int = 1, files: Files = (), **fields: Any
+) -> Loader:
     @wraps(function)
     def load_rows(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
         for index, row in enumerate(function(**options)):
@@ -365,21 +323,18 @@ def _item(row: Mapping[str, Any], index: int) -> Item:
 def provider(function: Function, /) -> Provider: ...
 @overload
 def provider(*, name: str = "", version: int = 1, **fields: Any) -> Callable[[Function], Provider]: ...
-def provider(
-    function: Function | None = None, /, *, name: str = "", version: int = 1, **fields: Any
-) -> Provider | Callable[[Function], Provider]:
+def provider(function: Function | None = None, /, **facts: Any) -> Provider | Callable[[Function], Provider]:
     """Make a provider of a function of the prompt, or a coroutine: what it returns is the reply.
 
     By name it may also take `system`, `messages`, `parameters`, `item` and `model`, the entry's name for the model.
     It returns a text, or a mapping with `text`, as a function in docs/applications.md does. A function of `model`
     alone, the entry of the configuration, returns a client. `fields` are others of `Provider`.
     """
-    if function is None:
-        return partial(_declare_provider, name=name, version=version, **fields)
-    return _declare_provider(function, name=name, version=version)
+    make = partial(_declare_provider, **facts)
+    return make if function is None else make(function)
 
 
-def _declare_provider(function: Function, *, name: str, version: int, **fields: Any) -> Provider:
+def _declare_provider(function: Function, *, name: str = "", version: int = 1, **fields: Any) -> Provider:
     provider_name = name or function.__name__
     if _name_parameters(function) == _OPENS:
         unit = Provider(name=provider_name, version=version, open=function, **fields)

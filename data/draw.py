@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import cache
+from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
@@ -121,6 +122,22 @@ def choose_rows(rows: int, *, method: Method, n: int, seed: int) -> list[int]:
     if method == "first":
         return list(range(n))
     return sorted(source("sample", seed, rows, n).sample(range(rows), n))
+
+
+def select_language(items: Sequence[Item], language: str, path: Path) -> Sequence[Item]:
+    """Return a file's items of a language; '' is any.
+
+    Raises:
+        InputError: there are none; the message names the languages that there are.
+    """
+    selection = [item for item in items if language in {"", item.language}]
+    if not selection:
+        languages = ", ".join(sorted({item.language for item in items}))
+        raise InputError(
+            f"{path}: no rows in language {language!r} among {len(items)} (found: {languages}). "
+            "Set `language` to one of these."
+        )
+    return selection
 
 
 def select_items(items: Sequence[Item], sampling: Mapping[str, Any]) -> Iterator[Item]:

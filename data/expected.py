@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from basic_control.data.characters import shorten
 from basic_control.data.errors import InputError, plural
 from basic_control.data.loading import offer_items, select_all_rows
 from basic_control.data.options import options_of
@@ -142,9 +143,7 @@ def _format_unread(item: Item, expectation: Expectation) -> str:
     text = "nothing"
     if value is not None:
         text = repr(value).replace("\\\\", "\\")  # '2\pi' as it stands in the file
-    if len(text) > SHOWN:
-        text = f"{text[: SHOWN - 1]}…"
-    return f"row {item.index + 1}: found {text}, {expectation.problem}"
+    return f"row {item.index + 1}: found {shorten(text, SHOWN)}, {expectation.problem}"
 
 
 def _describe_empty(suite: Suite, n_rows: int) -> str:

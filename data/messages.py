@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from basic_control.data.records import Message
-from basic_control.data.tools import parse_json, read_call, shorten
+from basic_control.data.tools import parse_json, read_call, show
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 """The roles of messages, as servers know them; `developer` is another name of `system`."""
@@ -32,14 +32,14 @@ def read_messages(value: Any) -> tuple[Message, ...]:
     """
     messages = parse_json(value)
     if not isinstance(messages, list | tuple) or not messages:
-        raise ValueError(f"found {_describe(value)}, expected a list of messages, each with `role` and `content`")
+        raise ValueError(f"found {show(value)}, expected a list of messages, each with `role` and `content`")
     return tuple(_read_message(message, number) for number, message in enumerate(messages, 1))
 
 
 def _read_message(message: Any, number: int) -> Message:
     message = parse_json(message)
     if not isinstance(message, Mapping) or "role" not in message:
-        raise ValueError(f"message {number}: found {_describe(message)}, expected `role` and `content`")
+        raise ValueError(f"message {number}: found {show(message)}, expected `role` and `content`")
     role = str(message["role"]).strip().lower()
     if role not in ROLES:
         raise ValueError(f"message {number}: found role {message['role']!r}, expected one of {', '.join(ROLES)}")
@@ -59,7 +59,7 @@ def _read_made_call(entry: Any, number: int) -> Mapping[str, Any]:
     """Return a call in a message as `name`, `arguments` and, if it has one, its `id`."""
     call = read_call(entry)
     if call is None:
-        raise ValueError(f"message {number}: found {_describe(entry)}, expected a call with `name` and `arguments`")
+        raise ValueError(f"message {number}: found {show(entry)}, expected a call with `name` and `arguments`")
     written: dict[str, Any] = {"name": call.name, "arguments": dict(call.arguments)}
     # The id ties a tool's message to its call.
     if isinstance(entry, Mapping) and entry.get("id"):
@@ -79,7 +79,7 @@ def _join_parts(content: Any, number: int) -> str:
     if isinstance(content, Mapping):
         parts = [content]
     if not isinstance(parts, list | tuple):
-        text = f"message {number}: found a content of {_describe(content)}, expected text"
+        text = f"message {number}: found a content of {show(content)}, expected text"
         raise ValueError(text)  # noqa: TRY004 - a value of the data
     # A part that is no text is not left out silently: the question would be another one.
     texts = list[str]()
@@ -88,7 +88,7 @@ def _join_parts(content: Any, number: int) -> str:
             texts.append(part)
             continue
         if not isinstance(part, Mapping):
-            text = f"message {number}: found a part {_describe(part)}, expected text"
+            text = f"message {number}: found a part {show(part)}, expected text"
             raise ValueError(text)  # noqa: TRY004 - a value of the data
         kind = part.get("type", "text")
         if kind not in _TEXT_PARTS or not isinstance(part.get("text"), str):
@@ -97,12 +97,6 @@ def _join_parts(content: Any, number: int) -> str:
             )
         texts.append(part["text"])
     return "".join(texts)
-
-
-def _describe(value: Any) -> str:
-    if value is None:
-        return "nothing"
-    return shorten(value)
 
 
 def has_system(messages: Iterable[Message]) -> bool:

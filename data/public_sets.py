@@ -63,14 +63,14 @@ def local_path(name: str) -> Path:
     return folder() / f"{name}{SOURCES[name].suffix}"
 
 
-def locate(source: str | Path) -> Path:
-    """Return the file of a data set: a fetched one by name, any other by path.
+def locate(source: str | Path, sample: Path | None = None) -> Path:
+    """Return the file of a data set: the shipped sample or a fetched one by name, any other by path.
 
     Raises:
         InputError: there is no such file; the message says how to get it.
     """
     name = str(source)
-    path = _find_path(name)
+    path = find_data_file(name, sample)
     if path.is_file():
         return path
     if name in SOURCES:
@@ -88,16 +88,11 @@ def locate(source: str | Path) -> Path:
     raise InputError(f"{path}: no such file.{hint} Give a file, or one of {names}.")
 
 
-def _find_path(source: str) -> Path:
-    """Return the path of a data set's file, whether it is there or not: of a fetched one, or the user's."""
-    return local_path(source) if source in SOURCES else Path(source)
-
-
-def find_data_file(source: str, sample: Path) -> Path:
-    """Return the file of a data set: the shipped sample, a fetched one, or the user's."""
-    if source == "sample":
+def find_data_file(source: str, sample: Path | None = None) -> Path:
+    """Return the path of a data set's file, there or not: the sample, a fetched one, or the user's."""
+    if source == "sample" and sample:
         return sample
-    return _find_path(source)
+    return local_path(source) if source in SOURCES else Path(source)
 
 
 # The endings of a file of rows, such as .jsonl and .csv.gz.

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from basic_control.data.characters import shorten
 from basic_control.data.patterns import pattern
 
 _NAME_KEYS = ("name", "function", "tool", "tool_name", "function_name", "action", "toolName")
@@ -81,7 +82,7 @@ def read_tools(value: Any) -> tuple[Tool, ...]:
     if isinstance(entries, Mapping):
         entries = [entries]
     if not isinstance(entries, list | tuple):
-        raise ValueError(f"found {shorten(value)}, expected a list of tools")  # noqa: TRY004 - a value of the data
+        raise ValueError(f"found {show(value)}, expected a list of tools")  # noqa: TRY004 - a value of the data
     tools = dict[str, Tool]()
     for number, entry in enumerate(entries, 1):
         tool = _read_tool(parse_json(entry), number)
@@ -96,24 +97,21 @@ def _read_tool(entry: Any, number: int) -> Tool:
     if isinstance(entry, Mapping) and isinstance(entry.get("function"), Mapping):
         entry = entry["function"]
     if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str) or not entry["name"]:
-        raise ValueError(f"tool {number}: found {shorten(entry)}, expected a mapping with `name` and `parameters`")
+        raise ValueError(f"tool {number}: found {show(entry)}, expected a mapping with `name` and `parameters`")
     schema: Any = {}
     for key in _SCHEMA_KEYS:
         if entry.get(key) is not None:
             schema = parse_json(entry[key])
             break
     if not isinstance(schema, Mapping):
-        text = f"tool {entry['name']}: found parameters {shorten(schema)}, expected a JSON schema"
+        text = f"tool {entry['name']}: found parameters {show(schema)}, expected a JSON schema"
         raise ValueError(text)  # noqa: TRY004 - a value of the data
     return Tool(entry["name"], str(entry.get("description") or ""), schema)
 
 
-def shorten(value: Any) -> str:
+def show(value: Any) -> str:
     """Return a value as a message shows it."""
-    text = repr(value)
-    if len(text) > _SHOWN:
-        return text[: _SHOWN - 1] + "…"
-    return text
+    return "nothing" if value is None else shorten(repr(value), _SHOWN)
 
 
 def read_call(entry: Any, names: frozenset[str] = frozenset(), *, is_marked: bool = True) -> ToolCall | None:

@@ -26,7 +26,7 @@ class Typed:
     with its worth; levels are whole numbers. `descriptions` say in a line what a label means, if the prompt has no
     line `- LABEL: …` for it. `tie` is the label taken if the most probable ones are equally so, by default the one
     of the lowest worth. `entries` names a list among the question's values, such as claims; each entry, with
-    an `id`, is decided by itself; a text judge then replies with a list `replies` of them.
+    an `id`, is decided by itself; a text judge then replies with a list `verdicts` of them.
     """
 
     kind: Kind
@@ -35,7 +35,6 @@ class Typed:
     descriptions: Mapping[str, str] = field(default_factory=dict)
     tie: str = ""
     entries: str = ""
-    replies: str = "verdicts"
 
     def schema(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the JSON schema of a text judge's reply to a question's values: the reason before the answer."""
@@ -48,7 +47,7 @@ class Typed:
         ids = self.parts(values)
         entry = object_schema(id={"type": "string", "enum": ids}, **properties)
         entries = {"type": "array", "items": entry, "minItems": len(ids), "maxItems": len(ids)}
-        return object_schema(**{self.replies: entries})
+        return object_schema(verdicts=entries)
 
     def parts(self, values: Mapping[str, Any]) -> list[str]:
         """Return the ids of what is decided by itself: of a question without entries one, the empty id."""
@@ -75,10 +74,6 @@ class Typed:
         # Of equals, `min` takes the first.
         return min(reversed(likeliest), key=self.labels.__getitem__)
 
-    def expect(self, probabilities: Mapping[str, float]) -> float:
-        """Return the mean worth of the labels by their probabilities."""
-        return sum(self.labels[label] * probability for label, probability in probabilities.items())
-
     def reply(self, labels: Mapping[str, str]) -> str:
         """Return the reply of a text judge that decided so, without reasons; `labels` are by part."""
         answers: list[dict[str, Any]] = []
@@ -88,7 +83,7 @@ class Typed:
                 answer = int(label)
             answers.append({"id": part, "reason": "", self.name: answer})
         if self.entries:
-            return json.dumps({self.replies: answers}, ensure_ascii=False)
+            return json.dumps({"verdicts": answers}, ensure_ascii=False)
         del answers[0]["id"]
         return json.dumps(answers[0], ensure_ascii=False)
 
@@ -106,9 +101,9 @@ class TypedQuestion:
     labels: Mapping[str, str]
 
 
-def yes_or_no(name: str = "verdict", *, yes: float = 1.0, no: float = 0.0) -> Typed:
+def yes_or_no() -> Typed:
     """Return the type of a question that is answered by yes or no."""
-    return Typed("yes_no", name, {YES: yes, NO: no})
+    return Typed("yes_no", "verdict", {YES: 1.0, NO: 0.0})
 
 
 def levels(name: str, lowest: int, highest: int) -> Typed:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from basic_control.data.characters import shorten
 from basic_control.data.patterns import pattern
 from basic_control.data.records import Outcome
 
@@ -92,6 +93,15 @@ def has_same_type(expected: Any, got: Any) -> bool:
     return type(expected) is type(got) or (type(expected) is float and type(got) is int)
 
 
+def write_value(value: Any) -> str:
+    """Return a value of a file as text: booleans as JSON writes them, a whole number without a point."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
 def format_value(value: Any) -> str:
     """Return any value as short text that JSON and a terminal can hold."""
     if isinstance(value, ExpectedException):
@@ -100,9 +110,7 @@ def format_value(value: Any) -> str:
         text = format_literal(value)
     except (ValueError, RecursionError, MemoryError, TypeError):  # an int of 5 000 digits, a deep list
         text = f"<{type(value).__name__}>"
-    if len(text) > SHOWN:
-        text = f"{text[: SHOWN - 1]}…"
-    return text.encode("utf-8", "backslashreplace").decode()
+    return shorten(text, SHOWN).encode("utf-8", "backslashreplace").decode()
 
 
 def format_literal(value: Any) -> str:

@@ -7,8 +7,10 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from basic_control.data.records import Expectation, Sample
-from basic_control.metrics._expected import ABSENT, answers_of, is_absent, parse_json
-from basic_control.metrics._replies import fold, write_value
+from basic_control.data.tools import parse_json
+from basic_control.data.values import write_value
+from basic_control.metrics._expected import ABSENT, answers_of, is_absent
+from basic_control.metrics._replies import fold
 
 BARE = "ABCDEFGHIJ"
 """The letters that are looked for where a row does not list its options."""

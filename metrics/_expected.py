@@ -1,6 +1,5 @@
 """Expected answers of users' rows: the forms of public data sets that are read, and what a metric cannot read."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -96,19 +95,6 @@ def expect_texts(sample: Sample, options: Mapping[str, Any]) -> Expectation:
     """Return how a row's answers are read by a metric that compares texts."""
     del options
     return expect(sample)
-
-
-def parse_json(text: Any) -> Any:
-    """Return the list or mapping that a text writes as JSON; the text itself if it writes none."""
-    if not isinstance(text, str) or text.lstrip()[:1] not in ("[", "{"):
-        return text
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    if isinstance(value, list | dict):
-        return value
-    return text
 
 
 def is_solution(text: str) -> bool:

@@ -11,6 +11,7 @@ from basic_control.data.reading.texts import collapse_spaces, unify
 from basic_control.data.records import CALLS, RENDERED, TURNS, Message, Sample, Score
 from basic_control.data.truncation import CUT
 from basic_control.data.usual_columns import read_question
+from basic_control.data.values import write_value
 from basic_control.metrics._expected import answers_of
 
 # Emphasis by underscores: "_so_", "__so__"
@@ -50,15 +51,6 @@ def is_cut(sample: Sample) -> bool:
 def list_expected(sample: Sample) -> list[Any]:
     """Return the row's answers: all of a list, or of a mapping in a known form; none if the row has none."""
     return answers_of(sample.get("answer")).values
-
-
-def write_value(value: Any) -> str:
-    """Format an expected value as text: 18.0 as 18, true as true."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
 
 
 def fold(text: str) -> str:

@@ -20,15 +20,12 @@ _SCALE = 2**64
 class Decider:
     """When a cascade's small judge decides alone, in one language: by `rule`, found on `source`.
 
-    `source` is 'labels' (people's), 'exam', or '' if nothing is known. `own_wrong` of `own_n` labelled items are
-    decided wrong by the cascade, each by the rule that the others give. `n_unanswered` labelled replies would have
+    `source` is 'labels' (people's), 'exam', or '' if nothing is known. `n_unanswered` labelled replies would have
     decided, had the small judge answered them before.
     """
 
     rule: CascadeRule
     source: str = ""
-    own_wrong: int = 0
-    own_n: int = 0
     n_unanswered: int = 0
 
 

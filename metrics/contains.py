@@ -8,18 +8,10 @@ from pydantic import Field
 
 from basic_control.data.decorators import metric
 from basic_control.data.options import Frozen
+from basic_control.data.reading.texts import collapse_spaces
 from basic_control.data.records import Expectation, Found, Sample, Score
 from basic_control.metrics._expected import expect_texts
-from basic_control.metrics._replies import (
-    NO_EXPECTED,
-    NO_REPLY,
-    build_pattern,
-    collapse_spaces,
-    fold,
-    reply,
-    strip_emphasis,
-    texts,
-)
+from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, build_pattern, fold, reply, strip_emphasis, texts
 
 
 class Options(Frozen):

@@ -16,9 +16,10 @@ from basic_control.data.patterns import pattern
 from basic_control.data.reading.answer import read_cue
 from basic_control.data.reading.texts import collapse_spaces, unify, without_note
 from basic_control.data.records import Found, Sample, Score
+from basic_control.data.values import write_value
 from basic_control.metrics._expected import expect_texts
 from basic_control.metrics._patterns import SLOW, Pattern, remove_matches
-from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, list_expected, reply, write_value
+from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, list_expected, reply
 
 # An article: "The"
 _ARTICLES = pattern(r"\b(?:a|an|the)\b", re.IGNORECASE)

@@ -11,8 +11,9 @@ from basic_control.data.decorators import metric
 from basic_control.data.options import Frozen, Number
 from basic_control.data.reading.numbers import read_number
 from basic_control.data.records import Expectation, Found, Sample, Score
+from basic_control.data.values import write_value
 from basic_control.metrics._expected import expect, is_one_number, is_solution
-from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, is_cut, list_expected, prompt, reply, write_value
+from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, is_cut, list_expected, prompt, reply
 
 
 class Options(Frozen):

@@ -8,10 +8,11 @@ from pydantic import Field
 from basic_control.data.decorators import metric
 from basic_control.data.json_reply import read_object
 from basic_control.data.options import Frozen
+from basic_control.data.reading.texts import collapse_spaces
 from basic_control.data.records import Found, Measured, Question, Sample, Score, Step, Unparsable
 from basic_control.data.shown import Shown
 from basic_control.data.typed import Typed
-from basic_control.metrics._replies import NO_REPLY, collapse_spaces, question, reference, reply
+from basic_control.metrics._replies import NO_REPLY, question, reference, reply
 from basic_control.metrics.judging import Judgement, reason_of, unify_label
 
 BASELINE = "baseline"

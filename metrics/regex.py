@@ -7,10 +7,11 @@ from pydantic import Field, model_validator
 
 from basic_control.data.decorators import metric
 from basic_control.data.options import Frozen
+from basic_control.data.reading.texts import collapse_spaces
 from basic_control.data.records import Expectation, Found, Sample, Score
 from basic_control.metrics._expected import expect_texts
 from basic_control.metrics._patterns import SLOW, Pattern, compile_pattern, find_last, remove_matches
-from basic_control.metrics._replies import NO_REPLY, collapse_spaces, reply, texts
+from basic_control.metrics._replies import NO_REPLY, reply, texts
 
 if TYPE_CHECKING:
     import regex

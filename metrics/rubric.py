@@ -11,8 +11,9 @@ from basic_control.data.errors import InputError
 from basic_control.data.options import Frozen
 from basic_control.data.questions import WHOLE
 from basic_control.data.records import Expectation, Found, Measured, Question, Sample, Score, Step
+from basic_control.data.tools import parse_json
 from basic_control.data.typed import Typed, levels
-from basic_control.metrics._expected import is_absent, parse_json
+from basic_control.metrics._expected import is_absent
 from basic_control.metrics._replies import NO_REPLY, conversation, question, reference, reply, require_column
 from basic_control.metrics.judging import Judgement, read_whole
 from basic_control.prompts import find_columns, is_template_name

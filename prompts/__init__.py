@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -355,16 +356,25 @@ def fill_system(system: str, values: Mapping[str, Any]) -> str:
     """
     if not _BRACES.search(system):
         return system
+    with _name_system():
+        template = build_template(system)
     try:
-        return build_template(system).render(**values, row=values)
+        return template.render(**values, row=values)
     except _PrintedListError as error:
         raise InputError(f"system: {error.describe(values)}.") from error
-    except InputError as error:
-        message = str(error).replace("prompt", "system", 1).removesuffix(".")
-        raise InputError(f"{message}{_RAW}.") from error
     except (TemplateError, TypeError, ValueError, ArithmeticError) as error:
         columns = ", ".join(sorted(values)) or "no columns"
         raise InputError(f"system: cannot be filled ({error}); the row has {columns}{_RAW}.") from error
+
+
+@contextmanager
+def _name_system() -> Iterator[None]:
+    """Say of a prompt that is not valid that it is the system's, and how braces are text."""
+    try:
+        yield
+    except InputError as error:
+        message = str(error).replace("prompt", "system", 1).removesuffix(".")
+        raise InputError(f"{message}{_RAW}.") from error
 
 
 def find_columns_of_system(system: str | None) -> frozenset[str]:
@@ -375,8 +385,5 @@ def find_columns_of_system(system: str | None) -> frozenset[str]:
     """
     if not system or not _BRACES.search(system):
         return frozenset()
-    try:
+    with _name_system():
         return find_columns(system)
-    except InputError as error:
-        message = str(error).replace("prompt", "system", 1).removesuffix(".")
-        raise InputError(f"{message}{_RAW}.") from error

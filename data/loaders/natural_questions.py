@@ -52,9 +52,7 @@ def read_questions(
     Raises:
         InputError: no such file, an unknown form, a broken line, or nothing left.
     """
-    path = SAMPLE
-    if str(source) != "sample":
-        path = locate(source)
+    path = locate(source, SAMPLE)
     items: list[Item] = []
     for number, raw in enumerate(read_file_rows(path), 1):
         item = _convert_row(raw, f"{path}, row {number}", seed)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from basic_control.data.decorators import loader
-from basic_control.data.draw import Sampling, select_items
+from basic_control.data.draw import Sampling, select_items, select_language
 from basic_control.data.errors import InputError
 from basic_control.data.files import Row, convert_text, read_file_rows
 from basic_control.data.options import Frozen
@@ -42,7 +42,7 @@ def read_questions(
     Raises:
         InputError: no such file, columns missing (all of them named at once), a broken row, or no row.
     """
-    path = SAMPLE if str(source) == "sample" else Path(source)
+    path = find_data_file(str(source), SAMPLE)
     raw = list(read_file_rows(path))
     if not raw:
         raise InputError(f"{path}: no rows; expected columns {', '.join(required)}.")
@@ -58,10 +58,7 @@ def read_questions(
         expected = "; ".join(map(_describe_column, missing))
         raise InputError(f"{path}: found columns {', '.join(map(str, columns))}; missing: {expected}.")
     items = [_build_item(row, f"{path}, row {number}", names) for number, row in enumerate(raw, 1)]
-    selection = [item for item in items if language in {"", item.language}]
-    if not selection:
-        raise InputError(f"{path}: no rows in language {language!r} among {len(items)}.")
-    return selection
+    return select_language(items, language, path)
 
 
 def _describe_column(name: str) -> str:

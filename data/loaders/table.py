@@ -1,10 +1,8 @@
 """A user's rows, from JSONL, CSV, TSV or Parquet, or a fetched set: one question a row, columns by name."""
 
-import ast
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +15,8 @@ from basic_control.data.files import read_file_rows
 from basic_control.data.options import Frozen
 from basic_control.data.public_sets import find_data_file, locate
 from basic_control.data.records import Item
-from basic_control.data.usual_columns import MissingColumnError, add_columns
+from basic_control.data.usual_columns import MissingColumnError, add_columns, parse_list
+from basic_control.data.values import write_value
 
 RESPONSE = "response"
 """Column of recorded replies."""
@@ -60,13 +59,9 @@ def _rename_columns(raw: Mapping[str, Any], columns: Mapping[str, str], where: s
 
 def read_response(value: Any) -> Any:
     """Return a recorded response as text: a number or a boolean as it is written; None if there is none."""
-    if isinstance(value, bool):
-        return str(value).lower()
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return str(value) if isinstance(value, int | float) else value
+    return write_value(value) if isinstance(value, int | float) else value
 
 
 def _format_expected(value: Any) -> str:
@@ -85,13 +80,8 @@ def _parse_typed(text: str) -> bool | list[Any] | None:
         return BOOLEANS[text.lower()]
     if text[:1] != "[":
         return None
-    for read in (json.loads, ast.literal_eval):
-        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-            value = read(text)
-            if isinstance(value, list):
-                return value
-            return None
-    return None
+    value = parse_list(text)
+    return value if isinstance(value, list) else None
 
 
 def _type_answers(rows: Sequence[dict[str, Any]], path: Path, answers: str) -> None:

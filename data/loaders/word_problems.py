@@ -9,13 +9,14 @@ from typing import Any, Literal
 from pydantic import Field
 
 from basic_control.data.decorators import loader
-from basic_control.data.draw import Sampling, select_items
+from basic_control.data.draw import Sampling, select_items, select_language
 from basic_control.data.errors import InputError
 from basic_control.data.files import Row, read_file_rows
 from basic_control.data.options import Frozen
 from basic_control.data.patterns import pattern
 from basic_control.data.public_sets import SAMPLES, find_data_file, locate
 from basic_control.data.records import Item
+from basic_control.data.values import write_value
 
 SAMPLE = SAMPLES / "word_problems.jsonl"
 """The shipped sample: the project's own problems, English and Russian."""
@@ -45,23 +46,14 @@ def read_problems(source: str | Path = "sample", *, language: str = "") -> list[
     Raises:
         InputError: no such file, columns missing, a broken row, or nothing left.
     """
-    path = SAMPLE
-    if str(source) != "sample":
-        path = locate(source)
+    path = locate(source, SAMPLE)
     raw = [*read_file_rows(path, unnamed=MGSM)]
     columns = dict.fromkeys(chain.from_iterable(raw))
     if "question" not in columns or columns.keys().isdisjoint(("answer", "answer_number")):
         contents = f"columns {', '.join(map(str, columns))}" if columns else "no row"
         raise InputError(f"{path}: found {contents}; expected {FORMS}.")
     items = [_build_item(row, f"{path}, row {number}", path) for number, row in enumerate(raw, 1)]
-    selection = [item for item in items if language in {"", item.language}]
-    if not selection:
-        languages = ", ".join(sorted({item.language for item in items}))
-        raise InputError(
-            f"{path}: no problems in language {language!r} among {len(items)} (found: {languages}). "
-            "Set `language` to one of these."
-        )
-    return selection
+    return select_language(items, language, path)
 
 
 def _build_item(raw: Row, where: str, path: Path) -> Item:
@@ -78,7 +70,7 @@ def _build_item(raw: Row, where: str, path: Path) -> Item:
     else:
         if value is None or value == "":
             value = answer
-        reference = f"{_MARKER} {_format_value(value)}"
+        reference = _MARKER if value is None else f"{_MARKER} {write_value(value).strip()}"
         is_ambiguous = isinstance(value, str) and len(find_numbers(value)) > 1
     expected = None if is_ambiguous else read_number(reference).answer
     if expected is None or expected.value is None:
@@ -95,15 +87,6 @@ def _build_item(raw: Row, where: str, path: Path) -> Item:
         language=language or _detect_language(question, path),
         stated_language=language,
     )
-
-
-def _format_value(value: Any) -> str:
-    """Return a cell as text: 18 for a column of floats, too."""
-    if value is None:
-        return ""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return str(value).strip()
 
 
 def _detect_language(question: str, path: Path) -> str:

@@ -17,8 +17,8 @@ class CascadeFinding:
 
     `rule` was found on `source`: 'labels', 'exam', or '' if nothing was known. The small judge decided `n_alone`
     replies, the large one `n_escalated`. Of those decided alone it saw `n_checked` too, and says otherwise of
-    `n_contradicted`; `contradicts`: more than the tolerated `error` explains. `own_wrong` of `own_n` labelled items
-    are decided wrong by the cascade. `n_unanswered` labelled replies the small judge had not judged before.
+    `n_contradicted`; `contradicts`: more than the tolerated `error` explains. `n_unanswered` labelled
+    replies the small judge had not judged before.
     """
 
     suite: str
@@ -28,8 +28,6 @@ class CascadeFinding:
     source: str
     error: float
     rule: CascadeRule
-    own_wrong: int
-    own_n: int
     n_alone: int
     n_escalated: int
     n_checked: int
@@ -87,8 +85,6 @@ def _find(use: CascadeUse, language: str, decided: Sequence[Mapping[str, Any]], 
         source=decider.source,
         error=use.error,
         rule=decider.rule,
-        own_wrong=decider.own_wrong,
-        own_n=decider.own_n,
         n_alone=len(alone),
         n_escalated=len(decided) - len(alone),
         n_checked=len(checked),

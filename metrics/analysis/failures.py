@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from basic_control.data.characters import shorten
 from basic_control.data.records import NO_CONTEXTS, ONLY_CALLS, Status
 from basic_control.data.suites import Suite
 from basic_control.data.truncation import THINKING_ALONE
@@ -136,9 +137,7 @@ def _message(status: Status, reason: str, details: str) -> str:
     text = " ".join((error or reason or "no message").split())
     if reason and error and status == "judge_failed":
         text = f"{reason}: {text}"
-    if len(text) > LONGEST:
-        return f"{text[: LONGEST - 1]}…"
-    return text
+    return shorten(text, LONGEST)
 
 
 def _list_errors(details: Mapping[str, Any]) -> Iterator[str]:

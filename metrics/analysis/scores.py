@@ -381,9 +381,8 @@ def _score_suite(suite: Suite, model: str, summary: pl.DataFrame, circumstances:
     model_cells = cells(rows.filter(model=model))
     applicable = [cell for cell in model_cells if cell.counts.n_applicable]
     cells_beside = cells(means.filter(pl.col("metric").is_in(headline_parts(suite)), model=model))
-    blank = _SuiteScore(
-        _measure_cells(model_cells, metrics_run, cells_beside), _count_missing(model_cells, applicable)
-    )
+    coverage = min((cell.counts.coverage or 0.0 for cell in applicable), default=None)
+    blank = _SuiteScore(_measure_cells(model_cells, metrics_run, cells_beside), Shortfall(coverage=coverage))
     # Human labels can decide where no judge's verdict is left.
     labels: dict[str, Powered] = {}
     for cell in model_cells:
@@ -425,23 +424,6 @@ def _measure_cells(
         parts=parts,
         left_out=tuple(left_out),
         beside={cell.metric: cell.value.mean for cell in cells_beside},
-    )
-
-
-def _count_missing(model_cells: Sequence[SummaryRow], applicable: Sequence[SummaryRow]) -> Shortfall:
-    """Return which rows of a model's cells have no score, and the coverage of the `applicable` ones."""
-    n_failed = n_filtered = n_unread = n_truncated = 0
-    for cell in model_cells:
-        n_failed += cell.counts.n_model_error
-        n_filtered += cell.counts.n_filtered
-        n_unread += cell.counts.n_judge_failed
-        n_truncated += cell.counts.n_truncated
-    return Shortfall(
-        coverage=min((cell.counts.coverage or 0.0 for cell in applicable), default=None),
-        n_failed=n_failed,
-        n_filtered=n_filtered,
-        n_unread=n_unread,
-        n_truncated=n_truncated,
     )
 
 

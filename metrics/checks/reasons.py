@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from basic_control.data.records import Score
+from basic_control.data.values import write_value
 from basic_control.metrics._expected import is_absent
 from basic_control.metrics._patterns import SLOW
-from basic_control.metrics._replies import write_value
 from basic_control.metrics.checks.rows import RowCheck
 
 

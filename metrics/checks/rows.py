@@ -14,7 +14,8 @@ from basic_control.data.errors import propose_name
 from basic_control.data.options import Number, Share, explain_error, settle
 from basic_control.data.plugins import find_unit, metrics
 from basic_control.data.records import Metric, Sample
-from basic_control.metrics._expected import ABSENT, is_absent, parse_json
+from basic_control.data.tools import parse_json
+from basic_control.metrics._expected import ABSENT, is_absent
 
 COLUMN = "checks"
 ANSWER = "answer"

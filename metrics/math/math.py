@@ -10,8 +10,9 @@ from basic_control.data.reading.answer import Reading, read
 from basic_control.data.reading.expressions import Expressions
 from basic_control.data.reading.texts import unify
 from basic_control.data.records import Expectation, Found, Sample, Score
+from basic_control.data.values import write_value
 from basic_control.metrics._expected import expect, is_solution
-from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, is_cut, list_expected, prompt, reply, write_value
+from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, is_cut, list_expected, prompt, reply
 from basic_control.metrics.math.child import CHILD, LIMIT_S
 from basic_control.metrics.math.notation import find_base, to_latex
 

@@ -13,14 +13,10 @@ FOLDS = 5
 
 @dataclass(frozen=True, slots=True)
 class LabelledAnswer:
-    """A small judge's answer to a labelled item: its confidence, and whether it is wrong.
-
-    `fallback_wrong`: whether the large judge is, if it has answered too.
-    """
+    """A small judge's answer to a labelled item: its confidence, and whether it is wrong."""
 
     confidence: float
     is_wrong: bool
-    fallback_wrong: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,19 +101,3 @@ def fold_rules(answers: Sequence[LabelledAnswer], *, error: float, level: float)
 def is_alone(rule: CascadeRule, confidence: float) -> bool:
     """Return whether the small judge decides alone at a confidence."""
     return rule.confidence is not None and confidence >= rule.confidence
-
-
-def count_errors(answers: Sequence[LabelledAnswer], *, error: float, level: float) -> tuple[int, int]:
-    """Return the cascade's own wrong decisions, of how many: each item by the rule that the others give.
-
-    Items that the large judge should decide, and did not answer, are left out.
-    """
-    rules = fold_rules(answers, error=error, level=level)
-    n = n_wrong = 0
-    for number, answer in enumerate(answers):
-        alone = is_alone(rules[number % FOLDS], answer.confidence)
-        is_wrong = answer.is_wrong if alone else answer.fallback_wrong
-        if is_wrong is not None:
-            n += 1
-            n_wrong += is_wrong
-    return n_wrong, n

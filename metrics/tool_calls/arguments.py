@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from basic_control.data.characters import shorten
 from basic_control.data.patterns import pattern
 from basic_control.data.reading.texts import unify
 from basic_control.data.tools import Tool, ToolCall, Untyped
@@ -95,9 +96,7 @@ def _show(value: Any) -> str:
     text = repr(value)
     if isinstance(value, Mapping):
         text = json.dumps(value, ensure_ascii=False, default=repr)
-    if len(text) > _LONGEST:
-        return text[: _LONGEST - 1] + "…"
-    return text
+    return shorten(text, _LONGEST)
 
 
 def _judge(results: Iterable[str], *, is_any: bool) -> str:

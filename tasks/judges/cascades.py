@@ -12,7 +12,7 @@ from basic_control.data.plugins import metric
 from basic_control.metrics.analysis.judged import Finder, exams_of
 from basic_control.metrics.analysis.passports import Passport, join_passports
 from basic_control.metrics.cascade import Decider
-from basic_control.metrics.stats.cascade import LabelledAnswer, count_errors, find_rule, fold_rules, is_alone
+from basic_control.metrics.stats.cascade import LabelledAnswer, find_rule, fold_rules, is_alone
 from basic_control.tasks.judges.labels import LABELS, criteria_of, list_label_files
 from basic_control.tasks.judges.recorded import JudgedMetric, Verdicts, find_verdicts, identity_key
 from basic_control.tasks.plan import MetricPlan, SuitePlan
@@ -66,16 +66,15 @@ class CascadeFinder:
             answers, source = self._read_examined(metric_plan, cascade, language), "exam"
         error, level = cascade.options["error"], cascade.options["level"]
         rule = find_rule(answers, error=error, level=level)
-        wrong, n = count_errors(answers, error=error, level=level)
-        return Decider(rule, source if answers else "", wrong, n, n_unanswered)
+        return Decider(rule, source if answers else "", n_unanswered)
 
     def read_labelled(self, metric_plan: MetricPlan, cascade: Judge) -> list[LabelledAnswer]:
         """Return the small judge's answers to the replies that people labelled, in a fixed order."""
         return _read_answers(self._list_labelled(metric_plan, cascade))
 
     def _list_labelled(self, metric_plan: MetricPlan, cascade: Judge) -> "list[_LabelledReply]":
-        """Return what people and both judges said of each labelled reply, in a fixed order."""
-        small, large = (identity_key(self.identities[name]) for name in cascade.members)
+        """Return what people and the small judge said of each labelled reply, in a fixed order."""
+        small = identity_key(self.identities[cascade.members[0]])
         criterion = criteria_of([self.suite.suite]).get((self.suite.name, metric_plan.name), "")
         store = self.suite.store
         folder = Path(store.runs)
@@ -89,26 +88,20 @@ class CascadeFinder:
         if lacking and len(labels) >= FEWEST_LABELS:
             # Labels may have been joined before this judge was there.
             of = JudgedMetric(folder, store.root, self.suite.name, metric_plan.name, criterion)
-            recorded = find_verdicts(of, (small, large), lacking)
+            recorded = find_verdicts(of, (small,), lacking)
             for reply, of_reply in recorded.items():
                 verdicts[reply] = {**of_reply, **verdicts[reply]}
-        return [
-            _LabelledReply(labels[reply], verdicts[reply].get(small), verdicts[reply].get(large))
-            for reply in sorted(labels)
-        ]
+        return [_LabelledReply(labels[reply], verdicts[reply].get(small)) for reply in sorted(labels)]
 
     def _read_examined(self, metric_plan: MetricPlan, cascade: Judge, language: str) -> list[LabelledAnswer]:
         pair = self._passports(metric_plan, cascade, language)
         if pair is None:
             return []
-        small, large = pair
+        small, _ = pair
         answers = []
         for key in sorted(small.answers.keys() & small.probabilities):
             truth, verdict = small.answers[key]
-            is_large_wrong = None
-            if large is not None and key in large.answers:
-                is_large_wrong = large.answers[key][1] != truth
-            answers.append(LabelledAnswer(small.probabilities[key][verdict], verdict != truth, is_large_wrong))
+            answers.append(LabelledAnswer(small.probabilities[key][verdict], verdict != truth))
         return answers
 
     def _passports(
@@ -165,11 +158,10 @@ def _differs(value: Any, label: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _LabelledReply:
-    """People's mean label of a reply, and what the small and the large judge said of it, if they did."""
+    """People's mean label of a reply, and what the small judge said of it, if it did."""
 
     label: float
     small: Mapping[str, Any] | None
-    large: Mapping[str, Any] | None
 
 
 def _read_answers(replies: Iterable[_LabelledReply]) -> list[LabelledAnswer]:
@@ -177,9 +169,6 @@ def _read_answers(replies: Iterable[_LabelledReply]) -> list[LabelledAnswer]:
     answers = []
     for reply in replies:
         if reply.small is not None and reply.small.get("confidence") is not None:
-            fallback = None
-            if reply.large is not None:
-                fallback = _differs(reply.large["value"], reply.label)
             is_wrong = _differs(reply.small["value"], reply.label)
-            answers.append(LabelledAnswer(reply.small["confidence"], is_wrong, fallback))
+            answers.append(LabelledAnswer(reply.small["confidence"], is_wrong))
     return answers

@@ -22,11 +22,10 @@ def cascade_table(data: ReportData) -> Table:
             return "–"
         return f"{percent(cascade.rule.bound)} / {percent(cascade.error)}"
 
-    def write_own_error(cascade: CascadeFinding) -> str:
-        return _format_count(cascade.own_wrong, cascade.own_n)
-
     def write_checked(cascade: CascadeFinding) -> str:
-        return _format_count(cascade.n_contradicted, cascade.n_checked)
+        if not cascade.n_checked:
+            return "–"
+        return say("common.of", k=cascade.n_contradicted, n=cascade.n_checked)
 
     # What was saved stands before what the small judge got wrong: that is why there is a cascade.
     return Table.of(
@@ -45,18 +44,11 @@ def cascade_table(data: ReportData) -> Table:
         ),
         column("bound", write_bound, numeric=True),
         column("found_on", _source),
-        column("own_error", write_own_error, numeric=True),
         column("contradicted", write_checked, numeric=True),
         title=say("common.cascades_head"),
         caption=say("common.cascades_note"),
         name="cascades",
     )
-
-
-def _format_count(k: int, n: int) -> str:
-    if not n:
-        return "–"
-    return say("common.of", k=k, n=n)
 
 
 def _source(cascade: CascadeFinding) -> str:

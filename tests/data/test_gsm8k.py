@@ -122,7 +122,7 @@ def test_what_is_not_there_says_how_to_get_it(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_language_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no problems in language 'zh' among 1 \(found: en\). Set `language`"):
+    with pytest.raises(InputError, match=r"no rows in language 'zh' among 1 \(found: en\). Set `language`"):
         read_problems(jsonl(tmp_path / "one.jsonl", ROW), language="zh")
 
 

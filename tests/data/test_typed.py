@@ -33,10 +33,6 @@ def test_the_most_probable_label_is_the_verdict_and_a_tie_goes_to_the_lower_wort
     assert typed.decide(dict(zip(typed.labels, probabilities, strict=True))) == label
 
 
-def test_the_expected_value_of_a_rating_weighs_the_levels() -> None:
-    assert levels("rating", 1, 3).expect({"1": 0.25, "2": 0.25, "3": 0.5}) == 2.25
-
-
 def test_the_reply_that_is_written_for_labels_is_read_by_the_steps_own_parser() -> None:
     steps = {f"{metric.name} {step.name}": step for metric in metrics().values() for step in metric.steps}
     entails = steps["factual_correctness entails"]

@@ -133,7 +133,6 @@ def test_with_labels_the_small_judge_decides_what_it_is_sure_of_and_a_share_is_c
     assert cascade["n_checked"] == sum(entry["checked"] for entry in alone)
     assert cascade["n_contradicted"] == 0
     assert cascade["rule"]["bound"] <= 0.1
-    assert cascade["own_wrong"] == 0, "five-fold: the large judge is right where the small one is not"
     assert "the small judge decides about 80% alone, by 120 own labels" in plan.stdout
     (report,) = (latest(tmp_path) / "reports").glob("*.html")
     assert "96 of 120" in report.read_text(encoding="utf-8")

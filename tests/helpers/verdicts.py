@@ -16,9 +16,15 @@ from basic_control.metrics.analysis.judged import Labels, Withheld
 from basic_control.metrics.analysis.observations import Observations
 from basic_control.metrics.analysis.policy import Gate, Policy
 from basic_control.metrics.analysis.results import Participants, Results, SuiteFindings, model_results
-from basic_control.metrics.analysis.scores import AnswerDetails, Circumstances, score_headline, suite_headlines
+from basic_control.metrics.analysis.scores import (
+    AnswerCounts,
+    AnswerDetails,
+    Circumstances,
+    score_headline,
+    suite_headlines,
+)
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
-from basic_control.metrics.analysis.summary import summarise
+from basic_control.metrics.analysis.summary import OF_SUITES, cells, summarise
 from basic_control.metrics.analysis.verdict import RunVerdict, verdict_of
 
 
@@ -50,11 +56,12 @@ def finalise(
         if suite.name in flagged
     }
     facts = Circumstances(withheld=withheld, stopping=stopping, waiting=waiting or {}, labels=labels or {})
-    details = AnswerDetails(repeated=repeated)
     findings = [
         SuiteFindings(
             tuple(
-                score_headline(score, model, summary, facts, details)
+                score_headline(
+                    score, model, summary, facts, AnswerDetails(_count(score, summary), repeated=repeated)
+                )
                 for model in models
                 for score in columns(suite)
             ),
@@ -63,6 +70,24 @@ def finalise(
         for suite in suites
     ]
     return decided(findings, models, suites, threshold=threshold, gate=gate, waiting=waiting)
+
+
+def _count(suite: Suite, summary: pl.DataFrame) -> dict[str, AnswerCounts]:
+    """Count a suite's answers by model, where none has rows of several metrics that lack a score."""
+    of_suite = summary.filter(OF_SUITES, pl.col("metric").is_in(suite.value_metrics), suite=suite.name)
+    counts: dict[str, AnswerCounts] = {}
+    for (model,), rows in of_suite.group_by("model"):
+        of_metrics = [cell.counts for cell in cells(rows)]
+        counts[str(model)] = AnswerCounts(
+            n_asked=max(count.n_asked for count in of_metrics),
+            scored=min((count.n_scored for count in of_metrics if count.n_applicable), default=0),
+            right=0,
+            truncated=sum(count.n_truncated for count in of_metrics),
+            failed=sum(count.n_model_error for count in of_metrics),
+            filtered=sum(count.n_filtered for count in of_metrics),
+            unread=sum(count.n_judge_failed for count in of_metrics),
+        )
+    return counts
 
 
 def verdict_on(

@@ -201,7 +201,7 @@ def test_as_the_small_judge_of_a_cascade_it_would_decide_the_share_that_the_docu
         coverages[claim] = max(coverages.get(claim, 0.0), coverage)
         truths[claim] = truths.get(claim, False) or row["supported"]
     answers = [
-        LabelledAnswer(abs(coverage - LINE), (coverage >= LINE) != truths[claim], fallback_wrong=False)
+        LabelledAnswer(abs(coverage - LINE), (coverage >= LINE) != truths[claim])
         for claim, coverage in coverages.items()
     ]
     rule = find_rule(answers, error=error, level=0.05)

@@ -9,10 +9,8 @@ import pytest
 from basic_control.metrics.stats.cascade import (
     CascadeRule,
     LabelledAnswer,
-    count_errors,
     find_least_items,
     find_rule,
-    fold_rules,
     is_alone,
     lower_bound,
     upper_bound,
@@ -73,22 +71,6 @@ def test_without_enough_right_answers_the_large_judge_decides_all(answers: list[
 def test_an_error_early_on_does_not_stop_before_the_least_number() -> None:
     assert find_rule(ranked(60, {1}), error=0.1, level=0.05).n_alone == 60
     assert find_rule(ranked(60, {1, 2}), error=0.1, level=0.05).confidence is None
-
-
-def test_its_own_error_counts_each_item_by_the_rule_of_the_others() -> None:
-    answers = [
-        LabelledAnswer(1 - n / 1000, is_wrong=n % 40 == 0 or n > 150, fallback_wrong=n % 10 == 0)
-        for n in range(200)
-    ]
-    rules = fold_rules(answers, error=0.1, level=0.05)
-    assert len(rules) == 5
-    by_hand = [
-        one.is_wrong if one.confidence >= (rules[n % 5].confidence or 2) else one.fallback_wrong
-        for n, one in enumerate(answers)
-    ]
-    assert count_errors(answers, error=0.1, level=0.05) == (sum(map(bool, by_hand)), 200)
-    unknown = [LabelledAnswer(one.confidence, one.is_wrong) for one in answers]
-    assert count_errors(unknown, error=0.1, level=0.05)[1] < 200
 
 
 @pytest.mark.slow
