@@ -124,7 +124,7 @@ def choose_rows(rows: int, *, method: Method, n: int, seed: int) -> list[int]:
     return sorted(source("sample", seed, rows, n).sample(range(rows), n))
 
 
-def select_language(items: Sequence[Item], language: str, path: Path) -> Sequence[Item]:
+def select_language(items: Sequence[Item], language: str, path: Path) -> list[Item]:
     """Return a file's items of a language; '' is any.
 
     Raises:
