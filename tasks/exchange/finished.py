@@ -19,7 +19,6 @@ from basic_control.data.messages import SYSTEM, is_chat, read_messages
 from basic_control.data.records import Message
 from basic_control.data.tools import TOOL_CALLS
 from basic_control.data.truncation import LIMITS
-from basic_control.metrics.analysis.summary import SummaryRow
 from basic_control.tasks.store.runs import Run, load_calls, load_results, load_table
 
 if TYPE_CHECKING:
@@ -60,13 +59,13 @@ class Evaluation:
     suite: str
     target: str
     scored_by: tuple[str, ...]
-    cells: Mapping[str, SummaryRow]
+    means: Mapping[str, float]
     rows: tuple[ScoredReply, ...]
 
     def metrics(self) -> list[str]:
         """Return the metrics that have a mean and at least one value: the score's own first."""
         valued = {name for row in self.rows for name in row.scores}
-        present = self.cells.keys() & valued
+        present = self.means.keys() & valued
         score_metrics = [name for name in self.scored_by if name in present]
         return [*score_metrics, *sorted(present - {*self.scored_by})]
 
@@ -110,10 +109,10 @@ def list_evaluations(run: Run, root: str) -> Iterator[Evaluation]:
         InputError: the run's results cannot be read, or the store does not have its tables intact.
     """
     results, _ = load_results(run, whole=True)
-    cells: dict[tuple[str, str], dict[str, SummaryRow]] = {}
+    means: dict[tuple[str, str], dict[str, float]] = {}
     for cell in results.cells:
         if not (cell.family or cell.level or cell.language) and cell.value.mean is not None:
-            cells.setdefault((cell.suite, cell.model), {})[cell.metric] = cell
+            means.setdefault((cell.suite, cell.model), {})[cell.metric] = cell.value.mean
     items = load_table(run, "items", root).select("item_id", "suite", "prompt", "answer", "facts")
     scores = load_table(run, "scores", root)
     calls = load_calls(run, root).join(items, on="item_id", how="left", maintain_order="left")
@@ -125,7 +124,7 @@ def list_evaluations(run: Run, root: str) -> Iterator[Evaluation]:
             target_scores = scores.join(item_ids, on="item_id", how="semi").filter(model=target)
             key = (suite.name, str(target))
             rows = tuple(_join_scores(target_calls, target_scores))
-            yield Evaluation(*key, suite.score_metrics, cells.get(key, {}), rows)
+            yield Evaluation(*key, suite.score_metrics, means.get(key, {}), rows)
 
 
 def _write_sample(row: ScoredReply, target: str) -> "EvalSample":
@@ -248,10 +247,10 @@ def _write_log(evaluation: Evaluation, path: Path, started: str) -> None:
 
     item_ids = list(dict.fromkeys(row.item_id for row in evaluation.rows))
     epochs = 1 + max(row.repeat for row in evaluation.rows)
-    # Inspect requires a number where a metric has no mean.
+    # Metrics without a mean are not among them: Inspect requires a number.
     scores = []
     for name in evaluation.metrics():
-        mean = EvalMetric(name="mean", value=evaluation.cells[name].value.mean or 0.0)
+        mean = EvalMetric(name="mean", value=evaluation.means[name])
         scores.append(EvalScore(name=name, scorer=name, metrics={"mean": mean}))
     log = EvalLog(
         eval=EvalSpec(

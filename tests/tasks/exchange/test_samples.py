@@ -6,12 +6,9 @@ from pathlib import Path
 import pytest
 
 from basic_control.data.errors import InputError
-from basic_control.data.tables import SUMMARY
-from basic_control.metrics.analysis.summary import cells
 from basic_control.tasks.exchange.finished import Evaluation, ScoredReply, write_evaluations
 from basic_control.tasks.exchange.log_files import read
 from basic_control.tasks.exchange.logs import Log
-from tests.helpers.tables import cell
 from tests.tasks.exchange.forms import FORMS, Line
 
 SAMPLES = Path(__file__).parents[2] / "fixtures" / "exchange"
@@ -112,7 +109,7 @@ def test_what_our_tests_write_has_the_keys_of_the_tool(tmp_path: Path, form: str
     assert ours - theirs <= declared
 
 
-CELLS = {"exact_match": cells(SUMMARY.frame([cell("own", "exact_match", 1.0)]))[0]}
+MEANS = {"exact_match": 1.0}
 
 
 def test_inspect_reads_in_our_log_why_replies_ended_and_which_calls_failed(tmp_path: Path) -> None:
@@ -122,7 +119,7 @@ def test_inspect_reads_in_our_log_why_replies_ended_and_which_calls_failed(tmp_p
     ends["content_filter"] = "content_filter"
     rows = [ScoredReply(end, 0, f"{end}?", ["1"], "1", "", end, 1, 1, {"exact_match": 1.0}, {}) for end in ends]
     rows.append(ScoredReply("lost", 0, "lost?", ["1"], "", "timeout", "", None, None, {}, {}))
-    own = Evaluation("own", "m", ("exact_match",), CELLS, tuple(rows))
+    own = Evaluation("own", "m", ("exact_match",), MEANS, tuple(rows))
     (path,) = write_evaluations([own], tmp_path, "r", "2026-01-01T00:00:00+00:00")
     log = read_eval_log(str(path))
     samples = {one.id: one for one in log.samples or ()}
@@ -136,7 +133,7 @@ def test_inspect_reads_in_our_log_why_replies_ended_and_which_calls_failed(tmp_p
 
 def test_models_whose_names_differ_in_punctuation_only_have_a_log_each(tmp_path: Path) -> None:
     row = ScoredReply("q", 0, "q?", ["1"], "1", "", "stop", 1, 1, {"exact_match": 1.0}, {})
-    both = [Evaluation("own", name, ("exact_match",), CELLS, (row,)) for name in ("llama3:8b", "llama3-8b")]
+    both = [Evaluation("own", name, ("exact_match",), MEANS, (row,)) for name in ("llama3:8b", "llama3-8b")]
     paths = [*write_evaluations(both, tmp_path, "r", "2026-01-01T00:00:00+00:00")]
     assert len({*paths}) == 2
     assert {read(path).rows[0].target for path in paths} == {"llama3:8b", "llama3-8b"}
