@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from basic_control.data.errors import ReturnedError
-from basic_control.data.plugins import declare
+from basic_control.data.plugins import Unit, declare
 from basic_control.data.records import Family, Found, Item, Loader, Metric, Provider, Sample, Score, Verdict
 
 Function = Callable[..., Any]
@@ -57,6 +57,13 @@ def _returns_truth(function: Function) -> bool:
     return inspect.signature(function).return_annotation in {bool, "bool"}
 
 
+def _decorate(make: Callable[[Function], Unit], function: Function | None) -> Unit | Callable[[Function], Unit]:
+    """Make a unit of a function, or return what does, of a decorator that is called with facts."""
+    if function is None:
+        return make
+    return make(function)
+
+
 @overload
 def metric(function: Function, /) -> Metric: ...
 @overload
@@ -78,8 +85,7 @@ def metric(function: Function | None = None, /, **facts: Any) -> Metric | Callab
     the options that names them; default: the parameters. `yes_no`: every value is 0 or 1; default: as annotated,
     `-> bool`. `fields` are others of `Metric`.
     """
-    make = partial(_declare_metric, **facts)
-    return make if function is None else make(function)
+    return _decorate(partial(_declare_metric, **facts), function)
 
 
 def _declare_metric(function: Function, **facts: Any) -> Metric:
@@ -228,8 +234,7 @@ def family(function: Function | None = None, /, **facts: Any) -> Family | Callab
     `easy`, with none. `verify(item, reply)` decides; default: `read_last_line`. Other parameters with a default are
     options. `fields` are others of `Family`.
     """
-    make = partial(_declare_family, **facts)
-    return make if function is None else make(function)
+    return _decorate(partial(_declare_family, **facts), function)
 
 
 def _declare_family(
@@ -277,8 +282,7 @@ def loader(function: Function | None = None, /, **facts: Any) -> Loader | Callab
     `files` names the options that hold paths, or is a function of the options that returns them: a run reads these
     anew when they change. `fields` are others of `Loader`.
     """
-    make = partial(_declare_loader, **facts)
-    return make if function is None else make(function)
+    return _decorate(partial(_declare_loader, **facts), function)
 
 
 def _declare_loader(
@@ -330,8 +334,7 @@ def provider(function: Function | None = None, /, **facts: Any) -> Provider | Ca
     It returns a text, or a mapping with `text`, as a function in docs/applications.md does. A function of `model`
     alone, the entry of the configuration, returns a client. `fields` are others of `Provider`.
     """
-    make = partial(_declare_provider, **facts)
-    return make if function is None else make(function)
+    return _decorate(partial(_declare_provider, **facts), function)
 
 
 def _declare_provider(function: Function, *, name: str = "", version: int = 1, **fields: Any) -> Provider:

@@ -136,6 +136,7 @@ def preference(sample: Sample, replies: Found, options: Mapping[str, Any]) -> Sc
     details = {key: {"winner": judged[key].label, "reason": judged[key].reason} for key in sorted(judged)}
     value = judged["ab"].value
     reason = SAID[value]
+    # A judge that prefers what stands first, or last, has no preference.
     if flipped:
         value, reason = TIE, "the two orders disagree"
     return Score(value, reason=reason, details=details, parts={"flipped": float(flipped)})

@@ -81,7 +81,9 @@ def _parse_typed(text: str) -> bool | list[Any] | None:
     if text[:1] != "[":
         return None
     value = parse_list(text)
-    return value if isinstance(value, list) else None
+    if isinstance(value, list):
+        return value
+    return None
 
 
 def _type_answers(rows: Sequence[dict[str, Any]], path: Path, answers: str) -> None:

@@ -70,7 +70,9 @@ def _build_item(raw: Row, where: str, path: Path) -> Item:
     else:
         if value is None or value == "":
             value = answer
-        reference = _MARKER if value is None else f"{_MARKER} {write_value(value).strip()}"
+        reference = _MARKER
+        if value is not None:
+            reference = f"{_MARKER} {write_value(value).strip()}"
         is_ambiguous = isinstance(value, str) and len(find_numbers(value)) > 1
     expected = None if is_ambiguous else read_number(reference).answer
     if expected is None or expected.value is None:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from operator import attrgetter
 from statistics import fmean
 from typing import Any
 
@@ -305,11 +306,7 @@ def exam_table(passports: Sequence[Passport], how: Aggregate, worth: Mapping[str
 
 @dataclass(frozen=True, slots=True)
 class _Verdicts:
-    """Scores by response, and details by judge, of the judges that count for a metric in one language.
-
-    `questions` are those of the responses, each with the number of its template (-1: none); `weights` say how much
-    of its question's value a response is: less than all if rows of the data repeat the question.
-    """
+    """What the judges that count for a metric said of the responses in one language."""
 
     suite: Suite
     model: str
@@ -317,17 +314,24 @@ class _Verdicts:
     language: str
     how: Aggregate
     judges: tuple[str, ...]
-    details: tuple[Mapping[str, Mapping[str, Any]], ...]
-    values: tuple[float, ...]
-    questions: tuple[tuple[str, int], ...]
-    weights: tuple[float, ...]
+    replies: tuple["_JudgedReply", ...]
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each reply."""
+        return np.array([*map(attrgetter("weight"), self.replies)])
 
 
 @dataclass(frozen=True, slots=True)
-class _JudgedRow:
-    """A response as a metric scored it: its details, its question with the number of its template, its weight."""
+class _JudgedReply:
+    """What the judges that count said of a response, by judge, and the value of all.
 
-    details: Mapping[str, Any]
+    `question` has the number of its template (-1: none); `weight` says how much of its question's value a response
+    is: less than all if rows of the data repeat the question.
+    """
+
+    details: Mapping[str, Mapping[str, Any]]
+    value: float
     question: tuple[str, int]
     weight: float
 
@@ -353,52 +357,34 @@ def _read_verdicts(scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[S
             # Keep the order: summing in another order changes the last digit.
             rows = scores.filter(pl.col("metric") == name).join(in_suite, on="item_id", maintain_order="left")
             columns = rows.select("model", "language", "details", "item_id", "cluster", weight=weight)
-            for (model, language), judged_rows in sorted(_group_rows(columns).items()):
-                verdicts = _join_rows(suite, model, name, language, judged_rows)
+            ordered = columns.sort("model", "language", maintain_order=True)
+            for (model, language), judged_rows in ordered.group_by("model", "language", maintain_order=True):
+                verdicts = _join_rows(suite, str(model), name, str(language), judged_rows)
                 if verdicts:
                     yield verdicts
 
 
-def _group_rows(columns: pl.DataFrame) -> dict[tuple[str, str], list[_JudgedRow]]:
-    """Return judged rows by model and language."""
-    by_place: dict[tuple[str, str], list[_JudgedRow]] = {}
-    for model, language, details, item_id, cluster, weight in columns.iter_rows():
-        row = _JudgedRow(json.loads(details), (item_id, cluster), weight)
-        by_place.setdefault((model, language), []).append(row)
-    return by_place
-
-
-def _join_rows(suite: Suite, model: str, name: str, language: str, rows: Sequence[_JudgedRow]) -> _Verdicts | None:
+def _join_rows(suite: Suite, model: str, name: str, language: str, rows: pl.DataFrame) -> _Verdicts | None:
     """Return the verdicts on rows of the judges that count; None if no judge gave any."""
     # A reply settled without a question does not name the judges that are left out.
+    documents = [*map(json.loads, rows["details"])]
     out: set[str] = set()
-    for row in rows:
-        out.update(row.details.get("left_out", ()))
-    how: Aggregate = next((row.details["aggregate"] for row in rows if "aggregate" in row.details), "mean")
+    for document in documents:
+        out.update(document.get("left_out", ()))
+    how: Aggregate = next((document["aggregate"] for document in documents if "aggregate" in document), "mean")
     judges: set[str] = set()
-    details, values, questions, weights = [], [], [], []
-    for row in rows:
-        verdicts = _select_verdicts(row.details, out)
+    replies: list[_JudgedReply] = []
+    places = rows.select("item_id", "cluster", "weight").iter_rows()
+    for document, (item_id, cluster, weight) in zip(documents, places, strict=True):
+        verdicts = _select_verdicts(document, out)
         if verdicts:
             judges.update(verdicts)
-            details.append({judge: verdict["details"] for judge, verdict in verdicts.items()})
-            values.append(aggregate([verdict["value"] for verdict in verdicts.values()], how))
-            questions.append(row.question)
-            weights.append(row.weight)
+            by_judge = {judge: verdict["details"] for judge, verdict in verdicts.items()}
+            value = aggregate([verdict["value"] for verdict in verdicts.values()], how)
+            replies.append(_JudgedReply(by_judge, value, (item_id, cluster), weight))
     if not judges:
         return None
-    return _Verdicts(
-        suite,
-        model,
-        name,
-        language,
-        how,
-        tuple(sorted(judges)),
-        tuple(details),
-        tuple(values),
-        tuple(questions),
-        tuple(weights),
-    )
+    return _Verdicts(suite, model, name, language, how, tuple(sorted(judges)), tuple(replies))
 
 
 def _select_verdicts(details: Mapping[str, Any], left_out: Collection[str]) -> dict[str, Any]:
@@ -430,8 +416,8 @@ def _correct_parts(verdicts: _Verdicts, find: Finder) -> Iterator[CorrectedMean]
             yield _correct_part(part, measured, labels, passports, whole=is_whole, fits=is_fit)
     if not is_any_whole:
         # A mean that is no plain mean of verdicts has no correction, but its raw value is shown.
-        shares = np.array(verdicts.weights)
-        raw = estimate(_by_unit(np.array(verdicts.values) * shares, shares, verdicts.questions), yes_no=False)
+        shares, values = verdicts.weights, np.array([*map(attrgetter("value"), verdicts.replies)])
+        raw = estimate(_by_unit(values * shares, shares, verdicts.replies), yes_no=False)
         yield CorrectedMean(
             verdicts.suite.name,
             verdicts.model,
@@ -451,15 +437,14 @@ def _correct_parts(verdicts: _Verdicts, find: Finder) -> Iterator[CorrectedMean]
 
 def _select_labelled(verdicts: _Verdicts, measured: Measured) -> tuple[_Verdicts, Replies]:
     """Return the verdicts on responses to which a judge gave labels of a part, and these labels."""
-    labels, questions, weights = [], [], []
-    for judges, question, weight in zip(verdicts.details, verdicts.questions, verdicts.weights, strict=True):
-        by_judge = [[*measured.of(details)] for details in judges.values()]
+    labels, replies = [], []
+    for reply in verdicts.replies:
+        by_judge = [[*measured.of(details)] for details in reply.details.values()]
         labelling = [judge_labels for judge_labels in by_judge if judge_labels]
         if labelling:
             labels.append(labelling)
-            questions.append(question)
-            weights.append(weight)
-    return replace(verdicts, questions=tuple(questions), weights=tuple(weights)), labels
+            replies.append(reply)
+    return replace(verdicts, replies=tuple(replies)), labels
 
 
 def _correct_part(
@@ -493,7 +478,7 @@ def _correct_part(
         metric=f"{verdicts.metric}.{measured.part}" if measured.part else verdicts.metric,
         judge=", ".join(verdicts.judges),
         language=verdicts.language,
-        n_samples=round(sum(verdicts.weights)),
+        n_samples=round(sum(verdicts.weights.tolist())),
         n_verdicts=sum(map(_count_labels, labels)),
         raw=raw,
         value=MeanEstimate(corrected.value, corrected.interval),
@@ -530,9 +515,9 @@ def _estimate_raw(
         by_judge = [_mean_worth(judge_labels, worth) for judge_labels in reply]
         means.append(aggregate(by_judge, verdicts.how))
         sizes.append(len(reply[0]) if is_pooled else 1)
-    weights = np.array(sizes, float) * np.array(verdicts.weights)
+    weights = np.array(sizes, float) * verdicts.weights
     is_yes_no = {*worth.values()} <= {0.0, 1.0} and (is_pooled or {*means} <= {0.0, 1.0})
-    pooled = _by_unit(np.array(means) * weights, weights, verdicts.questions)
+    pooled = _by_unit(np.array(means) * weights, weights, verdicts.replies)
     return estimate(pooled, yes_no=is_yes_no), means
 
 
@@ -587,9 +572,9 @@ def _list_values(
     return [round(value, _PLACES) for value in means]
 
 
-def _by_unit(totals: Floats, sizes: Floats, questions: Sequence[tuple[str, int]]) -> PooledSample:
+def _by_unit(totals: Floats, sizes: Floats, replies: Sequence[_JudgedReply]) -> PooledSample:
     """Join verdicts by their units: questions, or the templates that these share."""
-    codes, units = unit_codes(questions)
+    codes, units = unit_codes([*map(attrgetter("question"), replies)])
     return group_rows(sum_by_code(codes, totals), sum_by_code(codes, sizes))._replace(
         fixed_templates=units.fixed_templates
     )
