@@ -18,8 +18,6 @@ from basic_control.data.tools import read_tools
 
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
 GateOn = Literal["mean", "pass_at_k", "pass_all_k"]
-ROBUST = "robust"
-"""A `gate_on` of earlier versions."""
 TwinKind = Literal["numbers", "names", "order", "format", "language"]
 TWIN_KINDS: tuple[TwinKind, ...] = get_args(TwinKind)
 TABLE = "table"
@@ -223,16 +221,6 @@ class Suite(Frozen):
     responses_of: str = Field("", description="whose responses are in the data; default: the file's name")
 
     # What people may write in short, and what earlier versions wrote, becomes the one form that the code reads.
-
-    @field_validator("gate_on", mode="before")
-    @classmethod
-    def _not_robust(cls, value: Any) -> Any:
-        if value == ROBUST:
-            raise ValueError(
-                "robust was removed, as twins decide nothing; remove this key: the report shows the share of "
-                "questions that are right in all their twins"
-            )
-        return value
 
     @field_validator("tools", mode="after")
     @classmethod

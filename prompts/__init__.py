@@ -286,16 +286,21 @@ def fill(prompt: str, language: str, values: Mapping[str, Any], *, may_print_lis
         raise InputError("prompt: missing. Write what is asked: a text, a file, or a template's name.")
     if _NAME.fullmatch(prompt.strip()):
         raise InputError(f"prompt: no template is named {prompt.strip()!r}; expected one, or a text.")
-    try:
-        filled = build_template(prompt, may_print_lists=may_print_lists).render(**values, row=values)
-    except _PrintedListError as error:
-        raise InputError(f"prompt: {error.describe(values)}.") from error
-    except (TemplateError, TypeError, ValueError, ArithmeticError) as error:
-        columns = ", ".join(sorted(values))
-        raise InputError(f"prompt: cannot be filled ({error}); the row has {columns}.") from error
+    filled = _render_template(build_template(prompt, may_print_lists=may_print_lists), values, "prompt")
     if len(filled) > _LONGEST:
         raise InputError(f"prompt: filled it has {len(filled)} characters, expected at most {_LONGEST}.")
     return filled
+
+
+def _render_template(template: Template, values: Mapping[str, Any], kind: str, advice: str = "") -> str:
+    """Fill a template with a row's columns; a message names the kind of prompt, and ends with an advice."""
+    try:
+        return template.render(**values, row=values)
+    except _PrintedListError as error:
+        raise InputError(f"{kind}: {error.describe(values)}.") from error
+    except (TemplateError, TypeError, ValueError, ArithmeticError) as error:
+        columns = ", ".join(sorted(values)) or "no columns"
+        raise InputError(f"{kind}: cannot be filled ({error}); the row has {columns}{advice}.") from error
 
 
 def may_hold_conversation(prompt: str) -> bool:
@@ -358,13 +363,7 @@ def fill_system(system: str, values: Mapping[str, Any]) -> str:
         return system
     with _name_system():
         template = build_template(system)
-    try:
-        return template.render(**values, row=values)
-    except _PrintedListError as error:
-        raise InputError(f"system: {error.describe(values)}.") from error
-    except (TemplateError, TypeError, ValueError, ArithmeticError) as error:
-        columns = ", ".join(sorted(values)) or "no columns"
-        raise InputError(f"system: cannot be filled ({error}); the row has {columns}{_RAW}.") from error
+    return _render_template(template, values, "system", _RAW)
 
 
 @contextmanager

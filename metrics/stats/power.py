@@ -1,6 +1,7 @@
 """Statistical power: Holm's correction, detectable effects, and the n that decides or shows a drop."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import NormalDist
@@ -174,14 +175,8 @@ def find_least_number(enough: Callable[[int], bool]) -> int | None:
         high *= 2
         if high > _MOST_PAIRS:
             return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        if enough(middle):
-            high = middle
-        else:
-            low = middle
-    return high
+    least = high // 2 + 1
+    return least + bisect_left(range(least, high), x=True, key=enough)
 
 
 def find_detectable(sample: Differences, room: float, *, level: float, max_drop: float = 0.0) -> float | None:

@@ -335,11 +335,6 @@ def test_a_removed_key_of_a_model_says_what_is_done_instead(tmp_path: Path, key:
         read(path)
 
 
-def test_a_gate_on_twins_says_that_they_decide_nothing_now() -> None:
-    with pytest.raises(InputError, match=r"--set cot\.gate_on=robust: cot\.gate_on: robust was removed"):
-        read(None, ["cot.gate_on=robust"])
-
-
 def test_a_gate_on_k_answers_needs_answers_that_are_right_or_wrong() -> None:
     with pytest.raises(InputError, match=r"cot\.gate_on is pass_at_k, which needs answers .* and cot grades them"):
         read(None, ["cot.gate_on=pass_at_k", "cot.repeats=3"])
