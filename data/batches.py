@@ -71,11 +71,7 @@ class QueryResult:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One stage's execution in this run: its wall time, when it `ended` (Unix time), its calls by outcome.
-
-    `subject` is a hash of the inputs of its `units` (name -> version and source); `changed` names those that differ
-    from an earlier run with the same inputs.
-    """
+    """One stage's execution in this run: its wall time, when it `ended` (Unix time), its calls by outcome."""
 
     stage: str
     cell: Cell
@@ -84,9 +80,6 @@ class Execution:
     note: str = ""
     ended: float = 0.0
     queries: tuple[QueryResult, ...] = ()
-    subject: str = ""
-    units: Mapping[str, str] = field(default_factory=dict)
-    changed: tuple[str, ...] = ()
 
 
 def compute_span_s(queries: Iterable[QueryResult]) -> float:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -217,13 +216,11 @@ class OpenedRun:
             yield ended
 
     def measure_use(self) -> dict[str, Any]:
-        """Return the run's resource use: seconds, CPU seconds and MB of memory of all its processes, its stages."""
-        self.ledger.weigh()
+        """Return the run's resource use: seconds, CPU seconds of all its processes, its stages."""
         cpu = os.times()
         return {
             "wall_s": round(time.monotonic() - self.clock, 3),
             "cpu_s": round(sum(cpu[:4]), 3),
-            "memory_mb": round(self.ledger.memory / 1e6, 1) or None,
             "stages": self.ledger.rows(),
         }
 
@@ -259,7 +256,6 @@ def open_run(
     ledger = Ledger(refresh=refresh_rule(again), failed=again.failed, run=folder.name, deployed=is_deployed())
     if plan.pricing.budget:
         ledger.budget = RunBudget(plan.pricing.budget, plan.pricing.currency)
-    ledger.earlier = cache(partial(manifests.read_earlier_units, Path(plan.store.runs)))
     if again.replies:
         ledger.earlier_replies = HeldReplies(plan.store, settings_of(plan.store.runs, again.replies)[1])
     if again.truncated:  # the requests whose replies were not cut; all replies of that run are cached

@@ -310,9 +310,6 @@ def run_suites(plan: Plan, identities: Identities) -> FinishedSuites:
             part = run_part(partial(run_suite, suite, identities), suite.name, runner=runner)
             waiting = sum(query_result.submitted for query_result in (*part.queries, *part.judged))
             tables = tables.join(part)
-            changed = ledger.list_changed(suite.name)
-            if changed:
-                log_event("scored_again", run=ledger.run, suite=suite.name, changed=changed)
             finding = find_suite(plan, suite, part, identities, waiting)
             decisions = decide_all(finding.headlines, plan.policy)
             is_apart = len(plan.suites) > 1 and not has_one_headline(suite.suite)

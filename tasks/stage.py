@@ -6,8 +6,6 @@ by their names, versions and sources. Prefect's own TASK_SOURCE covers only the 
 
 import dataclasses
 import hashlib
-import inspect
-import math
 import time
 import uuid
 from collections import Counter
@@ -27,12 +25,11 @@ from prefect.utilities.annotations import quote
 from pydantic import BaseModel
 
 from basic_control.config.settings import StoreSettings
-from basic_control.data.batches import Batch, Cell, Execution, QueryResult, Ref
+from basic_control.data.batches import Cell, Execution, QueryResult, Ref
 from basic_control.data.draw import format_canonical
-from basic_control.data.units import RULES, UnitIdentity, digest_of
+from basic_control.data.units import RULES, digest_of
 from basic_control.tasks.held import HeldReplies
 from basic_control.tasks.models.progress import has_pages
-from basic_control.tasks.runtime import machine
 from basic_control.tasks.runtime.logs import log_event
 from basic_control.tasks.runtime.storage import open_result_storage, open_store
 
@@ -77,7 +74,7 @@ _PLAIN = (str, int, float, type(None))
 
 
 def find_values(value: Any, kind: type[T]) -> Iterator[T]:
-    """Yield every value of a kind in a stage's result or inputs: table references, units."""
+    """Yield every value of a kind in a stage's result or inputs, such as table references."""
     parts: Iterable[Any] = ()
     if isinstance(value, kind):
         yield value
@@ -128,9 +125,8 @@ class Ledger:
 
     `failed`: judges' unreadable replies are requested again, as failed calls always are. `attempt` identifies
     this start of the run: what failed in an earlier one is asked again. `budget` is what it may spend
-    (`tasks.models.budget`; None: whatever it takes). `earlier()` are the units of earlier runs' executions, by
-    subject. `earlier_replies` are an earlier run's, judged in place of new ones. `memory` is the peak memory of the
-    run's processes at stage ends, in bytes.
+    (`tasks.models.budget`; None: whatever it takes). `earlier_replies` are an earlier run's, judged in place of new
+    ones.
     """
 
     executions: list[Execution] = field(default_factory=list)
@@ -141,26 +137,8 @@ class Ledger:
     deployed: bool = False
     distributed: bool = False
     attempt: str = field(default_factory=lambda: uuid.uuid4().hex)
-    earlier: Callable[[], Mapping[str, Mapping[str, str]]] = dict
     budget: Any = None
     earlier_replies: HeldReplies | None = None
-    memory: int = 0
-    weighed: float = -math.inf
-
-    def weigh(self) -> None:
-        """Measure the run's memory, at most once a second: a measurement takes milliseconds."""
-        now = time.monotonic()
-        if now > self.weighed + 1.0:
-            self.weighed = now
-            self.memory = max(self.memory, machine.measure_memory() or 0)
-
-    def list_changed(self, suite: str) -> dict[str, list[str]]:
-        """Return the units of a suite's stages that changed since an earlier run with the same inputs, by stage."""
-        units: dict[str, dict[str, None]] = {}
-        for execution in self.executions:
-            if execution.changed and execution.cell.suite == suite:
-                units.setdefault(execution.stage, {}).update(dict.fromkeys(execution.changed))
-        return {stage: [*names] for stage, names in units.items()}
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the executions as JSON."""
@@ -174,9 +152,6 @@ class Ledger:
                 "wall_s": round(execution.seconds, 4),
                 "note": execution.note,
             }
-            # Of executions with units, a later run says which of them changed since.
-            if execution.units:
-                row |= {"subject": execution.subject, "units": dict(execution.units)}
             rows.append(row)
         return rows
 
@@ -200,13 +175,6 @@ def recording(ledger: Ledger) -> Iterator[Ledger]:
         yield ledger
     finally:
         _ledger.reset(token)
-
-
-def _reduce_units(value: Any) -> Any:
-    """Return a stage's input with its units reduced to their names."""
-    if isinstance(value, tuple):
-        return tuple(map(_reduce_units, value))
-    return value.name if isinstance(value, UnitIdentity) else value
 
 
 Arguments = tuple[tuple[Any, ...], Mapping[str, Any]]
@@ -322,15 +290,8 @@ class Stage(Generic[P, R]):
                 result, cached = state.result(), False
         seconds = time.monotonic() - started
         ledger = current_ledger()
-        ledger.weigh()
-        subject, units = self._subject(arguments)
-        before = ledger.earlier().get(subject, {}) if units and not cached else {}
-        changed = tuple(name for name, unit in units.items() if before.get(name, unit) != unit)
-        note = note or (f"changed since: {', '.join(changed)}" if changed else "")
         queries = tuple(find_values(result, QueryResult))
-        ledger.executions.append(
-            Execution(self.name, cell, cached, seconds, note, time.time(), queries, subject, units, changed)
-        )
+        ledger.executions.append(Execution(self.name, cell, cached, seconds, note, time.time(), queries))
         rows: Counter[str] = Counter()
         for ref in find_values(result, Ref):
             rows[ref.table] += ref.rows
@@ -339,17 +300,6 @@ class Stage(Generic[P, R]):
             facts["note"] = note
         log_event("stage", run=ledger.run, stage=self.name, label=str(cell), **facts)
         return result
-
-    def _subject(self, arguments: Arguments) -> tuple[str, dict[str, str]]:
-        """Return the stage's units if they read replies, and a hash of these and all other inputs but findings."""
-        args, kwargs = arguments
-        inputs = inspect.signature(self.function).bind(*args, **kwargs).arguments
-        units = {unit.name: f"{unit.version} {unit.source}" for unit in find_values(arguments, UnitIdentity)}
-        if not (units and self.cached and any(isinstance(value, Batch) for value in inputs.values())):
-            return "", {}
-        # Tables are findings on the way; a batch's own are its items and replies.
-        facts = {name: _reduce_units(value) for name, value in inputs.items() if not isinstance(value, Ref)}
-        return hash_inputs(self.name, facts), units
 
 
 STAGES: dict[str, Stage[..., Any]] = {}

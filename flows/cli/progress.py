@@ -8,7 +8,7 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -135,8 +135,6 @@ class Display(logging.Handler):
             self._find_or_add_work(suite, "").expected = fields["calls"]
         elif name == "stage_started":
             self._begin_stage(suite, fields["stage"], fields["metric"])
-        elif name == "scored_again":
-            self._say_changes(suite, fields["changed"])
         elif name == "suite_ended":
             self._end_suite(suite, fields)
 
@@ -149,16 +147,6 @@ class Display(logging.Handler):
         if now != self.now:
             with self._drawing:
                 self.now, self.since = now, time.monotonic()
-
-    def _say_changes(self, suite: str, changed: Mapping[str, Sequence[str]]) -> None:
-        """Say which metrics are computed again since their code changed, `verify`'s first."""
-        # Keys alone, since a metric may stand under two stages and is said once.
-        names: dict[str, None] = {}
-        for stage in ("verify", *changed):
-            names |= dict.fromkeys(changed.get(stage, ()))
-        title = _title_of(suite, self.language)
-        with self._drawing:
-            self.say(_format_phrase("changed", self.language, suite=title, names=", ".join(names)))
 
     def _end_suite(self, suite: str, fields: Mapping[str, Any]) -> None:
         """Replace a suite's progress by its results."""

@@ -16,7 +16,7 @@ from basic_control.tasks.report.text import date_in_words, join_names, shorten_n
 from basic_control.tasks.report.warnings import Topic, group_notes, notes
 from basic_control.tasks.report.words import cost_lines
 
-_MANIFEST = ("wall_s", "cpu_s", "memory_mb", "commit", "requests", "identities", "versions", "sandbox", "tables")
+_MANIFEST = ("wall_s", "cpu_s", "commit", "requests", "identities", "versions", "sandbox", "tables")
 
 
 @dataclass(frozen=True, slots=True)

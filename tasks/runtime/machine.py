@@ -52,21 +52,6 @@ def measure_free_memory(root: Path = _ROOT) -> int | None:
     return min((amount for amount in amounts if amount is not None), default=None)
 
 
-def measure_memory(root: Path = _ROOT, process: str = "self") -> int | None:
-    """Return the memory in bytes of a process and all its descendants; None if unknown.
-
-    Proportional set size: memory shared by several processes counts once in total.
-    """
-    amount = _read_number(root / f"proc/{process}/smaps_rollup", "Pss:", 1024)
-    if amount is None:
-        return None
-    children: list[str] = []
-    with contextlib.suppress(OSError):
-        for file in (root / f"proc/{process}/task").glob("*/children"):
-            children += file.read_text().split()
-    return amount + sum(measure_memory(root, child) or 0 for child in children)
-
-
 def _find_groups(controller: str, root: Path) -> Iterator[Path]:
     """Yield the folders of this process's control groups with a controller, and of their parents."""
     mount = root / "sys/fs/cgroup"

@@ -62,20 +62,6 @@ def strip_freshness(identity: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in identity.items() if key != "fresh"}
 
 
-def read_earlier_units(runs: Path) -> dict[str, dict[str, str]]:
-    """Return the units of the latest runs' executions (name -> version and source), by their inputs."""
-    units: dict[str, dict[str, str]] = {}
-    for path in sorted(runs.glob(f"*/{NAME}"), reverse=True)[:LATEST]:
-        try:
-            stages = read(path.parent).get("stages") or []
-            run_units = {str(row["subject"]): dict(row["units"]) for row in stages if row.get("subject")}
-        except (InputError, AttributeError, KeyError, TypeError, ValueError):
-            # One damaged manifest hides no other.
-            continue
-        units = run_units | units
-    return units
-
-
 def read(folder: Path) -> dict[str, Any]:
     """Read a run's manifest.
 

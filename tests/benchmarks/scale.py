@@ -43,8 +43,7 @@ def run(folder: Path, title: str, configuration: Mapping[str, Any]) -> dict[str,
     cost = evaluate(["--config", str(path), "--yes"], environment, "full_eval")
     latest = max((folder / "runs").iterdir())
     manifest: dict[str, Any] = json.loads((latest / "manifest.json").read_text(encoding="utf-8"))
-    memory = manifest["memory_mb"] or cost.peak
-    print(f"{title}: {cost.wall:.1f} s, CPU {cost.cpu:.1f} s, memory {memory:.0f} MB", flush=True)
+    print(f"{title}: {cost.wall:.1f} s, CPU {cost.cpu:.1f} s, memory {cost.peak:.0f} MB", flush=True)
     return {**manifest, "cpu": cost.cpu}
 
 

@@ -79,7 +79,6 @@ def test_the_same_runs_through_the_openai_package(run: Run, tmp_path: Path) -> N
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["requests"]["answered"] == 20
     assert manifest["cpu_s"] > 0.5
-    assert manifest["memory_mb"] > 80, "of all its processes; Python with Polars and Prefect alone"
     assert manifest["configuration"]["models"][0]["name"] == "acme/tiny:1b"
     assert manifest["identities"]["acme/tiny:1b"]["provider"] == "openai"
     assert {s["stage"] for s in manifest["stages"]} >= {

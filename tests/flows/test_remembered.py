@@ -103,9 +103,7 @@ def edit(path: Path, changes: Mapping[str, str]) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def test_an_edited_rule_scores_again_without_a_call_and_says_so_and_nothing_else_runs(
-    run: Run, folder: Path
-) -> None:
+def test_an_edited_rule_scores_again_without_a_call_and_nothing_else_runs(run: Run, folder: Path) -> None:
     def reply(body: dict[str, Any]) -> str:
         return "0.5" if "How polite" in body["messages"][-1]["content"] else "yes, green, please"
 
@@ -113,29 +111,27 @@ def test_an_edited_rule_scores_again_without_a_call_and_says_so_and_nothing_else
     with serve_openai(reply) as server:
         config = configured(folder, server.base_url)
 
-        def again(calls: int = 0) -> str:
+        def again(calls: int = 0) -> None:
             before = len(server.requests)
             done = run("--config", config)
             assert done.returncode == 0, done.stderr
             assert len(server.requests) - before == calls
-            return done.stderr
 
-        said = again(calls=7)  # three rows and three of the family; the judge sees one reply three times
-        assert "changed since" not in said
+        again(calls=7)  # three rows and three of the family; the judge sees one reply three times
         third = pytest.approx(1 / 3)
         assert means(folder) == {"contains": third, "tone": 1.0, "polite": 0.5, "saying": 1.0}
 
         (plugins / "_unrelated.py").write_text('"""A docstring."""\n', encoding="utf-8")
-        assert "changed since" not in again()
+        again()
         assert ran(folder) == set(), "all from the cache"
 
         # The version stands as it was: the source alone says that the rule is another one.
         edit(plugins / "tone.py", {"float(polite in": "0.25 * float(polite in"})
-        assert "own: changed since, so scored again: tone\n" in again()
+        again()
         assert means(folder)["tone"] == 0.25
         assert ran(folder) == {"measure tone", "aggregate"}
 
-        assert "changed since" not in again()
+        again()
         assert ran(folder) == set()
 
         edit(plugins / "_words.py", {"please": "green, please!"})
@@ -143,18 +139,18 @@ def test_an_edited_rule_scores_again_without_a_call_and_says_so_and_nothing_else
             plugins / "polite.py",
             {'Score(found["rate"]["1"])': 'Score(found["rate"]["1"] / 2)', '"polite", 1': '"polite", 2'},
         )
-        assert "own: changed since, so scored again: tone, polite" in again()
+        again()
         assert (means(folder)["tone"], means(folder)["polite"]) == (0.0, 0.25)
         assert ran(folder) == {"measure tone", "score_judged polite", "aggregate"}
 
         edit(plugins / "saying.py", {"item.answer in reply": "item.answer == reply"})
-        assert "Basic tasks: changed since, so scored again: saying" in again()
+        again()
         assert means(folder)["saying"] == 0.0
         assert ran(folder) == {"generate", "verify", "score", "aggregate"}, "the items are drawn, and are the same"
 
         # Another prompt is another question: the judge is asked, and nobody else.
         edit(plugins / "en" / "polite" / "rate.j2", {"How polite": "Now: How polite"})
-        assert "changed since, so scored again: polite" in again(calls=1)
+        again(calls=1)
         assert ran(folder) <= {"score_judged polite"}
 
 

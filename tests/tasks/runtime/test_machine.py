@@ -79,22 +79,3 @@ def test_where_nothing_is_told_memory_is_unknown(tmp_path: Path) -> None:
 def test_workers_times_memory_fit(free: int, memory_mb: int, asked: int, expected: int, tmp_path: Path) -> None:
     """Each takes its component's memory and 128 MB beside it; one worker there always is."""
     assert machine.count_workers(memory_mb, asked, tree(tmp_path, "0::/job\n", v2(free, 0, 0))) == expected
-
-
-def test_memory_is_that_of_a_process_and_all_that_it_started(tmp_path: Path) -> None:
-    def process(name: str, kb: int, *children: str) -> None:
-        folder = tmp_path / "proc" / name
-        (folder / "task/1").mkdir(parents=True)
-        (folder / "smaps_rollup").write_text(
-            f"00400000-7ffff000 ---p 0 00:00 0 [rollup]\nRss: 9 kB\nPss: {kb} kB\n"
-        )
-        (folder / "task/1/children").write_text(" ".join(children))
-
-    process("self", 100, "7", "8", "gone")
-    process("7", 20, "9")
-    process("8", 3)
-    process("9", 1)
-    assert machine.measure_memory(tmp_path) == 124 * 1024
-    assert machine.measure_memory(tmp_path, "gone") is None
-    own = machine.measure_memory()
-    assert own is None or own > 10 * MB
