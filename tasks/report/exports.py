@@ -1,22 +1,23 @@
-"""Exports of a run: its tables as Parquet, three tables as CSV, and records of judged replies."""
+"""Exports of a run: its tables as Parquet, three tables as CSV, and the probabilities of deciding judges."""
 
 import json
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from basic_control.data.loading import list_judged_metrics
-from basic_control.data.records import VALUED
 from basic_control.tasks.report.language import use_language
-from basic_control.tasks.report.probabilities import probability_table
 from basic_control.tasks.report.verdict_table import verdict_table
-from basic_control.tasks.store.tables import encode_parquet, write_atomically, write_json
+from basic_control.tasks.store.tables import encode_parquet, write_atomically
 
 if TYPE_CHECKING:  # the tables' writers serve commands without Prefect, which this imports
     from basic_control.tasks.report.report_data import ReportData
 
-_KEYS = ("item_id", "model", "repeat")
+_KEYS = ("item_id", "model", "repeat", "metric")
+_PREFIX = "probability."
 _FORMULA = r"^[\t\r\n]|^[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]"
 """Beginning of a cell that a spreadsheet may take for a formula."""
 
@@ -73,33 +74,44 @@ def write(data: "ReportData", folder: Path) -> list[Path]:
     return written + [write_csv(frame, tables / f"{name}.csv") for name, frame in frames.items()]
 
 
-def collect_records(data: "ReportData") -> pl.DataFrame:
-    """Return a row for each item of a judged suite, model, repeat and metric: question, reply and outcome."""
-    suites = [suite.name for suite in data.plan.declarations if list_judged_metrics(suite)]
-    replies = data.replies.filter(pl.col("suite").is_in(suites)).select(
-        *_KEYS, "suite", "language", "prompt", "answer", response="text", error="error"
-    )
-    scores = data.scores.filter(~pl.col("metric").str.contains(".", literal=True)).select(
-        *_KEYS, "metric", "status", "value", "reason", "details"
-    )
-    return replies.join(scores, on=_KEYS, how="inner", maintain_order="left_right")
+def probability_table(scores: pl.DataFrame) -> pl.DataFrame:
+    """Return the answers of deciding judges in a scores table.
 
-
-def write_records(data: "ReportData", folder: Path) -> list[Path]:
-    """Write `records/`: successes (with a score) and failures (without one, and why), as Parquet and JSON.
-
-    Writes nothing for a run without a judged suite.
+    `label` is the most probable one, `expected` the mean level of a rating (null of other answers), and
+    `probability.LABEL` that of a label (null where the question does not have it).
     """
-    frame, written = collect_records(data), []
-    if frame.is_empty():
-        return []
-    has_score = pl.col("status").is_in(VALUED)
-    for name, condition in (("successes", has_score), ("failures", ~has_score)):
-        selection, path = frame.filter(condition), folder / "records" / name
-        written.append(write_parquet(selection, path.with_suffix(".parquet")))
-        # A metric's details are JSON in the tables: in a JSON file they are objects.
-        rows = selection.rows(named=True)
-        for row in rows:
-            row["details"] = json.loads(row["details"] or "{}")
-        written.append(write_json(path.with_suffix(".json"), rows, indent=2))
-    return written
+    rows = [*chain.from_iterable(map(_list_answers, scores.iter_rows(named=True)))]
+    columns = dict.fromkeys(chain.from_iterable(rows))
+    labels = [name for name in columns if name.startswith(_PREFIX)]
+    kinds = dict.fromkeys(("judge", "step", "question", "label"), pl.String)
+    keys = dict(scores.select(_KEYS).schema)
+    numbers = dict.fromkeys(("expected", *labels), pl.Float64)
+    return pl.DataFrame(rows, {**keys, **kinds, **numbers}, orient="row")
+
+
+def _list_answers(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    if '"probabilities"' not in row["details"]:
+        return
+    for judge, result in json.loads(row["details"]).get("judges", {}).items():
+        for step, questions in result.get("probabilities", {}).items():
+            for question, shares in questions.items():
+                yield {
+                    **dict(zip(_KEYS, itemgetter(*_KEYS)(row), strict=True)),
+                    "judge": judge,
+                    "step": step,
+                    "question": question,
+                    "label": max(shares, key=shares.__getitem__),
+                    "expected": _find_mean_level(shares),
+                    **{f"{_PREFIX}{label}": share for label, share in shares.items()},
+                }
+
+
+def _find_mean_level(shares: Mapping[str, float]) -> float | None:
+    """Return the mean level; None if the labels are no levels."""
+    mean = 0.0
+    for label, share in shares.items():
+        # As in: -1, 0, 1
+        if not label.lstrip("-").isdecimal():
+            return None
+        mean += int(label) * share
+    return mean

@@ -1,7 +1,7 @@
 """The input of reports: a run's results and verdict, its tables, read once, and the facts about the run itself."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -15,15 +15,13 @@ from basic_control.tasks.plan import Plan
 from basic_control.tasks.report.titles import SuiteTitles
 from basic_control.tasks.store.samples import read_calls
 from basic_control.tasks.store.tables import Store
-from basic_control.tasks.twins.renew import select_originals
 
 
 @dataclass(frozen=True)
 class ReportData:
     """One run, as the writers of reports see it.
 
-    `replies` has a row for each item, model and repeat: the items' columns, the request, the response. `twins` are
-    the replies to renewed items in the form of `replies`, each with its `kind` and its `original`.
+    `replies` has a row for each item, model and repeat: the items' columns, the request, the response.
     """
 
     plan: Plan
@@ -36,8 +34,6 @@ class ReportData:
     manifest: Mapping[str, Any]
     results: Results
     verdict: RunVerdict
-    twins: pl.DataFrame = field(default_factory=pl.DataFrame)
-    twin_scores: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     @property
     def language(self) -> str:
@@ -76,11 +72,8 @@ def gather(
     verdict: RunVerdict,
 ) -> ReportData:
     """Read a run's tables."""
-    items, renewed = (
-        store.read_all(refs, ITEMS).unique("item_id", maintain_order=True)
-        for refs in (tables.items, tables.twin_items)
-    )
-    # The calls hold the replies to the items and to their twins; each of both has the columns of its own items.
+    items = store.read_all(tables.items, ITEMS).unique("item_id", maintain_order=True)
+    # The calls hold replies to twins too, which have no item here.
     answers = read_calls(store, tables.queries)
     return ReportData(
         plan=plan,
@@ -93,8 +86,4 @@ def gather(
         manifest=manifest,
         results=results,
         verdict=verdict,
-        twins=answers.join(
-            renewed.join(select_originals(renewed), on="item_id"), on="item_id", maintain_order="left"
-        ),
-        twin_scores=store.read_all(tables.twin_scores, SCORES),
     )

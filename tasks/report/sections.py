@@ -46,15 +46,12 @@ def sections(data: ReportData) -> list[Table]:
         passports.build_corrected_table(results.judged.corrected),
         *passports.passport_tables(results.judged.passports),
         *twins.tables(results.twins),
-        twins.build_pairs_table(
-            data.plan.declarations, (data.replies, data.scores), (data.twins, data.twin_scores)
-        ),
         _build_stopping_table([*filter(None, followed), *results.compared.races]),
         *_build_stated_tables(results.stated, dict(data.items.select("item_id", "prompt").iter_rows())),
         _build_repeats_table(results.repeats, data.titles),
         _build_slices_table(results.compared.slices, data.titles),
     ]
-    return [table for table in tables if table is not None and table.rows]
+    return [table for table in tables if table.rows]
 
 
 def _build_repeats_table(repeats: Sequence[Repeats], titles: SuiteTitles) -> Table:

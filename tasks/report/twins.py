@@ -1,22 +1,15 @@
 """Results on renewed items: a model's accuracy on twins, and how many of the originals have one."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Any
 
-import polars as pl
-
-from basic_control.data.questions import format_question
-from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.results import TwinFindings
-from basic_control.metrics.analysis.twins import TwinDifference, TwinResult, count_twins, list_right_metrics
+from basic_control.metrics.analysis.twins import TwinDifference, TwinResult, count_twins
 from basic_control.metrics.stats.intervals import Interval, MeanEstimate
 from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.tables import Column, Table
 from basic_control.tasks.report.text import (
     add_interval,
-    clip_text,
     format_estimate,
     format_number,
     localize_digits,
@@ -29,16 +22,10 @@ from basic_control.tasks.report.titles import metric_title
 _COLUMNS = {
     "": ("model", "suite", "metric", "twins", "pairs", "mean", "against", "difference", "says"),
     "made_": ("suite", "twins", "made", "reasons"),
-    "changed_": ("model", "suite", "twins", "original", "original_reply", "twin", "twin_reply"),
 }
 _POINT = 100
-PAIRS = 50
-"""Pairs that a report shows side by side."""
 MOST = 3
 """Maximum lines on a run's last screen."""
-_LONGEST = 400
-_KEY = ["item_id", "model", "repeat"]
-_BEFORE = "_original"
 
 
 def sentence(difference: TwinDifference) -> str:
@@ -79,7 +66,7 @@ def tables(twins: TwinFindings) -> list[Table]:
     return [_table("", _rows(twins.results)), _table("made_", renewed)]
 
 
-def _table(which: str, rows: Iterable[Mapping[str, str]], **note: str) -> Table:
+def _table(which: str, rows: Iterable[Mapping[str, str]]) -> Table:
     def column(name: str) -> Column:
         section = "common" if name in {"model", "suite", "metric"} else "twins"
         is_number = name in {"pairs", "mean", "against", "difference"}
@@ -89,7 +76,7 @@ def _table(which: str, rows: Iterable[Mapping[str, str]], **note: str) -> Table:
         rows,
         *map(column, _COLUMNS[which]),
         title=say(f"twins.{which}head"),
-        caption=say(f"twins.{which}note", **note),
+        caption=say(f"twins.{which}note"),
         name=f"twins-{which}".strip("_-"),
     )
 
@@ -123,54 +110,6 @@ def _ends(interval: Interval) -> str:
 
 def _robust(result: TwinResult) -> str:
     return format_estimate(MeanEstimate(result.robust, result.robust_interval))
-
-
-def build_pairs_table(
-    suites: Iterable[Suite],
-    originals: tuple[pl.DataFrame, pl.DataFrame],
-    twins: tuple[pl.DataFrame, pl.DataFrame],
-) -> Table | None:
-    """Return the pairs with one right and one wrong reply, side by side; None if a run has none.
-
-    `originals` are their replies and scores; so are `twins`, whose replies have `kind` and `original`.
-    """
-    if twins[0].is_empty():
-        return None
-    # Of each suite, the first metric that tells right replies from wrong ones.
-    deciding: dict[str, str] = {}
-    for suite in suites:
-        if suite.twins:
-            name = next(iter(list_right_metrics(suite)), None)
-            if name is not None:
-                deciding[suite.name] = name
-    after, before = _join_scores(*twins, deciding), _join_scores(*originals, deciding)
-    # Where both replies are right, or both wrong, there is nothing to see.
-    pairs = after.join(
-        before, left_on=["original", *_KEY[1:]], right_on=_KEY, suffix=_BEFORE, maintain_order="left"
-    ).filter((pl.col("value") == 1) != (pl.col(f"value{_BEFORE}") == 1))
-    rows = [
-        {**pair, "twins": pair["kind"], **_side(pair, "original", _BEFORE), **_side(pair, "twin", "")}
-        for pair in pairs.head(PAIRS).iter_rows(named=True)
-    ]
-    return _table("changed_", rows, n=format_number(pairs.height), shown=format_number(len(rows)))
-
-
-def _join_scores(replies: pl.DataFrame, scores: pl.DataFrame, metrics: Mapping[str, str]) -> pl.DataFrame:
-    """Return replies with their scores by one metric of each suite, without those that have none."""
-    is_deciding = pl.col("metric") == pl.col("suite").replace_strict(metrics, default="")
-    values = scores.select(*_KEY, "metric", "value").drop_nulls()
-    return replies.join(values, on=_KEY).filter(is_deciding)
-
-
-def _side(pair: Mapping[str, Any], name: str, side: str) -> dict[str, str]:
-    """Return a question with its expected answer, and the reply with whether it is right."""
-    facts, text = json.loads(pair[f"facts{side}"]), (pair[f"text{side}"] or "").strip()
-    question = facts.get("question") or format_question(pair[f"prompt{side}"], facts)
-    reply = text
-    if len(text) > _LONGEST:
-        reply = f"…{text[-_LONGEST:]}"  # the answer is at the end
-    mark = "✓" if pair[f"value{side}"] == 1 else "✗"
-    return {name: f"{clip_text(question, _LONGEST)} → {pair[f'answer{side}']}", f"{name}_reply": f"{mark} {reply}"}
 
 
 def lines(results: Sequence[TwinResult]) -> Iterator[str]:

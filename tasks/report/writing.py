@@ -40,5 +40,5 @@ def report(
         junit.write(data, Path(options.junit))
     if options.markdown:
         merge_request.write(data, Path(options.markdown))
-    paths += [*exports.write_records(data, run_folder), *exports.write(data, run_folder)]
+    paths += exports.write(data, run_folder)
     return [str(path) for path in paths]

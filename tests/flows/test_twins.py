@@ -75,11 +75,9 @@ def test_a_run_with_twins(run: Run, tmp_path: Path, shared: Path) -> None:
     assert "falls on renaming by" in first.stdout
     (page,) = (latest(tmp_path) / "reports").glob("*.html")
     (written,) = (latest(tmp_path) / "reports").glob("*.md")
-    for shown in (text := page.read_text(encoding="utf-8"), written.read_text(encoding="utf-8")):
+    for shown in (page.read_text(encoding="utf-8"), written.read_text(encoding="utf-8")):
         assert "Renewed twins" in shown
         assert "falls on renaming by" in shown
-        assert "(30 of 30)" in shown, "two twins of the 32 come to 7"
-    assert "✗ 3+4=&lt;&lt;3+4=7&gt;&gt;7 #### 7" in " ".join(text.split()), "what models write is escaped"
 
 
 def settings(tmp_path: Path, **suite: Any) -> Settings:
