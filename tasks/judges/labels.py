@@ -1,8 +1,8 @@
 """Human labels of a finished run's judged replies: which to label, and the corrected judges' mean.
 
-Samples are drawn with known probabilities, recorded in the sheet, so that estimates are unbiased however they were
-chosen. No model is called. Labels are stored beside the runs by what was judged, criterion, question and reply:
-every later run with the same replies uses them, whoever its judges are.
+Samples are drawn at random, with their probability in the sheet. No model is called. Labels are stored beside the
+runs by what was judged, criterion, question and reply: every later run with the same replies uses them, whoever its
+judges are.
 """
 
 import hashlib
@@ -17,9 +17,8 @@ from itertools import chain
 from pathlib import Path
 from random import Random
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
 import polars as pl
 
 from basic_control.data.draw import format_canonical
@@ -33,13 +32,11 @@ from basic_control.metrics.analysis.scores import MIN_COVERAGE
 from basic_control.metrics.cascade import mean_value_in
 from basic_control.metrics.panels import aggregate
 from basic_control.metrics.stats.agreement import Agreement, agreement
-from basic_control.metrics.stats.intervals import Floats
 from basic_control.metrics.stats.labelled import Powered, prediction_powered
 from basic_control.tasks.plan import SuitePlan
 from basic_control.tasks.store.runs import Run, load_replies, load_table
 from basic_control.tasks.store.tables import write_json
 
-By = Literal["random", "uncertainty"]
 GROUP = ("suite", "model", "metric")
 KEY = (*GROUP, "item_id", "repeat")
 COLUMNS = (*KEY, "probability", "prompt", "reference", "response", "label")
@@ -53,10 +50,6 @@ Group = tuple[str, str, str]
 """Suite, model and metric."""
 Criteria = Mapping[tuple[str, str], str]
 """The criterion of each judged metric of a suite."""
-
-_LEAST = 0.1
-"""Minimum uncertainty of a verdict, so that each can be drawn."""
-_UNCERTAIN = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +193,8 @@ def criteria_of(suites: Iterable[Suite]) -> dict[tuple[str, str], str]:
     return criteria
 
 
-def sheet(judged_replies: pl.DataFrame, *, n: int, by: By = "random", metric: str = "") -> pl.DataFrame:
-    """Draw n replies of each suite, model and metric, with the probability of each, and an empty label.
-
-    `uncertainty` favours replies whose judges' score v is far from 0 and 1 (weight 0.1 + 4v(1 - v)).
+def sheet(judged_replies: pl.DataFrame, *, n: int, metric: str = "") -> pl.DataFrame:
+    """Draw n replies of each suite, model and metric, with their probability, and an empty label.
 
     Raises:
         InputError: no such metric was judged.
@@ -214,9 +205,9 @@ def sheet(judged_replies: pl.DataFrame, *, n: int, by: By = "random", metric: st
     chosen = select_distinct(judged_replies.filter(pl.col("metric") == metric) if metric else judged_replies)
     parts = []
     for key, group in chosen.group_by(GROUP, maintain_order=True):
-        # A reply of which no judge said anything is as uncertain as any.
-        chances = _chances(group["value"].fill_null(_UNCERTAIN).to_numpy(), min(n, group.height), by)
-        parts.append(group.with_columns(probability=pl.Series(chances))[_draw(chances, Random(f"0 {key}"))])
+        n_drawn = min(n, group.height)
+        positions = Random(f"0 {key}").sample(range(group.height), n_drawn)
+        parts.append(group[sorted(positions)].with_columns(probability=pl.lit(n_drawn / group.height)))
     drawn = pl.concat(parts)
     references = pl.Series(_references(drawn), dtype=pl.String)
     labelled = drawn.with_columns(reference=references, label=pl.lit("")).select(COLUMNS)
@@ -224,29 +215,6 @@ def sheet(judged_replies: pl.DataFrame, *, n: int, by: By = "random", metric: st
     if any(contexts):
         labelled.insert_column(labelled.columns.index("response"), pl.Series(CONTEXTS, contexts, pl.String))
     return labelled
-
-
-def _chances(values: Floats, n: int, by: By) -> Floats:
-    """Return each reply's probability of being drawn: they add up to n."""
-    weights = np.ones(len(values)) if by == "random" else _LEAST + 4 * values * (1 - values)
-    is_sure = np.zeros(len(values), bool)
-    while True:
-        chances = np.where(is_sure, 1.0, weights * (n - is_sure.sum()) / max(weights[~is_sure].sum(), 1e-12))
-        if not ((chances > 1) & ~is_sure).any():
-            return np.clip(chances, 0.0, 1.0)
-        is_sure |= chances > 1
-
-
-def _draw(chances: Floats, rng: Random) -> list[int]:
-    """Draw positions with exactly these probabilities by systematic sampling in random order."""
-    order = [*range(len(chances))]
-    rng.shuffle(order)
-    # The chances lie end to end, with marks 1 apart from a random start: who has a mark is drawn.
-    ends = np.concatenate(([0.0], np.cumsum(chances[order])))
-    # Rounding of the sum must not lose the last mark.
-    marks_before = (ends - rng.random() + 1 + 1e-9).astype(int)
-    is_drawn = np.diff(marks_before) > 0
-    return sorted(np.array(order)[is_drawn].tolist())
 
 
 def read_labels(*paths: Path) -> pl.DataFrame:
@@ -357,10 +325,7 @@ def _by_group(judged_replies: pl.DataFrame, rows: pl.DataFrame) -> dict[Group, G
 
 
 def _join_copies(labelled: pl.DataFrame) -> pl.DataFrame:
-    """Join the labels of one reply that a sheet lists several times: at, label and probability.
-
-    Sheets list each reply once; earlier ones had it for each of its rows, drawn one by one.
-    """
+    """Join the labels of one reply of which a sheet lists several rows, so that it counts once."""
     probability = 1 - (1 - pl.col("probability")).product()
     return labelled.group_by("at", maintain_order=True).agg(pl.col("label").explode(), probability=probability)
 
@@ -532,19 +497,14 @@ def load_corrections(
     return corrected
 
 
-def _check_stored(labelled: Sequence[Mapping[str, Any]], labels: Sequence[Sequence[float]]) -> None:
+def _check_stored(labelled: Sequence[Mapping[str, Any]]) -> None:
     """Refuse stored labels out of their range or without a value, and a reply that is listed twice."""
-    values = list(chain.from_iterable(labels))
-    is_sound = all(labels) and all(0 <= value <= 1 for value in values)
+    labels = [entry["labels"] for entry in labelled]
+    is_sound = all(labels) and all(0 <= value <= 1 for value in chain.from_iterable(labels))
     is_drawn = all(0 < entry["probability"] <= 1 for entry in labelled)
     names = {entry["reply"] for entry in labelled}
     if not (is_sound and is_drawn) or len(names) < len(labelled):
         raise ValueError("expected labels from 0 to 1, probabilities above 0, and each reply once")
-
-
-def _drop_numbers(names: Iterable[str]) -> set[str]:
-    """Return the digests of replies' names, without their numbers."""
-    return {name.partition(" ")[0] for name in names}
 
 
 def _read_group(stored: Mapping[str, Any], names: Sequence[str]) -> GroupLabels | None:
@@ -554,30 +514,20 @@ def _read_group(stored: Mapping[str, Any], names: Sequence[str]) -> GroupLabels 
         ValueError: a label or probability out of its range, or a reply listed twice.
     """
     labelled = stored["labelled"]
-    labels = [*map(_list_labels, labelled)]
-    _check_stored(labelled, labels)
-    # Earlier files name a reply for each of its rows: a digest with a number.
-    digests, stored_digests = _drop_numbers(names), _drop_numbers(stored["of"])
-    if not {*names} <= {*stored["of"]} or len(digests) < MIN_COVERAGE * len(stored_digests):
+    _check_stored(labelled)
+    if not {*names} <= {*stored["of"]} or len(names) < MIN_COVERAGE * len(stored["of"]):
         return None
     positions = {name: at for at, name in enumerate(names)}
-    rows = []
-    for entry, reply_labels in zip(labelled, labels, strict=True):
-        first = f"{entry['reply'].partition(' ')[0]} 1"
-        at = positions.get(entry["reply"], positions.get(first))
-        if at is not None:
-            rows.append((at, reply_labels, entry["probability"]))
+    rows = [
+        (positions[entry["reply"]], entry["labels"], entry["probability"])
+        for entry in labelled
+        if entry["reply"] in positions
+    ]
     if not rows:
         return None
     kinds = {"at": pl.Int64, "label": pl.List(pl.Float64), "probability": pl.Float64}
-    frame = _join_copies(pl.DataFrame(rows, kinds, orient="row"))
     drawn = stored["drawn"] - len(labelled) + len(rows)
-    # The share of what was drawn that was labelled stays, however often a reply was named.
-    return GroupLabels(round(drawn * frame.height / len(rows)), frame)
-
-
-def _list_labels(entry: Mapping[str, Any]) -> list[float]:
-    return [label for label in entry["labels"] if label is not None]
+    return GroupLabels(drawn, pl.DataFrame(rows, kinds, orient="row"))
 
 
 def reply_names(replies: pl.DataFrame, criterion: str) -> list[str]:

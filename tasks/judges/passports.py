@@ -27,9 +27,6 @@ from basic_control.tasks.store.manifest import strip_freshness
 from basic_control.tasks.store.runs import load_table, read_run
 from basic_control.tasks.store.tables import Store
 
-FIRST_EDITION = ""
-"""Of passports of the exam whose questions were drawn anew for each; they count until the judge takes this one."""
-
 
 def _identify(
     judge: Judge,
@@ -39,7 +36,6 @@ def _identify(
     temperature: float | None,
     *,
     prompt: str = "",
-    questions: str,
 ) -> dict[str, Any]:
     """Return what identifies a judge at a step for an exam: model, sampling, prompts, language, questions.
 
@@ -50,7 +46,7 @@ def _identify(
     if judge.temperature is not None:
         temperature = judge.temperature
     prompts = (prompt_of(step, prompt), "judging/system", "judging/repair")
-    parts = {
+    return {
         "identity": strip_freshness(identity),
         "parameters": list_parameters(judge, temperature=temperature or 0.0),
         "system": judge.system,
@@ -59,10 +55,8 @@ def _identify(
         "version": metric.version,
         "language": language,
         "prompts": [digest_template(name, find_template_language(name, language)) for name in prompts],
+        "questions": edition(exam),
     }
-    if questions != FIRST_EDITION:
-        parts["questions"] = questions
-    return parts
 
 
 def _path(identity: Mapping[str, Any]) -> str:
@@ -104,9 +98,7 @@ def keep_passports(
     for passport in earned:
         name, exam = passport.judge, passport.exam
         temperature = EXAMINED[exam][0].temperature
-        identity = _identify(
-            judges[name], identities[name], exam, passport.language, temperature, questions=edition(exam)
-        )
+        identity = _identify(judges[name], identities[name], exam, passport.language, temperature)
         if passport.domain:  # separate: means are corrected by the exam's own
             identity["domain"] = passport.domain
         document = {**passport.as_dict(), "of": identity, **about}
@@ -136,10 +128,7 @@ class PassportFinder:
     store: Store
 
     def passport(self, suite: Suite, metric: str, judge: str, exam: str, language: str) -> Passport | None:
-        """Return a judge's passport at a step; None if it has not taken this exam in this configuration.
-
-        One of the first edition counts until the judge takes this one: what it showed of the judge holds.
-        """
+        """Return a judge's passport at a step; None if it has not taken this exam in this configuration."""
         _, step = step_of(exam)
         # A user's own prompt is the same in all languages.
         if isinstance(step.prompt, str) and language not in languages(step.prompt):
@@ -152,20 +141,8 @@ class PassportFinder:
         if examined.members:
             return self.cascades(suite.name).passport(plan, examined, language)
         prompt = str(plan.options.get("prompt", ""))
-        for questions in (edition(exam), FIRST_EDITION):
-            identity = _identify(
-                examined,
-                self.identities[judge],
-                exam,
-                language,
-                plan.temperature,
-                prompt=prompt,
-                questions=questions,
-            )
-            passport = self._read(_path(identity))
-            if passport:
-                return passport
-        return None
+        identity = _identify(examined, self.identities[judge], exam, language, plan.temperature, prompt=prompt)
+        return self._read(_path(identity))
 
     def cascades(self, suite: str) -> CascadeFinder:
         """Return what finds when the small judges of a suite's cascades decide alone."""

@@ -1,7 +1,6 @@
 """Baselines: a run's scores by question, in one small file without texts, for a team to commit."""
 
 import json
-import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -155,11 +154,7 @@ def read_baseline(name: str, folder: str = BASELINES) -> Baseline:
             )
             for suite, rules in facts["suites"].items()
         }
-        # Earlier baselines name neither families nor templates.
-        earlier = {"family": ""}
-        blanks = (dict(earlier, template=[None] * len(group["item_id"])) for group in raw["questions"])
-        stated = map(operator.or_, blanks, raw["questions"])
-        questions = _join_groups(stated, _GROUP, {**_IDS, "template": pl.String()})
+        questions = _join_groups(raw["questions"], _GROUP, {**_IDS, "template": pl.String()})
         kinds = {name: SCORES.columns[name] for name in _VALUES}
         side = ComparedSide(
             str(raw["name"]),

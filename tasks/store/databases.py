@@ -56,7 +56,7 @@ class Database:
     if_damaged = "Move the file away, and run again."
 
     def __init__(self, url: str, tables: sa.MetaData, *, synchronous: str = "NORMAL") -> None:
-        """Open the database, creating missing tables and columns; `synchronous` is SQLite's own setting.
+        """Open the database, creating missing tables; `synchronous` is SQLite's own setting.
 
         Raises:
             DamagedFile: an SQLite file is damaged.
@@ -80,18 +80,11 @@ class Database:
             opening(self._run_in_transaction, self._create)
 
     def _create(self, connection: sa.Connection) -> None:
-        """Create missing tables, and missing columns of tables of an earlier version."""
+        """Create missing tables."""
         if not self.is_sqlite:
             # Concurrent creation of one table would fail for both; concurrent clients wait for each other.
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(7236121)))
         self._tables.create_all(connection)
-        inspector = sa.inspect(connection)
-        for table in self._tables.sorted_tables:
-            column_names = {column["name"] for column in inspector.get_columns(table.name)}
-            for column in table.c:
-                if column.name not in column_names:
-                    column_type = column.type.compile(self.engine.dialect)
-                    connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {column.name} {column_type}")
 
     def _run_in_transaction(self, operation: Callable[[sa.Connection], T]) -> T:
         with self.engine.begin() as connection:
@@ -246,10 +239,8 @@ def _is_transient(error: Exception) -> bool:
     if not isinstance(error, sa.exc.DBAPIError):
         return False
     if isinstance(error.orig, sqlite3.Error):
-        # The latter two: another process has just created it.
-        return any(
-            symptom in str(error.orig) for symptom in ("locked", "busy", "already exists", "duplicate column")
-        )
+        # The last: another process has just created it.
+        return any(symptom in str(error.orig) for symptom in ("locked", "busy", "already exists"))
     state = getattr(error.orig, "sqlstate", None)
     if state is None:
         return error.connection_invalidated or isinstance(error, sa.exc.OperationalError)

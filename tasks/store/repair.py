@@ -87,11 +87,7 @@ def read_rows(file: Path) -> Iterator[Row]:
     """Yield the intact rows of a reply cache in order, up to the first that SQLite cannot read."""
     url = f"{file.resolve().as_uri()}?mode=ro"
     with suppress(sqlite3.Error), closing(sqlite3.connect(url, uri=True)) as opened:
-        # A file of an earlier version lacks the last column.
-        existing = {column[1] for column in opened.execute("PRAGMA table_info(replies)")}
-        sources = dict.fromkeys(COLUMNS, "NULL")
-        sources.update((name, name) for name in COLUMNS if name in existing)
-        query = f"SELECT {', '.join(sources.values())} FROM replies NOT INDEXED"  # noqa: S608 - our own words
+        query = f"SELECT {', '.join(COLUMNS)} FROM replies NOT INDEXED"  # noqa: S608 - our own words
         yield from filter(_is_intact, opened.execute(query))
 
 

@@ -27,8 +27,7 @@ _batches = sa.Table(
     sa.Column("endpoint", sa.String, nullable=False),
     sa.Column("batch_id", sa.String),
     sa.Column("submitted_at", sa.Float(53), nullable=False),
-    # Null in batches of an earlier version.
-    sa.Column("form", sa.Text),
+    sa.Column("form", sa.Text, nullable=False),
 )
 _submissions = sa.Table(
     "submissions",
@@ -93,7 +92,7 @@ class Submissions:
             ids.setdefault(row.token, []).append(row.request_id)
         row_by_token = {row.token: row for row in rows}
         return [
-            Submitted(token, row.batch_id, row.submitted_at, row.form or "", tuple(ids[token]))
+            Submitted(token, row.batch_id, row.submitted_at, row.form, tuple(ids[token]))
             for token, row in row_by_token.items()
         ]
 

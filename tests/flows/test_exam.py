@@ -1,7 +1,6 @@
 """The exam from the command line: a passport is earned, kept, and asked for once."""
 
 import csv
-import hashlib
 import json
 import re
 import subprocess
@@ -14,7 +13,6 @@ import pytest
 
 from basic_control.config.exam import plan_short_exams, settings_of_exam
 from basic_control.config.reading import read
-from basic_control.data.draw import format_canonical
 from basic_control.data.exam import PARTS, STEPS, edition
 from basic_control.data.labelled_sets import read_set
 from basic_control.metrics.analysis.passports import ExamResult, passports
@@ -366,52 +364,6 @@ def test_a_key_of_before_is_told_what_replaces_it(run: Run, tmp_path: Path) -> N
         done = run(*arguments(server, tmp_path), "--set", "judges_exam.families=[exam_rubric]", command="exam")
     assert done.returncode == 2
     assert "the key 'judges_exam.families' was removed; judges_exam.items.steps names judged steps" in done.stderr
-
-
-def make_first_edition(path: Path) -> None:
-    """Keep a passport as it was kept before: by no edition, and with what it knew of leanings."""
-    document = json.loads(path.read_text(encoding="utf-8"))
-    del document["of"]["questions"]
-    name = hashlib.sha256(format_canonical(document["of"]).encode()).hexdigest()[:32]
-    document |= {"leanings": ["strict"], "probes": [], "marks": {}}
-    path.unlink()
-    path.with_name(f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
-
-
-def test_a_passport_of_the_first_edition_counts_until_the_judge_takes_this_one(run: Run, tmp_path: Path) -> None:
-    """It left the judge out: that holds, and no exam is asked for; the exam of today replaces it."""
-    replies = spoken(exam_items("en", 4, levels=["easy"], steps=["groundedness"]), perfect)
-    strict, learnt = json.dumps({"reason": "", "rating": 0}), list[bool]()
-
-    def speak(body: dict[str, Any]) -> str:
-        return replies.get(body["messages"][-1]["content"], strict) if learnt else strict
-
-    steps = ["--set", "judges_exam.items.steps=[groundedness]"]
-    rag = [
-        "--data",
-        str(answers(tmp_path)),
-        "--set",
-        "rag.factual_correctness.enabled=false",
-        "--set",
-        "gate=point",
-    ]
-    with serve_openai(speak) as server:
-        words = arguments(server, tmp_path, exam=4)
-        run("--n", "4", *words, *steps, command="exam")
-        make_first_edition(*(tmp_path / "store" / "passports").iterdir())
-        asked = len(server.requests)
-        before = run(*words[:-2], *rag, flow="rag")
-        left_out = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
-        asked = len(server.requests) - asked
-        learnt.append(True)
-        taken = run("--n", "4", *words, *steps, "--set", "fresh=again", command="exam")
-        after = run(*words[:-2], *rag, flow="rag")
-        results = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
-    (suite,) = left_out["final"]["models"][0]["suites"]
-    assert (before.returncode, suite["measured"], asked) == (3, False, 0), "neither the exam nor the replies"
-    assert taken.returncode == 0, taken.stderr
-    (suite,) = results["final"]["models"][0]["suites"]
-    assert (after.returncode, suite["measured"]) == (1, True), after.stderr
 
 
 def test_what_a_screen_advises_examines_the_runs_own_judge_in_the_steps_that_it_used(

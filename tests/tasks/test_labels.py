@@ -18,7 +18,6 @@ from basic_control.flows.cli.commands.label import table_of
 from basic_control.metrics.analysis.judged import Labels
 from basic_control.tasks.judges.labels import (
     KEY,
-    By,
     criteria_of,
     estimates,
     join_judged,
@@ -64,19 +63,17 @@ SCORES = [1.0 if n % 10 < 7 else 0.0 for n in range(400)]
 TRUTH = [1.0 if n % 10 < 6 else 0.0 for n in range(400)]
 
 
-@pytest.mark.parametrize("by", ["random", "uncertainty"])
-def test_a_sheet_holds_so_many_replies_each_once_by_known_chances(by: By) -> None:
+def test_a_sheet_holds_so_many_replies_each_once_by_a_known_chance() -> None:
     values = [(n % 5) / 4 for n in range(200)]
-    drawn = sheet(found(values), n=40, by=by)
+    drawn = sheet(found(values), n=40)
     assert drawn.height == drawn["item_id"].n_unique() == 40
-    assert drawn["probability"].is_between(0, 1).all()
+    assert drawn["probability"].to_list() == [0.2] * 40
     every = (found(values).with_columns(suite=pl.lit(f"s{n}")) for n in range(300))
-    times = sum(sheet(one, n=40, by=by).filter(item_id="i0002").height for one in every)
-    all_of_it = sheet(found(values), n=200, by=by)
+    times = sum(sheet(one, n=40).filter(item_id="i0002").height for one in every)
+    all_of_it = sheet(found(values), n=200)
     assert all_of_it["probability"].to_list() == [1.0] * 200
-    middle = {"random": 0.2, "uncertainty": 40 * 1.1 / (40 * (2 * 0.1 + 2 * 0.85 + 1.1))}[by]
-    # i0002 scores 0.5; of 300 draws the count is within four standard errors of its chance.
-    assert abs(times / 300 - middle) < 4 * (middle * (1 - middle) / 300) ** 0.5
+    # Of 300 draws the count is within four standard errors of its chance.
+    assert abs(times / 300 - 0.2) < 4 * (0.2 * 0.8 / 300) ** 0.5
 
 
 def test_labels_put_the_judges_mean_right(tmp_path: Path) -> None:

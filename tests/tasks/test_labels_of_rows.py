@@ -102,18 +102,3 @@ def test_a_label_holds_for_each_row_of_its_reply(tmp_path: Path) -> None:
     labels = label_rows(replies, tmp_path, CRITERIA)
     assert labels.height == 30
     assert {int(row["item_id"][1:4]) % 2 == row["label"] for row in labels.iter_rows(named=True)} == {True}
-
-
-def test_labels_of_a_file_that_names_a_reply_for_each_row_hold(tmp_path: Path) -> None:
-    once = build_tables(1)
-    before = keep_and_read(tmp_path, once, fill(sheet(join_judged(*once), n=40)))["s", "m", "rubric"]
-    (path,) = tmp_path.iterdir()
-    stored = json.loads(path.read_text(encoding="utf-8"))
-    # As it was written: each row's reply by a number of its own.
-    stored["of"] += [name.replace(" 1", " 2") for name in stored["of"]]
-    second = [{**entry, "reply": entry["reply"].replace(" 1", " 2")} for entry in stored["labelled"]]
-    stored |= {"labelled": [*stored["labelled"], *second], "drawn": 2 * stored["drawn"]}
-    path.write_text(json.dumps(stored), encoding="utf-8")
-    scores, items, texts = once
-    later = load_corrections(tmp_path, [SUITE], scores, items, lambda: texts)["s", "m", "rubric"]
-    assert (later.n_labels, later.value) == (before.n_labels, pytest.approx(before.value))

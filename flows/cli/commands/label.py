@@ -1,7 +1,7 @@
 """`label`: people's labels of a run's judged replies, and what they make of its means."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -20,7 +20,6 @@ def label(
     /,
     *,
     n: Annotated[int, Parameter(metavar="N", validator=Number(gte=1))] = 50,
-    by: Literal["random", "uncertainty"] = "random",
     metric: str = "",
     out: Annotated[File, Parameter(name=("--out", "-o"))] = "",
     labels: Annotated[tuple[str, ...], Parameter(metavar="FILE", json_list=False)] = (),
@@ -35,7 +34,6 @@ def label(
     Args:
         run_name: a finished run's id, the path of its folder, or last
         n: replies of each suite, model and metric to label (default: 50)
-        by: random, or mostly those that the judge is unsure of
         metric: only this judged metric
         out: where the sheet is written (default: labels.csv in the run's folder)
         labels: a completed sheet; may be repeated, one for each labeller
@@ -61,7 +59,7 @@ def label(
     judged_replies = load_judged(run, at.root)
     # Without labels the command draws the sheet, with them it joins them.
     if not labels:
-        drawn = sheet(judged_replies, n=n, by=by, metric=metric)
+        drawn = sheet(judged_replies, n=n, metric=metric)
         path = Path(out or run.folder / "labels.csv")
         show_written([write_csv(drawn, path)])
         return

@@ -339,19 +339,6 @@ def test_a_batch_that_was_never_made_is_made_once_its_time_in_the_list_has_passe
     assert set(server.charged.values()) == {1}
 
 
-def test_a_store_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
-    """Its batches were kept without the form in which they were written."""
-    server = BatchServer(said, ready=False)
-    with serve(server.build()) as url:
-        bring(model_at(url), tmp_path)
-        with sqlite3.connect(tmp_path / "batches.sqlite") as connection:
-            connection.execute("ALTER TABLE batches DROP COLUMN form")
-            connection.execute("DROP TABLE forms")
-        server.finish()
-        assert bring(model_at(url), tmp_path)[1].answered == 10
-    assert set(server.charged.values()) == {1}
-
-
 def test_a_refused_batch_is_an_error_of_its_requests_and_nothing_waits(tmp_path: Path) -> None:
     server = BatchServer(said, refuse=1)
     with serve(server.build()) as url:
