@@ -115,7 +115,7 @@ def test_what_cannot_be_taken_apart_runs_whole() -> None:
 )  # fmt: skip
 def test_replies_to_assertions_as_mbpp_has_them(response: str, value: float, reason: str) -> None:
     asserts = ["assert add(1, 2) == 3", "assert add(-1, 1) == 0", "assert add(2, 0) == 2"]
-    score = scored({"response": response, "tests": asserts})
+    score = scored({"response": response, "tests": asserts}, timeout_s=0.3)
     assert score.value == pytest.approx(value)
     assert score.reason == reason
     assert score.parts == {"all": float(value == 1.0)}
@@ -220,7 +220,7 @@ def test_programs_that_read_and_print(source: str, style: str) -> None:
     ],
 )
 def test_programs_that_print_something_else(source: str, value: float, reason: str) -> None:
-    found = passes({"response": f"```python\n{source}\n```", **PAIRS})
+    found = passes({"response": f"```python\n{source}\n```", **PAIRS}, timeout_s=0.3)
     assert found[0] == pytest.approx(value)
     assert found[1] == reason
 
@@ -490,6 +490,7 @@ def test_a_program_whose_loading_never_ends_fails_all_tests_at_once() -> None:
     assert passes(row, timeout_s=0.1) == (0.0, "timeout")
 
 
+@pytest.mark.slow
 def test_real_programs_get_the_verdicts_of_their_data_sets(shared: Path) -> None:
     """Where we differ we are right, but for one revised program that takes the last of two (54) and one for scipy.
 

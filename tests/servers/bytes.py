@@ -27,10 +27,11 @@ class ByteServer:
     connections: list[socketserver.StreamRequestHandler] = field(default_factory=list)
 
     def send(self, content: bytes) -> None:
-        """Send bytes that nobody asked for on every open connection."""
-        for connection in self.connections:
-            connection.wfile.write(content)
-            connection.wfile.flush()
+        """Send bytes that nobody asked for on every connection that the client has not closed meanwhile."""
+        for connection in [*self.connections]:
+            with suppress(ConnectionError, ValueError):  # a closed file raises ValueError
+                connection.wfile.write(content)
+                connection.wfile.flush()
 
 
 @contextmanager
