@@ -443,8 +443,8 @@ def test_a_threshold(threshold: float, these: Rows, code: int, tmp_path: Path) -
     seen, out, _ = call("gate", file, "--threshold", threshold, at=tmp_path)
     assert seen == code
     if these is NEW:
-        low, high = (f"{100 * one:.1f}%" for one in proportion_confint(150, 200, method="wilson"))
-        assert f"75% ({low} \u2013 {high})" in out
+        low, high = (f"{100 * one:.1f}" for one in proportion_confint(150, 200, method="wilson"))
+        assert f"75% ({low}\u2013{high})" in out
 
 
 @pytest.mark.parametrize(("lost", "won", "code"), [(40, 0, 1), (6, 0, 1), (5, 1, 3), (3, 3, 3), (0, 0, 0)])

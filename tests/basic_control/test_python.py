@@ -128,7 +128,7 @@ def test_a_run_is_read_compared_and_gated_again(finished: tuple[api.FinishedRun,
     assert "know_three" in str(compared)
     gated = bc.gate(run, threshold=0.9)
     assert (gated.passed, gated.exit_code, gated.decided.exit_code) == (False, 1, 1)
-    assert gated.verdict.startswith("evaluation know_three: 75"), str(gated)
+    assert gated.verdict.startswith("evaluation, know_three: 75"), str(gated)
 
 
 def test_files_of_other_tools_are_read_compared_and_gated(tmp_path: Path) -> None:
