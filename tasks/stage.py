@@ -63,6 +63,7 @@ def encode(value: Any) -> Any:
         return {name: encode(part) for name, part in parts.items() if not isinstance(part, Cell)}
     if isinstance(value, Mapping):
         return {str(key): encode(entry) for key, entry in value.items()}
+    # A set's order differs from process to process.
     if isinstance(value, set | frozenset):
         value = sorted(value)
     if isinstance(value, list | tuple):

@@ -100,6 +100,7 @@ def join_judged(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) 
     by_judges = pl.col("details").str.contains('"judges"', literal=True)
     rows = scores.filter(by_judges & ~pl.col("metric").str.starts_with("exam_"))
     verdicts = pl.col("details").map_elements(_join_verdicts, pl.Float64)
+    # Without them a judge that failed its exam could never be corrected by labels.
     is_unasked = pl.col("details").str.contains(NOBODY_ASKED, literal=True)
     valued_scores = rows.with_columns(value=pl.coalesce("value", verdicts))
     valued = valued_scores.filter(pl.col("value").is_not_null() | is_unasked, ~_is_settled())
@@ -206,6 +207,7 @@ def sheet(judged_replies: pl.DataFrame, *, n: int, metric: str = "") -> pl.DataF
     parts = []
     for key, group in chosen.group_by(GROUP, maintain_order=True):
         n_drawn = min(n, group.height)
+        # Its own seed for each group: a suite added to the run leaves the sheets of the others as they are.
         positions = Random(f"0 {key}").sample(range(group.height), n_drawn)
         parts.append(group[sorted(positions)].with_columns(probability=pl.lit(n_drawn / group.height)))
     drawn = pl.concat(parts)

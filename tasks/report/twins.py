@@ -41,6 +41,7 @@ def sentence(difference: TwinDifference) -> str:
         name = f"{name}_{kind}"
     elif name == "unknown" and difference.needed:
         name = "unknown_needed"
+    # Sentences tell the size of a fall or rise in words: its ends without their signs, the smaller first.
     ends = (difference.interval.low, difference.interval.high)
     low, high = sorted(_POINT * abs(end or 0.0) for end in ends)
     return say(

@@ -161,7 +161,7 @@ def test_every_folder_is_listed_and_no_suite_is_long() -> None:
     names = {path.name for path in EXAMPLES.iterdir() if path.is_dir()} - {"moving"}
     assert set(FOLDERS) == set(CASES) == names
     listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"\| \[([\w-]+)\]\(\1/run.yaml\) \|", listed)) == set(FOLDERS)
+    assert set(re.findall(r"^- \[([\w-]+)\]\(\1/run.yaml\): ", listed, re.MULTILINE)) == set(FOLDERS)
     for name in FOLDERS:
         text = (EXAMPLES / name / "run.yaml").read_text(encoding="utf-8")
         assert len(text.partition("suites:\n")[2].splitlines()) <= LINES, name

@@ -40,7 +40,6 @@ def test_eval_only_reports() -> None:
     assert [judge.provider for judge in settings.judges] == ["rules"]
     readme = (TOP / "README.md").read_text(encoding="utf-8")
     assert "it only reports" in readme
-    assert "What `init` writes has `gate: point`" in readme
     assert "\ngate: point" in (TOP / "config" / "init" / "eval.yaml").read_text(encoding="utf-8")
 
 

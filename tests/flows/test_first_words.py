@@ -26,7 +26,7 @@ def imported(*words: str) -> tuple[int, set[str]]:
     ("words", "code", "without"),
     [
         (["--help"], 0, CONFIGURATION | WORK),
-        (["--nosuch"], 2, CONFIGURATION | WORK),
+        (["--nosuch"], 2, WORK),
         (["--set", "nosuch=1"], 2, {"rich"} | WORK),
         (["--set", "store.nosuch=1"], 2, {"rich"} | WORK),
         (["--set", "cot.nosuch=1"], 2, {"polars", "prefect", "openai", "numpy", "sqlalchemy"}),

@@ -70,7 +70,7 @@ def test_a_message_names_the_option_that_was_typed(capsys: pytest.CaptureFixture
         (["exam", "--max-tokens", "9"], "--set models.0.max_tokens=…, --set judges.0.max_tokens=…"),
         (["run", "--set", "columns.answer=expected"], "'columns' is a key further down: SUITE.items.columns"),
         (["compare", "a", "--threshold", "1"], "a key of a configuration, which `run` takes; compare reads"),
-        (["runs"], "expected a command after it, one of list, note, show"),
+        (["runs"], "expected a command after it, one of list, note"),
         (["baseline"], "one of set, list, show"),
     ],
 )
@@ -109,17 +109,6 @@ def test_a_metric_is_named_among_those_of_the_one_file(tmp_path: Path) -> None:
     assert code == 0, output
 
 
-def test_a_form_that_is_only_read_says_so(run: Run, tmp_path: Path) -> None:
-    assert (
-        run(str(write_suites(tmp_path, "s")), "--data", str(tmp_path / "rows.jsonl"), command="run").returncode == 0
-    )
-    options = ("--set", f"store.runs={tmp_path / 'runs'}", "--to", str(tmp_path / "logs"))
-    for form in ("lm-eval", "promptfoo", "OpenAI-Evals"):
-        done = run("write", latest(tmp_path).name, *options, "--form", form, command="exchange")
-        assert (done.returncode, "are read (exchange read, compare, gate), not written" in done.stderr) == (2, True)
-    assert not (tmp_path / "logs").exists()
-
-
 def test_the_newest_run_is_named_last_in_every_command_that_takes_one(run: Run, tmp_path: Path) -> None:
     file, data = str(write_suites(tmp_path, "s")), str(tmp_path / "rows.jsonl")
     for _ in range(2):
@@ -138,8 +127,6 @@ def test_the_newest_run_is_named_last_in_every_command_that_takes_one(run: Run, 
     for command, words in reading.items():
         done = run(*words, *options, command=command)
         assert done.returncode == 0, (command, done.stderr)
-    done = run("show", "last", *options, command="runs")
-    assert f"Run {newest}" in done.stdout, done.stderr
     # What is repeated is recorded by its own name: another run is the newest then.
     done = run("--run", "last", "--rerun", "report", *options, command="run")
     assert done.returncode == 0, done.stderr
