@@ -299,7 +299,7 @@ def check_exhibits(place: Place, folder: Path, ended: dict[str, Any]) -> dict[st
     assert of_run["report"]["data"] == markdown.read_text(encoding="utf-8")
     assert path.parent.as_uri() in of_run["folder"]["data"]
     (row,) = json.loads(of_run["summary"]["data"])
-    assert [*row] == ["Model", "Arithmetic", "Logic", "TOTAL ≥ 80"], "the table of the run's screen"
+    assert [*row] == ["Model", "Arithmetic", "Logic", "average ≥ 80"], "the table of the run's screen"
     assert row["Model"] == "tiny"
     progress = [one for one in place.find("artifacts") if one["type"] == "progress"]
     assert [one["data"] for one in progress] == [100.0]
