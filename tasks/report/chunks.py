@@ -135,7 +135,7 @@ class Chunks:
             },
             "rows": {
                 "item": item_positions["at"].to_list(),
-                **{n: _encode_texts(rows[n]) for n in ("model", "outcome", "scored_by")},
+                **{n: _encode_texts(rows[n]) for n in ("model", "outcome", "scored_by", "outcomes")},
                 "repeat": rows["repeat"].to_list(),
                 "latency_s": rows["latency_s"].round(4).to_list(),
                 "value": rows["value"].round(6).to_list(),

@@ -75,7 +75,8 @@ function standing(at, model) {
   return own.length ? own.reduce((worst, i) => (RANK.indexOf(S.outcome(i)) < RANK.indexOf(S.outcome(worst)) ? i : worst)) : -1;
 }
 
-const unlike = (a, b) => a >= 0 && b >= 0 && (S.outcome(a) !== S.outcome(b) || S.value(a) !== S.value(b));
+// Two replies of which each fails another metric have the same lowest score.
+const unlike = (a, b) => a >= 0 && b >= 0 && (S.outcomes(a) !== S.outcomes(b) || S.outcome(a) !== S.outcome(b) || S.value(a) !== S.value(b));
 const differ = (at) => unlike(...S.pair.map((model) => standing(at, model)));
 
 // Whether any two of those under test differ on a question.
@@ -93,12 +94,17 @@ function placesInView() {
   return [Math.max(0, of(matrix.scrollTop)), Math.min(S.items.length, of(matrix.scrollTop + matrix.clientHeight) + 1)];
 }
 
+// The outcome of a sample; of several metrics that decide, each with its own.
+function outcomesOf(i) {
+  const lines = S.outcomes(i) ? S.outcomes(i).split("\n").map((line) => line.split("\t")) : [["", S.outcome(i)]];
+  return make("span", { class: "outcomes" }, ...lines.map(([name, outcome]) => make("span", { class: `state ${outcome}`, "data-sign": SIGNS[outcome] }, name ? plain(name) : `${words[outcome]} ${shares(S.value(i))}`)));
+}
+
 function gridCell(at, model) {
   const i = standing(at, model);
   if (i < 0) return make("div", { role: "gridcell", class: "faint" }, "–");
-  const outcome = S.outcome(i);
   const text = (S.reply(i) ?? S.error(i) ?? "").slice(0, 4000);
-  return make("div", { role: "gridcell", class: S.pair.includes(model) ? "paired" : "" }, make("span", { class: `state ${outcome}`, "data-sign": SIGNS[outcome] }, `${words[outcome]} ${shares(S.value(i))}`), make("span", { class: "said", dir: "auto" }, plain(text)));
+  return make("div", { role: "gridcell", class: S.pair.includes(model) ? "paired" : "" }, outcomesOf(i), make("span", { class: "said", dir: "auto" }, plain(text)));
 }
 
 // `again`: what is drawn once more as its texts are there asks for no more of them.
@@ -200,7 +206,7 @@ async function contrast() {
     if (i < 0) return box;
     const body = make("pre", { tabindex: "0", dir: "auto", "aria-label": plain(S.model(i)) });
     for (const [word, same] of marked[side]) same ? show(body, word) : body.append(show(make("mark"), word));
-    const facts = make("p", { class: "facts-line" }, make("span", { class: `state ${S.outcome(i)}`, "data-sign": SIGNS[S.outcome(i)] }, words[S.outcome(i)]), ` ${shares(S.value(i))} `);
+    const facts = make("p", { class: "facts-line" }, outcomesOf(i));
     const open_ = button(words.open_sample, async () => { look("list"); for (const one of Object.values(controls)) one.value = ""; S.chosen = i; await apply(); note(true); sample.focus(); });
     box.append(facts, S.reason(i) ? show(make("p", { class: "said", dir: "auto" }), S.reason(i)) : "", body, make("p", { class: "titled" }, open_, ...copies(plain(S.model(i)), texts[side])), make("details", {}, make("summary", {}, words.scores), ...scoresOf(i).slice(1)), ...judgesOf(i));
     return box;

@@ -16,7 +16,15 @@ from markupsafe import Markup, escape
 
 from basic_control.data.characters import make_visible
 from basic_control.tasks.report.language import current, say
-from basic_control.tasks.report.text import format_number, p_value, percent, points, total_percent
+from basic_control.tasks.report.text import (
+    around,
+    format_number,
+    p_value,
+    percent,
+    points,
+    points_around,
+    total_percent,
+)
 
 # Code in a caption, as in: the file `results.json`.
 _CODE = re.compile("`([^`]+)`")
@@ -60,7 +68,14 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     templates.finalize = _make_visible
-    formats = {"percent": percent, "p_value": p_value, "points": points, "total_percent": total_percent}
+    intervals = {"around": around, "points_around": points_around}
+    formats = {
+        "percent": percent,
+        "p_value": p_value,
+        "points": points,
+        "total_percent": total_percent,
+        **intervals,
+    }
     templates.filters |= {**formats, "coded": _mark_code, "number": format_number}
     return templates
 

@@ -32,7 +32,7 @@ function prepare(d) {
     template: item(column(d.items.template)), asked: (i) => (rows.item[i] === null ? null : beginning(rows.item[i])), answer: ofItem("answer"), facts: ofItem("facts"),
     number: (i) => (rows.item[i] === null ? null : d.items.number[rows.item[i]]),
     prompt: (i) => { const at = rows.item[i]; return at === null ? null : cell("items", promptOf(column(rows.model)(i)))(at) ?? cell("items", "prompt")(at); },
-    model: column(rows.model), scoredBy: Object.assign(column(rows.scored_by), { some: rows.scored_by.of.some(Boolean) }), ...judgedBy(d, ""), finish: cell("rows", "finish_reason"),
+    model: column(rows.model), outcomes: column(rows.outcomes), scoredBy: Object.assign(column(rows.scored_by), { some: rows.scored_by.of.some(Boolean) }), ...judgedBy(d, ""), finish: cell("rows", "finish_reason"),
     reply: cell("rows", "text"), reasoning: cell("rows", "reasoning"), marks: cell("rows", "marks"), error: cell("rows", "error"), kind: cell("rows", "error_kind"),
     latency: (i) => rows.latency_s[i],
     title: (key) => d.titles[key] || key.split("/").pop() || key,

@@ -59,14 +59,21 @@ def primary(scores: pl.DataFrame, items: pl.DataFrame, suites: Iterable[Suite]) 
 
     The value of a score that joins metrics is their mean by weight; of several headlines it is the lowest,
     whose name is `scored_by` ('' where there is one). The status is the worst; not applicable ones are left out.
+    `outcomes` has of several headlines a line each, in the suite's order: name, tab, outcome.
     """
     parts = [
-        (suite.name, metric, score.headline, share)
+        (suite.name, metric, place, score.headline, share)
         for suite in suites
-        for score in headlines(suite)
+        for place, score in enumerate(headlines(suite))
         for metric, share in score.shares.items()
     ]
-    schema = {"suite": pl.String, "metric": pl.String, "headline": pl.String, "share": pl.Float64}
+    schema = {
+        "suite": pl.String,
+        "metric": pl.String,
+        "place": pl.Int64,
+        "headline": pl.String,
+        "share": pl.Float64,
+    }
     main = pl.DataFrame(parts, schema=schema, orient="row")
     of_suites = scores.join(items.select("item_id", "suite"), on="item_id", how="left")
     deciding = of_suites.join(main, on=["suite", "metric"]).with_columns(
@@ -78,22 +85,28 @@ def primary(scores: pl.DataFrame, items: pl.DataFrame, suites: Iterable[Suite]) 
     is_applied = pl.col("status") != "not_applicable"
     value, share = pl.col("value").filter(is_applied), pl.col("share").filter(is_applied)
     ranked = _in_words(deciding).sort("rank", maintain_order=True)
-    by_headline = ranked.group_by([*KEY, "headline"], maintain_order=True).agg(
-        pl.col("rank", "status").first(),
-        reason=pl.col("reason").filter(pl.col("reason") != "").first(),
-        value=pl.when(value.null_count() == 0).then((value * share).sum() / share.sum()),
-        is_applied=is_applied.any(),
+    by_headline = (
+        ranked.group_by([*KEY, "place", "headline"], maintain_order=True)
+        .agg(
+            pl.col("rank", "status").first(),
+            reason=pl.col("reason").filter(pl.col("reason") != "").first(),
+            value=pl.when(value.null_count() == 0).then((value * share).sum() / share.sum()),
+            is_applied=is_applied.any(),
+        )
+        .with_columns(outcome=OUTCOME)
     )
     # The lowest headline tells what went wrong with a reply, not one beside it.
     lowest = by_headline.sort("rank", "value", nulls_last=False, maintain_order=True)
     worst = pl.col("value").filter("is_applied")
+    outcome_lines = pl.format("{}\t{}", "headline", "outcome").sort_by("place").str.join("\n")
     return (
         lowest.group_by(KEY, maintain_order=True)
         .agg(
             pl.col("status").first(),
-            reason=pl.col("reason").drop_nulls().first(),
+            pl.col("reason").first(),
             value=pl.when(worst.null_count() == 0).then(worst.min()),
             scored_by=pl.when(pl.len() > 1).then(pl.col("headline").first()).otherwise(pl.lit("")),
+            outcomes=pl.when(pl.len() > 1).then(outcome_lines).otherwise(pl.lit("")),
         )
         .with_columns(outcome=OUTCOME)
     )

@@ -5,7 +5,7 @@ from operator import itemgetter
 
 from basic_control.metrics.analysis.results import TwinFindings
 from basic_control.metrics.analysis.twins import TwinDifference, TwinResult, count_twins
-from basic_control.metrics.stats.intervals import Interval, MeanEstimate
+from basic_control.metrics.stats.intervals import MeanEstimate
 from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.tables import Column, Table
 from basic_control.tasks.report.text import (
@@ -92,7 +92,7 @@ def _rows(results: Iterable[TwinResult]) -> Iterator[Mapping[str, str]]:
                 "pairs": str(difference.n),
                 "mean": percent(difference.mean),
                 "against": percent(difference.mean_against),
-                "difference": points(difference.difference) + _ends(difference.interval),
+                "difference": add_interval(points(difference.difference), points_around(difference.interval)),
                 "says": sentence(difference),
             }
         yield names | {
@@ -103,10 +103,6 @@ def _rows(results: Iterable[TwinResult]) -> Iterator[Mapping[str, str]]:
             "difference": "–",
             "says": say("twins.right_in_all"),
         }
-
-
-def _ends(interval: Interval) -> str:
-    return add_interval("", points_around(interval))
 
 
 def _robust(result: TwinResult) -> str:

@@ -174,6 +174,7 @@ def test_a_comparison_leads_to_its_models_side_by_side(visit: Open, page_file: P
     page = visit(page_file)
     page.click(".side a[href='#comparison']")
     row = page.locator("#comparison tbody tr").nth(1)
+    row.wait_for()  # the section unfolds
     pair = [row.locator("td").nth(at).inner_text().split("\n")[0].split(" ")[0] for at in (0, 1)]
     settled(page, row.locator("td a").last.click)
     chosen = [page.locator(f"#side-{side} option:checked").inner_text() for side in "ab"]
