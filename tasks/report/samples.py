@@ -62,19 +62,13 @@ def primary(scores: pl.DataFrame, items: pl.DataFrame, suites: Iterable[Suite]) 
     `outcomes` has of several headlines a line each, in the suite's order: name, tab, outcome.
     """
     parts = [
-        (suite.name, metric, place, score.headline, share)
+        (suite.name, metric, score.headline, share)
         for suite in suites
-        for place, score in enumerate(headlines(suite))
+        for score in headlines(suite)
         for metric, share in score.shares.items()
     ]
-    schema = {
-        "suite": pl.String,
-        "metric": pl.String,
-        "place": pl.Int64,
-        "headline": pl.String,
-        "share": pl.Float64,
-    }
-    main = pl.DataFrame(parts, schema=schema, orient="row")
+    schema = {"suite": pl.String, "metric": pl.String, "headline": pl.String, "share": pl.Float64}
+    main = pl.DataFrame(parts, schema=schema, orient="row").with_row_index("order")
     of_suites = scores.join(items.select("item_id", "suite"), on="item_id", how="left")
     deciding = of_suites.join(main, on=["suite", "metric"]).with_columns(
         rank=pl.col("status").replace_strict(list(_WORST), range(len(_WORST)), return_dtype=pl.Int64),
@@ -86,9 +80,10 @@ def primary(scores: pl.DataFrame, items: pl.DataFrame, suites: Iterable[Suite]) 
     value, share = pl.col("value").filter(is_applied), pl.col("share").filter(is_applied)
     ranked = _in_words(deciding).sort("rank", maintain_order=True)
     by_headline = (
-        ranked.group_by([*KEY, "place", "headline"], maintain_order=True)
+        ranked.group_by([*KEY, "headline"], maintain_order=True)
         .agg(
             pl.col("rank", "status").first(),
+            pl.col("order").min(),
             reason=pl.col("reason").filter(pl.col("reason") != "").first(),
             value=pl.when(value.null_count() == 0).then((value * share).sum() / share.sum()),
             is_applied=is_applied.any(),
@@ -98,7 +93,8 @@ def primary(scores: pl.DataFrame, items: pl.DataFrame, suites: Iterable[Suite]) 
     # The lowest headline tells what went wrong with a reply, not one beside it.
     lowest = by_headline.sort("rank", "value", nulls_last=False, maintain_order=True)
     worst = pl.col("value").filter("is_applied")
-    outcome_lines = pl.format("{}\t{}", "headline", "outcome").sort_by("place").str.join("\n")
+    # Of replies that fail different metrics the lowest score alone would say that they are alike.
+    outcome_lines = pl.format("{}\t{}", "headline", "outcome").sort_by("order").str.join("\n")
     return (
         lowest.group_by(KEY, maintain_order=True)
         .agg(

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -30,6 +31,7 @@ ROWS = [
 ]
 PROMPT = "What is the capital of {{ question }}?"
 CAPITALS = {row["question"]: row["answer"] for row in ROWS}
+PASSES = r"Pass: \S+ passes evaluation 100 \(threshold 100\)"
 HOSTILE = ("data", "prompts", "metrics", "generators", "config", "tasks", "flows")
 
 
@@ -378,7 +380,7 @@ def test_a_folder_with_modules_of_our_names_keeps_them(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "my config mine my records mine\nTrue ['mine'] True\n"
-    assert "evaluation 100 (threshold 100)" in done.stderr
+    assert re.search(PASSES, done.stderr)
 
 
 @pytest.mark.slow
@@ -395,7 +397,7 @@ def test_a_failing_assertion_of_pytest_shows_the_screen(tmp_path: Path) -> None:
     )
     done = python(tmp_path, "", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py")
     assert done.returncode == 1, done.stdout
-    assert "evaluation 0 (threshold 50)" in done.stdout
+    assert re.search(r"Fail: \S+ fails evaluation 0 \(threshold 50\)", done.stdout)
     assert "where False = <FinishedRun, exit code 1>" in done.stdout
 
 
@@ -428,10 +430,10 @@ def test_a_notebook_evaluates_in_its_running_loop(tmp_path: Path) -> None:
     nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     outputs = [cell["outputs"][-1]["data"] for cell in notebook.cells]
     assert [output["text/plain"] for output in (outputs[0], outputs[2])] == ["True", "True"]
-    assert "evaluation 100 (threshold 100)" in outputs[1]["text/html"]
+    assert re.search(PASSES, outputs[1]["text/html"])
     assert "\x1b" not in outputs[1]["text/html"]
     streamed = "".join(output.get("text", "") for output in notebook.cells[1]["outputs"])
-    assert "evaluation 100 (threshold 100)" in streamed, "the same screen, on stderr"
+    assert re.search(PASSES, streamed), "the same screen, on stderr"
 
 
 @pytest.mark.slow

@@ -27,8 +27,6 @@ MOST_PAIRS = 6
 """Rows of a comparison's table on a screen; the page has all."""
 MOST_KEYS = 3
 """Keys of configurations that are listed on a screen; the page has all."""
-_SCORES = "\0"
-"""Place of the scores in a changed row's line, which no shown text holds."""
 
 
 def compare(
@@ -119,12 +117,13 @@ def show_comparison(comparison_result: "RunComparison", n_shown: int) -> Iterato
         sides = (head.iter_rows(named=True) for head in heads)
         queues.append([(pair, row) for row in chain.from_iterable(zip_longest(*sides)) if row])
     # A reply that changed by several scores has one line.
-    scores_by_line: dict[str, list[str]] = {}
+    scores_by_change: dict[tuple[str, str], list[str]] = {}
     for pair, row in (change for turn in zip_longest(*queues) for change in turn if change):
-        scores_by_line.setdefault(_change(row, width), []).append(comparison.headline(pair))
-    for line, scores in islice(scores_by_line.items(), n_shown):
-        yield prose(line.replace(_SCORES, join_names([*dict.fromkeys(scores)]), 1))
-    total = len(scores_by_line)
+        described = (comparison.describe_change(row), _describe_reply(row, width))
+        scores_by_change.setdefault(described, []).append(comparison.headline(pair))
+    for (direction, reply), scores in islice(scores_by_change.items(), n_shown):
+        yield prose(f"{direction}: {join_names([*dict.fromkeys(scores)])}: {reply}")
+    total = len(scores_by_change)
     if total > n_shown:
         yield prose(say("compare.not_shown", k=total - n_shown, n=total))
     elif comparison_result.pairs and not total:
@@ -141,9 +140,9 @@ def show_comparison(comparison_result: "RunComparison", n_shown: int) -> Iterato
         yield differing.terminal(MOST_KEYS)
 
 
-def _change(row: Mapping[str, Any], width: int) -> str:
-    """Return a changed row as one line: how and by which scores, what was asked, the replies, the expected."""
-    from basic_control.tasks.report.comparison import describe_change, describe_place
+def _describe_reply(row: Mapping[str, Any], width: int) -> str:
+    """Return what was asked in a changed row, the replies, and the expected answer."""
+    from basic_control.tasks.report.comparison import describe_place
     from basic_control.tasks.report.language import say
     from basic_control.tasks.report.rows import add_name, cut, find_ending
 
@@ -156,7 +155,7 @@ def _change(row: Mapping[str, Any], width: int) -> str:
         if row["answer"]
         else ""
     )
-    return f"{describe_change(row)}: {_SCORES}: {cut(question, width // 3)}: {' → '.join(texts)}{expected}"
+    return f"{cut(question, width // 3)}: {' → '.join(texts)}{expected}"
 
 
 def gate(

@@ -119,8 +119,11 @@ def test_the_judge_passed_its_exam(results: dict[str, Any]) -> None:
     assert all(status["measured"] and status["counts"] for status in statuses)
 
 
-def test_what_is_printed_is_the_screen_of_the_results(shown: tuple[str, Path], results: dict[str, Any]) -> None:
+def test_what_is_printed_is_the_screen_of_the_results(
+    shown: tuple[str, Path], results: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     said, run = shown
+    monkeypatch.chdir(run.parents[2])  # paths are shown from where the command was called
     (report,) = (run / "reports").glob("*.html")
     settings, manifest = settings_of(str(run.parent), run.name)
     files = (report, run / "results.json")
@@ -131,9 +134,8 @@ def test_what_is_printed_is_the_screen_of_the_results(shown: tuple[str, Path], r
     lines = {" ".join(line.split()) for line in printed}
     for row in made.table().rows:
         assert " ".join(row) in lines
-    for line in (*made.differences, *made.notes, *(f"Warning: {text}" for text in made.warnings)):
-        assert line in printed
-    assert printed[-4].startswith("Report: ")
+    for line in (*made.differences, *made.notes, *(f"Warning: {text}" for text in made.warnings), *made.links):
+        assert str(line) in printed
 
 
 def test_the_shares_are_those_of_the_replies(
@@ -174,7 +176,7 @@ def test_the_final_answers_are_those_of_the_chains(shown: tuple[str, Path], resu
 def test_it_opens_in_a_browser_with_every_reply_and_nothing_cut_off(shown: tuple[str, Path], visit: Open) -> None:
     said, run = shown
     (report,) = (run / "reports").glob("*.html")
-    assert f"/{report.name}\n" in said
+    assert f"Report: basic-control-demo/runs/{run.name}/reports/{report.name}\n" in said
     page = visit(report)
     assert page.locator("h1").inner_text() == "Basic tasks, Chain of thought, Citations and RAG"
     page.evaluate(UNFOLD)
