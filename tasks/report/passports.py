@@ -65,8 +65,8 @@ def _columns(*, is_labelled: bool, has_probabilities: bool) -> list[Column]:
         column("step", attrgetter("exam")),
         column("language", attrgetter("language")),
         column("right", lambda passport: share(passport.right)),
-        column("sensitivity", lambda passport: share(passport.sensitivity)),
-        column("specificity", lambda passport: share(passport.specificity)),
+        column("sensitivity", lambda passport: share(passport.sensitivity), unbroken=True),
+        column("specificity", lambda passport: share(passport.specificity), unbroken=True),
         column("kappa", kappa),
         column("unreadable", lambda passport: share(passport.failed)),
         column("changed", lambda passport: share(passport.repeated)),
@@ -105,13 +105,28 @@ def passport_tables(passports: Iterable[Passport]) -> Iterator[Table]:
 
 
 def tables_of(judge: str, passports: Sequence[Passport]) -> Iterator[Table]:
-    """Yield one judge's exam results for a terminal: on its own questions, and on human-labelled ones."""
+    """Yield one judge's exam results for a terminal: on its own questions, and on human-labelled ones.
+
+    Of the exam's own questions only what decides, and what went wrong: reports have every measure.
+    """
     for is_labelled, name in ((False, "passport"), (True, "labelled")):
         rows = [passport for passport in passports if bool(passport.domain) == is_labelled]
         if rows:
             columns = _columns(is_labelled=is_labelled, has_probabilities=_have_probabilities(rows))
+            if not is_labelled:
+                names = {say(f"common.passport_{name}") for name in _list_measures(rows)}
+                columns = [column for column in columns if column.name in names]
             title, caption = say(f"exam.{name}", judge=judge), " ".join(explain(rows))
             yield Table.of(rows, *columns, title=title, caption=caption)
+
+
+def _list_measures(passports: Sequence[Passport]) -> Iterator[str]:
+    """Yield the columns of a passport that a terminal has room for."""
+    yield from ("step", "language", "sensitivity", "specificity", "verdict")
+    if any(passport.failed.k for passport in passports):
+        yield "unreadable"
+    if any(passport.repeated.k for passport in passports):
+        yield "changed"
 
 
 def _have_probabilities(passports: Iterable[Passport]) -> bool:
