@@ -46,10 +46,12 @@ def _format_reliability(name: str, passport: Passport) -> str:
 
 def _format_rate(value: float, interval: Interval) -> str:
     """Return a number from −1 to 1 with its interval: `0.25 (0.11–0.39)`."""
-    rate, *ends = (
-        localize_digits(f"{number or 0.0:.2f}".replace("-", "−")) for number in (value, interval.low, interval.high)
-    )
-    return f"{rate} ({join_bounds(*ends)})"
+    rate, low, high = map(_format_decimal, (value, interval.low, interval.high))
+    return f"{rate} ({join_bounds(low, high)})"
+
+
+def _format_decimal(number: float | None) -> str:
+    return localize_digits(f"{number or 0.0:.2f}".replace("-", "−"))
 
 
 def _columns(*, is_labelled: bool, has_probabilities: bool) -> list[Column]:
@@ -113,20 +115,22 @@ def tables_of(judge: str, passports: Sequence[Passport]) -> Iterator[Table]:
         rows = [passport for passport in passports if bool(passport.domain) == is_labelled]
         if rows:
             columns = _columns(is_labelled=is_labelled, has_probabilities=_have_probabilities(rows))
+            # People's labels have no verdict, and so room for every measure.
             if not is_labelled:
-                names = {say(f"common.passport_{name}") for name in _list_measures(rows)}
-                columns = [column for column in columns if column.name in names]
+                titles = _list_measures(rows)
+                columns = [column for column in columns if column.name in titles]
             title, caption = say(f"exam.{name}", judge=judge), " ".join(explain(rows))
             yield Table.of(rows, *columns, title=title, caption=caption)
 
 
-def _list_measures(passports: Sequence[Passport]) -> Iterator[str]:
-    """Yield the columns of a passport that a terminal has room for."""
-    yield from ("step", "language", "sensitivity", "specificity", "verdict")
+def _list_measures(passports: Sequence[Passport]) -> list[str]:
+    """Return the titles of the columns of a passport that a terminal has room for."""
+    names = ["step", "language", "sensitivity", "specificity", "verdict"]
     if any(passport.failed.k for passport in passports):
-        yield "unreadable"
+        names.append("unreadable")
     if any(passport.repeated.k for passport in passports):
-        yield "changed"
+        names.append("changed")
+    return [say(f"common.passport_{name}") for name in names]
 
 
 def _have_probabilities(passports: Iterable[Passport]) -> bool:

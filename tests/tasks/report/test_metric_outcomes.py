@@ -15,7 +15,7 @@ METRICS = ("exact_match", "contains")
 
 
 @pytest.fixture(scope="module")
-def crossed(tmp_path_factory: pytest.TempPathFactory) -> ReportData:
+def crossed_run(tmp_path_factory: pytest.TempPathFactory) -> ReportData:
     """Return a run of which on the same half of the rows each of two models fails another metric."""
     suite = {"metrics": {name: {"threshold": 0.4} for name in METRICS}}
     shares = {("alpha", "exact_match"): 0.5, ("alpha", "contains"): 1.0}
@@ -24,10 +24,10 @@ def crossed(tmp_path_factory: pytest.TempPathFactory) -> ReportData:
     return tickets(tmp_path_factory.mktemp("crossed"), suite, ["alpha", "beta"], shares)
 
 
-def test_each_metric_that_decides_has_its_outcome_and_a_reason_is_of_the_worst(crossed: ReportData) -> None:
+def test_each_metric_that_decides_has_its_outcome_and_a_reason_is_of_the_worst(crossed_run: ReportData) -> None:
     is_passed = (pl.col("metric") == "contains") & (pl.col("value") == 1)
     reasons = pl.when(is_passed).then(pl.lit("as expected")).otherwise("reason").alias("reason")
-    rows = outcomes(replace(crossed, scores=crossed.scores.with_columns(reasons)))
+    rows = outcomes(replace(crossed_run, scores=crossed_run.scores.with_columns(reasons)))
     wrong = rows.filter(model="alpha", outcome="wrong")
     assert wrong.height
     assert set(wrong["outcomes"]) == {"exact_match\twrong\ncontains\tright"}
@@ -37,12 +37,13 @@ def test_each_metric_that_decides_has_its_outcome_and_a_reason_is_of_the_worst(c
 
 
 def test_two_models_that_fail_different_metrics_differ_side_by_side(
-    crossed: ReportData, visit: Open, tmp_path: Path
+    crossed_run: ReportData, visit: Open, tmp_path: Path
 ) -> None:
-    page = visit(write_page(crossed, tmp_path))
+    page = visit(write_page(crossed_run, tmp_path))
     page.click("#view-matrix")
     row = page.locator(".mline.row.differs").first
     row.click()  # waits until it is drawn
-    cells = [row.locator("[role=gridcell]").nth(place) for place in (1, 2)]
-    assert [cell.locator(".state.wrong").inner_text() for cell in cells] == list(METRICS)
+    cells = row.locator("[role=gridcell]")
+    for column, metric in enumerate(METRICS, 1):
+        assert cells.nth(column).locator(".state.wrong").inner_text() == metric
     page.wait_for_selector(".sample h3:text-is('A and B differ')")
