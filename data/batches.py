@@ -152,3 +152,12 @@ class Tables:
     def join(self, tables: "Tables") -> "Tables":
         """Return both suites' tables."""
         return Tables(*(getattr(self, part.name) + getattr(tables, part.name) for part in fields(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredIdentity:
+    """What identified a model at a moment (seconds of the epoch); `reason`: why its server cannot be asked now."""
+
+    values: Mapping[str, str]
+    identified_at: float
+    reason: str = ""

@@ -1,6 +1,6 @@
 """The error for users."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -26,6 +26,12 @@ class RaisedError(Exception):
 
 class ReturnedError(Exception):
     """A user's function returned something else than it must; the text says what, and what is expected."""
+
+
+def quote_first(texts: Sequence[str], count: int = 3, limit: int = 60) -> str:
+    """Return the first `count` of some texts in quotation marks, each on one line and cut to `limit` characters."""
+    lines = [" ".join(text.split()) for text in texts[:count]]
+    return ", ".join(f"'{line[:limit]}{'…' * (len(line) > limit)}'" for line in lines)
 
 
 def propose_name(name: str, names: Iterable[str]) -> str:

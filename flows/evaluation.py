@@ -11,11 +11,12 @@ from prefect.events import emit_event
 from basic_control.config.settings import Rerun
 from basic_control.data.batches import Cell
 from basic_control.data.characters import make_inert
-from basic_control.data.documents import NEWLY_APART
+from basic_control.data.documents import ABSENT, NEWLY_APART
 from basic_control.data.exits import Exit
 from basic_control.flows.earlier import settings_of
+from basic_control.flows.identify import identify_all
 from basic_control.flows.preflight import check_rerun
-from basic_control.flows.runs import RunResult, build_manifest, identify_all, newly_apart, open_run, provenance
+from basic_control.flows.runs import RunResult, build_manifest, newly_apart, open_run, provenance
 from basic_control.flows.suite import run_suites
 from basic_control.tasks.aggregate import aggregate
 from basic_control.tasks.compare.baseline import check_baseline
@@ -24,6 +25,7 @@ from basic_control.tasks.gate import gate
 from basic_control.tasks.held import HeldReplies
 from basic_control.tasks.models.progress import has_pages, is_deployed
 from basic_control.tasks.plan import Plan
+from basic_control.tasks.plan_remarks import describe_absence
 from basic_control.tasks.report.language import use_language
 from basic_control.tasks.report.raw import write_results
 from basic_control.tasks.report.screen import screen
@@ -46,6 +48,8 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
     check_baseline(plan.baseline, facts, [*plan.members])
     check_rerun(plan, again)
     apart = newly_apart(plan)
+    language = plan.report.language
+    absences = [describe_absence(*key, identity, language) for key, identity in identities.absent.items()]
     run = open_run(plan, again, clock, facts["files"])  # refusals up to here leave no run behind
     log_event("run_started", run=run.ledger.run, suites=plan.suite_names, models=plan.model_names)
     with run.record(plan) as ended:
@@ -57,9 +61,12 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
             **run.head,
             "rerun": again.model_dump(),
             "criteria": run.criteria,
+            ABSENT: absences,
             **described,
         }
         shown_facts = {name: manifest[name] for name in (*run.head, "configuration", "versions")}
+        if absences:
+            shown_facts[ABSENT] = absences
         if apart:
             shown_facts[NEWLY_APART] = apart
         # The verdict is kept beside the results before any report is written: a report that fails loses neither.

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from basic_control.config.settings import Rerun, Settings
+from basic_control.config.settings import Model, Rerun, Settings
 from basic_control.data.errors import InputError
 from basic_control.data.extras import format_install
 from basic_control.data.files import read_file_rows
@@ -34,7 +34,7 @@ from basic_control.prompts import (
     load_template,
 )
 from basic_control.tasks.models.rate_limits import find_endpoint
-from basic_control.tasks.models.readiness import SPARE, check_files, count_connections, find_obstacle
+from basic_control.tasks.models.readiness import SPARE, check_files, count_connections, find_obstacle, is_down
 from basic_control.tasks.plan import Plan, SuitePlan, plan_targets, read_question_form, resolve
 from basic_control.tasks.plan_judges import check_judges
 from basic_control.tasks.plan_remarks import check_expected
@@ -63,13 +63,23 @@ def check_run(settings: Settings, again: Rerun | None = None) -> Plan:
     check_pages(plan)
     # The replies of an earlier run need no model.
     asked_models = () if again and again.replies else plan.models
-    obstacles = [*map(find_obstacle, asked_models)]
+    obstacles = [_find_obstacle(plan, model) for model in asked_models]
     # One model that can be asked is enough for a run; every judge is needed.
     if not obstacles or not all(obstacles):
-        obstacles = [*filter(None, map(find_obstacle, plan.judges))]
+        obstacles = [*filter(None, (_find_obstacle(plan, judge) for judge in plan.judges))]
     if obstacles:
         raise InputError("\n".join(obstacles))
     return plan
+
+
+def _find_obstacle(plan: Plan, model: Model) -> str:
+    """Return why a run cannot go on with a model; a server that is down may have answered all of it before."""
+    obstacle = find_obstacle(model)
+    if not (obstacle and is_down(model)):
+        return obstacle
+    from basic_control.tasks.models.identities import recall_identity
+
+    return "" if recall_identity(plan.store, model) else obstacle
 
 
 def check_pages(plan: Plan) -> None:

@@ -21,15 +21,12 @@ from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.tasks import sandbox
 from basic_control.tasks.compare.provenance import digest_judge_prompts
 from basic_control.tasks.held import HeldReplies
-from basic_control.tasks.judges.cascades import join_identities
 from basic_control.tasks.judges.labels import LABELS, list_saves
 from basic_control.tasks.models.budget import RunBudget
 from basic_control.tasks.models.progress import is_deployed
 from basic_control.tasks.models.requests import store_uncut
 from basic_control.tasks.plan import Identities, Plan
-from basic_control.tasks.plan_judges import check_judges
-from basic_control.tasks.query import identify_model, share_failures
-from basic_control.tasks.runtime.logs import log_event
+from basic_control.tasks.query import share_failures
 from basic_control.tasks.runtime.storage import open_cache, open_store
 from basic_control.tasks.runtime.telemetry import ExitStatus, trace_run
 from basic_control.tasks.stage import STAGES, Ledger, recording
@@ -100,40 +97,6 @@ def layers_of(plan: Plan) -> dict[str, str]:
         return {"wasm": f"off ({error})"}
 
 
-def identify_all(plan: Plan, replies: HeldReplies | None = None) -> Identities:
-    """Identify every model and judge that will be asked, before anything is asked or paid for.
-
-    With the replies of an earlier run no model is asked.
-
-    A model that cannot be asked does not stop the others: it is listed as missing, and its verdict is an error.
-
-    Raises:
-        InputError: no model, or one of the judges, can be reached, or its server does not have it; or a judged
-            metric has no judge.
-    """
-    check_judges(plan)
-    # A fresh run's requests must differ from all cached ones.
-    mark = {}
-    if plan.means.fresh:
-        mark["fresh"] = plan.means.fresh
-    models: dict[str, dict[str, str]] = {}
-    missing: dict[str, str] = {}
-    if replies:
-        models |= _copy_identities(replies.identities)
-    else:
-        for model in plan.models:
-            try:
-                models[model.name] = identify_model(model) | mark
-            except InputError as error:
-                missing[model.name] = str(error)
-    if missing and not models:
-        raise InputError("\n".join(missing.values()))
-    for name, why in missing.items():
-        log_event("model_missing", level=logging.ERROR, model=name, why=why)
-    judges = {judge.name: identify_model(judge) | mark for judge in plan.judges}
-    return Identities(models, join_identities(plan.suites, judges), missing)
-
-
 def provenance(plan: Plan, identities: Identities) -> dict[str, Any]:
     """Return the part of a run's manifest that is needed to interpret its results."""
     makers = [unit for suite in plan.declarations for unit in makers_of(suite)]
@@ -144,15 +107,11 @@ def provenance(plan: Plan, identities: Identities) -> dict[str, Any]:
         "units": {unit.name: unit.version for unit in makers},
         "verifiers": {unit.name: unit.version for unit in scorers},
         "sources": {unit.name: unit.source for unit in (*makers, *scorers)},
-        "identities": _copy_identities(identities.models),
+        "identities": dict(identities.models),
         "judge_prompts": digest_judge_prompts(plan.declarations),
         "files": {suite.name: [*digests_of(suite)] for suite in plan.declarations},
-        "judge_identities": _copy_identities(identities.judges),
+        "judge_identities": dict(identities.judges),
     }
-
-
-def _copy_identities(identities: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    return {name: dict(identity) for name, identity in identities.items()}
 
 
 def build_manifest(

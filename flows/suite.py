@@ -116,6 +116,7 @@ def ask(
                 shown_as=Cell(plan.name, target.name),
                 needed=len(identities.models) == 1,
                 digest=find_server_digest(identity),
+                stored_only=("model", target.model.name) in identities.absent,
                 run=current_ledger().attempt,
             )
             started.append((cell, batch, target.template, finish))
@@ -151,13 +152,14 @@ def score_by(
     files = digest_option_files(options)
     if not unit.steps:
         return Tables(scores=[measure(cell, store, batch, metric=identity, options=options, files=files)])
+    absent_judges = frozenset(name for role, name in identities.absent if role == "judge")
     judged = judge(
         cell,
         store,
         batch,
         metric=name,
         options=options,
-        panel=metric_plan.build_panel(identities.judges),
+        panel=replace(metric_plan.build_panel(identities.judges), absent=absent_judges),
         refresh=current_ledger().failed or current_ledger().refresh(judge.name, cell),
         recorded=current_ledger().recorded,
         run=current_ledger().attempt,

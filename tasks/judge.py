@@ -204,7 +204,14 @@ def _ask_wave(
     ref = store.write(REQUESTS, requests)
     digest = find_server_digest(hearing.panel.identities[judge.name])
     result = query(
-        hearing.cell, hearing.store, ref, model=judge, shown_as=hearing.cell, digest=digest, run=hearing.run
+        hearing.cell,
+        hearing.store,
+        ref,
+        model=judge,
+        shown_as=hearing.cell,
+        digest=digest,
+        run=hearing.run,
+        stored_only=judge.name in hearing.panel.absent,
     )
     responses = requests.select("request_id", "payload").join(store.read(result.responses), on="request_id")
     rows_by_id = {row["request_id"]: row for row in responses.iter_rows(named=True)}
@@ -245,7 +252,7 @@ def _ask_judge(
             current[number] = session
             unread.setdefault(number, []).extend(ids)
     failed = [number for number, ids in unread.items() if ids and current[number].failure]
-    if failed and hearing.refresh:
+    if failed and hearing.refresh and judge.name not in hearing.panel.absent:
         # What could not be read in the cache is asked once more.
         for number in failed:
             open_cache(hearing.store).forget(unread[number])

@@ -10,6 +10,7 @@ from typing import Any
 from basic_control.config.budget import Budget
 from basic_control.config.prices import Prices
 from basic_control.config.settings import Explainability, Judge, Model, Report, Sandbox, Settings, StoreSettings
+from basic_control.data.batches import StoredIdentity
 from basic_control.data.deciding import columns, has_one_headline, weight_of
 from basic_control.data.errors import InputError
 from basic_control.data.examples import QuestionForm, Surroundings, surround
@@ -41,19 +42,22 @@ class Identities:
     models: Mapping[str, Mapping[str, str]]
     judges: Mapping[str, Mapping[str, str]]
     missing: Mapping[str, str] = field(default_factory=dict)
+    # By role and name, those whose server does not answer: only their stored replies are used.
+    absent: Mapping[tuple[str, str], StoredIdentity] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
     """The judges of a metric, and the sampling temperature that the metric asks for, if any.
 
-    `members` are the judges of its cascades.
+    `members` are the judges of its cascades. Of the `absent` only stored replies are used.
     """
 
     judges: tuple[Judge, ...]
     identities: Mapping[str, Mapping[str, str]]
     temperature: float | None = None
     members: tuple[Judge, ...] = ()
+    absent: frozenset[str] = frozenset()
 
     def find_member(self, name: str) -> Judge:
         """Return a cascade's judge by its name."""

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from basic_control.config.settings import Model, StoreSettings
-from basic_control.data.batches import Cell, QueryResult, Ref
+from basic_control.data.batches import Cell, QueryResult, Ref, StoredIdentity
 from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
 from basic_control.data.examples import Surroundings
@@ -20,8 +20,9 @@ from basic_control.data.records import Provider
 from basic_control.data.tables import REQUESTS, RESPONSES
 from basic_control.data.units import plugin_source
 from basic_control.tasks.models import open_client
+from basic_control.tasks.models.identities import recall_identity
 from basic_control.tasks.models.progress import count_calls, show_progress
-from basic_control.tasks.models.protocol import FATAL, NOT_ASKED, CallError, Client
+from basic_control.tasks.models.protocol import FATAL, NOT_ASKED, BrokenResponse, CallError, Client
 from basic_control.tasks.models.requests import NOTHING_AROUND, build_requests, read_call, reuse_recorded
 from basic_control.tasks.models.scheduler import BatchProgress, CallResult, ask_all, event_loop_thread
 from basic_control.tasks.runtime.logs import log_event
@@ -31,6 +32,11 @@ from basic_control.tasks.store.reply_cache import Remembered
 
 IDENTITY_S = 60.0
 """Seconds that a server has to identify itself."""
+
+
+class Unreachable(InputError):  # noqa: N818 - said of a server
+    """Nothing answers at the address of a model's server."""
+
 
 Watcher = Callable[[Cell, BatchProgress], None]
 _watchers: list[Watcher] = []
@@ -68,7 +74,8 @@ def identify_model(model: Model) -> dict[str, str]:
     """Return what identifies a model beyond its name: what its client says, and a plug-in's provider itself.
 
     Raises:
-        InputError: its server cannot be reached, or does not have it.
+        Unreachable: nothing answers at its server's address.
+        InputError: its server does not have it, or is another one.
     """
     limit_s = min(model.deadline_s, IDENTITY_S)
 
@@ -83,11 +90,28 @@ def identify_model(model: Model) -> dict[str, str]:
     try:
         identified = dict(event_loop_thread().call(identity()))
     except CallError as error:
-        raise InputError(f"model {model.name} ({model.provider}): {error.message}") from error
+        is_silent = error.kind in {"connection", "timeout"} and not isinstance(error, BrokenResponse)
+        error_type = Unreachable if is_silent else InputError
+        raise error_type(f"model {model.name} ({model.provider}): {error.message}") from error
     # A plug-in's provider may answer otherwise when its code is another.
     if source:
         identified["unit"] = f"{model.unit.version} {source}"
     return identified
+
+
+def find_identity(store: StoreSettings, model: Model) -> StoredIdentity:
+    """Return what identifies a model: as its server says, or, where none answers, as it said last.
+
+    Raises:
+        InputError: its server does not have it; or it does not answer, and never did to a user of this store.
+    """
+    try:
+        return StoredIdentity(identify_model(model), time.time())
+    except Unreachable as error:
+        recalled = recall_identity(store, model, str(error))
+        if recalled is None:
+            raise
+        return recalled
 
 
 def _build_response(answer: CallResult, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,15 +146,23 @@ def share_failures(store: StoreSettings, run: str) -> Iterator[None]:
 
 
 def ask(
-    requests: pl.DataFrame, model: Model, store: StoreSettings, cell: Cell, *, digest: str = "", run: str = ""
+    requests: pl.DataFrame,
+    model: Model,
+    store: StoreSettings,
+    cell: Cell,
+    *,
+    digest: str = "",
+    run: str = "",
+    stored_only: bool = False,
 ) -> tuple[pl.DataFrame, BatchProgress]:
     """Process every distinct request; return the responses table in the requests' order.
 
     `digest`: the server's model digest, if any; a change during the batch is detected. `run`: the start of a run
-    within which a failed call is not repeated (`tasks.stage.Ledger.attempt`).
+    within which a failed call is not repeated (`tasks.stage.Ledger.attempt`). `stored_only`: nothing is asked,
+    since the server did not answer when the run began.
 
     Raises:
-        InputError: the reply cache cannot be read or written.
+        InputError: the reply cache cannot be read or written; or it lacks a reply, and none may be asked.
         Stopped: the run was stopped; everything answered so far is kept.
     """
     # Equal questions have one request, and one reply.
@@ -156,6 +188,7 @@ def ask(
                 submissions=submissions,
                 digest=digest,
                 run=run,
+                stored_only=stored_only,
                 budget=None if model.unit.by_item else ledger.budget,
             )
 
@@ -212,19 +245,22 @@ def query(
     needed: bool = True,
     digest: str = "",
     run: str = "",
+    stored_only: bool = False,
 ) -> QueryResult:
     """Process a batch of requests, from the reply cache or the model.
 
     Not cached by Prefect, which would cache failures: the reply cache is its cache. `shown_as`: the work whose
     progress it is. `needed`: the run cannot go on without this model's replies; otherwise unasked requests end with
-    its errors, and others go on. `digest`, `run`: as for `ask`.
+    its errors, and others go on. `digest`, `run`, `stored_only`: as for `ask`.
 
     Raises:
         InputError: as `ask`; or it is needed, no call was answered, and none would be (a wrong key, a model that
             the server does not have, an exhausted account).
     """
     opened = open_store(store)
-    responses, tally = ask(opened.read(requests), model, store, shown_as, digest=digest, run=run)
+    responses, tally = ask(
+        opened.read(requests), model, store, shown_as, digest=digest, run=run, stored_only=stored_only
+    )
     # A wrong key, model or account: no call of the batch was answered, and none ever would be.
     refused = responses.filter(pl.col("error_kind").is_in(list(FATAL)))
     is_refused = refused.height and responses["error_kind"].fill_null("").is_in([*FATAL, NOT_ASKED]).all()

@@ -14,7 +14,9 @@ import polars as pl
 from basic_control.config.exam import plan_short_exams
 from basic_control.config.prices import Prices
 from basic_control.config.settings import Judge, Model
+from basic_control.data.batches import StoredIdentity
 from basic_control.data.draw import format_canonical
+from basic_control.data.errors import quote_first
 from basic_control.data.loading import RESPONSE, list_judged_metrics, needs_of, reply_schema
 from basic_control.data.plugins import metric
 from basic_control.data.reading.ends import split_at_end
@@ -43,6 +45,8 @@ FRAME = 10
 """Tokens that the chat format adds to a call."""
 ENOUGH = 5
 """Minimum cached replies of a suite for using their means."""
+Absent = Mapping[tuple[str, str], StoredIdentity]
+"""What identified models and judges whose servers do not answer, by role and name."""
 REHEARSED = 200
 """Stand-in responses for rehearsing judges' questions; more are counted in proportion."""
 RETRIEVED = "What an application may find, in a passage of its own."
@@ -61,7 +65,8 @@ class CallEstimate:
 
     Tokens, cost and time are of the calls that are not cached. `tokens_basis` says what the output tokens are
     estimated from; `exact`: the calls are counted, not estimated. `seconds` is None if no call's time is known.
-    `cost` is as configured, `cost_in_batches` the cost in batches: None if the provider has none.
+    `cost` is as configured, `cost_in_batches` the cost in batches: None if the provider has none. `entry` is
+    the model's or judge's own name, `unanswered` the questions that are not cached.
     """
 
     suite: str
@@ -77,6 +82,8 @@ class CallEstimate:
     cost: float | None
     seconds: float | None
     cost_in_batches: float | None = None
+    entry: str = ""
+    unanswered: Sequence[str] = ()
 
     @property
     def calls_due(self) -> int:
@@ -140,27 +147,40 @@ def estimate_plan(plan: Plan) -> CostEstimate:
     effects: list[DetectableEffect] = []
     for suite_plan in plan.suites:
         suite = suite_plan.suite
-        items = ITEMS.frame(items_of(suite, suite_plan.required, suite_plan.exclusions))
-        if suite.stop:
-            items = pl.concat(cut_into_rounds(items, suite, suite.stop))
+        items = pl.concat(draw_rounds(suite_plan))
         effects.append(find_detectable_effect(suite, items.height, count_units(items)))
         items = _add_twins(suite, items, memory)
         # A suite has either responses in its data or targets to ask.
-        replies: list[ForeseenReply] = []
-        if suite_plan.responses_of:
-            for item in items.iter_rows(named=True):
-                response = _read_facts(item)[RESPONSE] or ""
-                replies.append(ForeseenReply(_build_row(item, suite_plan.responses_of, 0, response), is_real=True))
+        replies = list_given(suite_plan, items)
         for target in suite_plan.live_targets:
             portion, target_replies = estimate_target(suite_plan, target, items, memory)
             portions.append(portion)
             replies += target_replies
         portions += estimate_judges(suite_plan, replies, memory)
         portions += estimate_short_exams(plan, suite_plan, items["language"].unique(), memory)
+    unstored = describe_unstored(portions, memory.absent)
+    memory.problems += [f"{role} {name} cannot be asked: {text}" for (role, name), text in unstored.items()]
     notes = [*memory.notes, *_list_notes(plan)]
     return CostEstimate(
         portions, effects, notes, plan.pricing.currency, plan.pricing.prices, memory.problems, memory.language
     )
+
+
+def draw_rounds(plan: SuitePlan) -> list[pl.DataFrame]:
+    """Return a suite's items in the rounds in which they are asked: one, unless it stops early."""
+    suite = plan.suite
+    items = ITEMS.frame(items_of(suite, plan.required, plan.exclusions))
+    return [*cut_into_rounds(items, suite, suite.stop)] if suite.stop else [items]
+
+
+def list_given(plan: SuitePlan, items: pl.DataFrame) -> list[ForeseenReply]:
+    """Return the responses in a suite's data; none if it asks models."""
+    replies: list[ForeseenReply] = []
+    if plan.responses_of:
+        for item in items.iter_rows(named=True):
+            response = _read_facts(item)[RESPONSE] or ""
+            replies.append(ForeseenReply(_build_row(item, plan.responses_of, 0, response), is_real=True))
+    return replies
 
 
 def _add_twins(suite: Suite, items: pl.DataFrame, memory: Memory) -> pl.DataFrame:
@@ -174,6 +194,24 @@ def _add_twins(suite: Suite, items: pl.DataFrame, memory: Memory) -> pl.DataFram
     counts = {"n": twins.height, "items": items.height, "kinds": kinds}
     memory.notes.append(phrase("estimate.twins", memory.language, suite=suite.name, **counts))
     return pl.concat([items, twins])
+
+
+def describe_unstored(portions: Iterable[CallEstimate], absent: Absent) -> dict[tuple[str, str], str]:
+    """Return which replies of absent servers are not stored, in words, by role and name."""
+    totals: Counter[tuple[str, str]] = Counter()
+    due: Counter[tuple[str, str]] = Counter()
+    questions: dict[tuple[str, str], list[str]] = {}
+    for portion in portions:
+        key = (portion.role, portion.entry)
+        totals[key] += portion.calls
+        if key in absent and portion.calls_due:
+            due[key] += portion.calls_due
+            questions.setdefault(key, []).extend(portion.unanswered)
+    sentences: dict[tuple[str, str], str] = {}
+    for key, texts in questions.items():
+        counts = f"{due[key]} of {totals[key]} replies are not stored"
+        sentences[key] = f"{absent[key].reason}; {counts}, the first to {quote_first(texts)}"
+    return sentences
 
 
 def find_detectable_effect(suite: Suite, n: int, units: int | None = None) -> DetectableEffect:
@@ -226,7 +264,7 @@ def estimate_target(
             # Equal requests share a call.
             if request_id not in counted_ids:
                 counted_ids.add(request_id)
-                tally.count(entry, item["language"], count_sent_signs(payload))
+                tally.count(entry, item["language"], count_sent_signs(payload), question=item["prompt"])
             if not has_judges:
                 continue
             if entry:
@@ -439,6 +477,8 @@ def _estimate_portion(
         cost=model.cost(tokens_in, tokens_out, batches=model.batch != "off"),
         seconds=seconds,
         cost_in_batches=model.cost(tokens_in, tokens_out, batches=True) if model.unit.batches else None,
+        entry=model.name,
+        unanswered=tally.unanswered,
     )
 
 

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from basic_control.config.settings import Model, StoreSettings
+from basic_control.data.batches import StoredIdentity
 from basic_control.data.errors import InputError
 from basic_control.prompts.phrases import phrase
-from basic_control.tasks.query import identify_model
+from basic_control.tasks.plan_remarks import describe_absence
+from basic_control.tasks.query import find_identity
 from basic_control.tasks.runtime.storage import find_cache_url, open_cache
 from basic_control.tasks.store.databases import find_file
 from basic_control.tasks.store.reply_cache import Remembered
@@ -19,6 +21,7 @@ from basic_control.tasks.store.reply_cache import Remembered
 class Memory:
     """Read access to a store's reply cache; notes in `language`, problems in English.
 
+    `absent` are the models and judges whose servers do not answer, and did once: their stored replies are found.
     `examined` are the short exams that were counted: judge, step, language.
     """
 
@@ -28,6 +31,7 @@ class Memory:
     notes: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     identities: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
+    absent: dict[tuple[str, str], StoredIdentity] = field(default_factory=dict)
     examined: set[tuple[str, str, str]] = field(default_factory=set)
 
     def identity(self, role: str, model: Model) -> Mapping[str, str]:
@@ -36,7 +40,11 @@ class Memory:
         if key not in self.identities:
             self.identities[key] = {"unavailable": "yes"}
             try:
-                self.identities[key] = identify_model(model)
+                identity = find_identity(self.store, model)
+                if identity.reason:
+                    self.absent[key] = identity
+                    self.notes.append(describe_absence(role, model.name, identity, self.language))
+                self.identities[key] = identity.values
                 if self.fresh:
                     self.identities[key] = {**self.identities[key], "fresh": self.fresh}
             except (InputError, TimeoutError) as error:

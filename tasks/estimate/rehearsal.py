@@ -15,7 +15,7 @@ from basic_control.metrics.judging import JudgeRequest, Session, advance, begin
 from basic_control.tasks.judge import pose_question, room_of
 from basic_control.tasks.plan import MetricPlan, Panel
 from basic_control.tasks.store.reply_cache import Remembered
-from basic_control.tasks.store.samples import SampleRow
+from basic_control.tasks.store.samples import RENDERED, SampleRow
 
 LISTED = 3
 """Entries of a list, such as claims, in a stand-in reply."""
@@ -31,16 +31,19 @@ Lookup = Callable[[Iterable[str]], Mapping[str, Remembered]]
 
 @dataclass
 class JudgeCalls:
-    """Calls to a judge: all and cached ones, and the characters of the remaining ones by language."""
+    """Calls to a judge: all and cached ones; of the remaining ones the questions, and characters by language."""
 
     calls: float = 0
     cached: float = 0
     signs: dict[str, float] = field(default_factory=dict)
     reply_signs: float = 0
     remembered: list[Remembered] = field(default_factory=list)
+    unanswered: list[str] = field(default_factory=list)
 
-    def count(self, entry: Remembered | None, language: str, signs: int, reply_signs: int = 0) -> None:
-        """Count one call: `entry` is its cached reply, if there is one."""
+    def count(
+        self, entry: Remembered | None, language: str, signs: int, reply_signs: int = 0, question: str = ""
+    ) -> None:
+        """Count one call: `entry` is its cached reply, if there is one; `question` is named where there is none."""
         self.calls += 1
         if entry:
             self.cached += 1
@@ -48,6 +51,7 @@ class JudgeCalls:
         else:
             self.signs[language] = self.signs.get(language, 0) + signs
             self.reply_signs += reply_signs
+            self.unanswered.append(question)
 
     def add(self, tally: "JudgeCalls", factor: float) -> None:
         """Add another tally, multiplied by a factor."""
@@ -56,6 +60,7 @@ class JudgeCalls:
         self.reply_signs += factor * tally.reply_signs
         # Means are taken of these, which no factor changes.
         self.remembered += tally.remembered
+        self.unanswered += tally.unanswered
         for language, n in tally.signs.items():
             self.signs[language] = self.signs.get(language, 0) + factor * n
 
@@ -165,5 +170,7 @@ class _Rehearsal:
             self.counted.add(key)
             # A deciding judge writes nothing.
             written = 0 if ask.typed else len(replies[-1])
-            self.tally.count(entry, self.samples[n].language, count_signs(ask), written)
+            row = self.samples[n]
+            question = str(row.sample[RENDERED])
+            self.tally.count(entry, row.language, count_signs(ask), written, question)
         return advance(session, replies)

@@ -1,11 +1,13 @@
 """How a server is reached: its address, and the key that it wants."""
 
+import hashlib
 import os
 import re
 from base64 import b64encode
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
 
 from basic_control.config.settings import Model
+from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
 from basic_control.tasks.runtime.secrets import know
 
@@ -78,6 +80,17 @@ def read_address(model: Model, url: str) -> tuple[str, dict[str, str], dict[str,
 def find_credentials(parts: SplitResult) -> str:
     """Return an address's user and password as HTTP Basic credentials."""
     return b64encode(f"{unquote(parts.username or '')}:{unquote(parts.password or '')}".encode()).decode()
+
+
+def find_address(model: Model) -> str:
+    """Return the address of a model's server; '' if its provider alone knows it."""
+    return find_ollama(model) if model.provider == "ollama" else model.base_url
+
+
+def digest_access(model: Model, source: str) -> str:
+    """Return a hash of what decides which model an entry reaches; `source` is that of a plug-in's provider."""
+    entry = [model.provider, model.server_name, find_address(model), model.file, model.api_version, model.options]
+    return hashlib.sha256(format_canonical([*entry, source]).encode()).hexdigest()
 
 
 def find_ollama(model: Model) -> str:

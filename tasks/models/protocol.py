@@ -61,6 +61,10 @@ class CallError(Exception):
         self.retry_after_s = retry_after_s
 
 
+class BrokenResponse(CallError):  # noqa: N818 - said of a server
+    """Something came from the address, but no whole HTTP response: it is not what the address should be."""
+
+
 class Client(Protocol):
     """One endpoint and model. A client makes one attempt per `ask`: retries belong to `query`.
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from basic_control.config.settings import Model
 from basic_control.data.errors import InputError
-from basic_control.tasks.models.access import find_key, strip_secrets
+from basic_control.tasks.models.access import find_address, find_key, strip_secrets
 from basic_control.tasks.models.proxies import find_proxy
 
 KNOCK_S = 0.3
@@ -40,6 +40,12 @@ def find_obstacle_at(model: Model, url: str) -> str:
         advice += f", or set its `provider` (default: {model.provider})"
     where = f"nothing listens at {strip_secrets(url)} (connection refused)"
     return f"model {model.name!r}: {where}. Start its server, or {advice}."
+
+
+def is_down(model: Model) -> bool:
+    """Return whether nothing listens at the address of a model's server."""
+    url = find_address(model)
+    return bool(url) and _refuses(url)
 
 
 def _refuses(url: str) -> bool:

@@ -10,13 +10,13 @@ import gc
 import hashlib
 import threading
 import uuid
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from concurrent.futures import wait
 from typing import Any, TypeVar
 
 from basic_control.config.settings import Model
 from basic_control.data.draw import format_canonical
-from basic_control.data.errors import Stopped
+from basic_control.data.errors import InputError, Stopped, quote_first
 from basic_control.data.records import Call
 from basic_control.tasks.models.batch_queue import BatchQueue
 from basic_control.tasks.models.budget import RunBudget
@@ -25,7 +25,7 @@ from basic_control.tasks.models.rate_limits import Endpoint, digest_entry, find_
 from basic_control.tasks.models.readiness import count_connections
 from basic_control.tasks.models.running import BatchProgress, CallResult, RunningBatch
 from basic_control.tasks.models.writer import Writer
-from basic_control.tasks.store.reply_cache import ReplyCache, name_owner
+from basic_control.tasks.store.reply_cache import Remembered, ReplyCache, name_owner
 from basic_control.tasks.store.submissions import Submissions
 
 __all__ = ["BatchProgress", "CallResult", "EventLoopThread", "ask_all", "event_loop_thread", "stop"]
@@ -112,17 +112,36 @@ def digest_way(model: Model) -> str:
     return hashlib.sha256(format_canonical([*access, *patience]).encode()).hexdigest()
 
 
-def _forget_doubtful(
+def _find_doubtful(
     cache: ReplyCache, client: Client, calls: Mapping[str, Any], read: Callable[[Any], Call]
-) -> None:
-    """Forget kept replies that the client doubts, so that they are asked for again."""
+) -> list[str]:
+    """Return the requests whose kept replies the client doubts: these are asked for again."""
     doubts = getattr(client, "doubts", None)
     if doubts is None:
-        return
+        return []
     entries = cache.lookup(list(calls))
-    doubtful = [request_id for request_id, entry in entries.items() if doubts(read(calls[request_id]), entry.reply)]
-    if doubtful:
-        cache.forget(doubtful)
+    return [request_id for request_id, entry in entries.items() if doubts(read(calls[request_id]), entry.reply)]
+
+
+async def _read_stored(batch: RunningBatch, calls: Mapping[str, Call], doubtful: Collection[str]) -> None:
+    """Count the stored replies to all calls.
+
+    Raises:
+        InputError: a reply is not stored, or doubtful.
+    """
+    ends = await batch.settle(list(calls))
+    lacking = [
+        call
+        for request_id, call in calls.items()
+        if request_id in doubtful or not isinstance(ends.get(request_id), Remembered)
+    ]
+    if lacking:
+        name = f"model {batch.model.name} ({batch.model.provider})"
+        texts = [call.messages[-1].content for call in lacking]
+        raise InputError(
+            f"{name}: its server did not answer, and {len(lacking)} of {len(calls)} replies are not stored, the "
+            f"first to {quote_first(texts)}. Start its server, and run again."
+        )
 
 
 def _make_ready(client: Client, calls: Sequence[Call]) -> None:
@@ -146,6 +165,7 @@ async def ask_all(
     submissions: Submissions | None = None,
     digest: str = "",
     run: str = "",
+    stored_only: bool = False,
     budget: RunBudget | None = None,
 ) -> tuple[dict[str, CallResult], BatchProgress]:
     """Bring every request to an end: a cached reply, a fresh one that is durable, or an error.
@@ -153,10 +173,10 @@ async def ask_all(
     Takes (request id, call) pairs, or values that `read` turns into calls; equal ids are asked once, cached ones
     are not read. Runs on the asking loop. With `submissions` they are asked in batches. `digest`: the server's
     model digest, if any, which must not change. `run`: the run whose failures are shared; by default none.
-    `budget`: what it may spend.
+    `stored_only`: nothing is asked. `budget`: what it may spend.
 
     Raises:
-        InputError: the cache cannot be read or written.
+        InputError: the cache cannot be read or written; or it lacks a reply, and nothing may be asked.
         Stopped: the run was stopped.
     """
     distinct = dict(calls)
@@ -173,7 +193,11 @@ async def ask_all(
     batch.budget = budget
     # Loaded files do not change.
     batch.digest = "" if model.unit.at_once else digest
-    await asyncio.to_thread(_forget_doubtful, cache, client, distinct, read)
+    doubtful = await asyncio.to_thread(_find_doubtful, cache, client, distinct, read)
+    if stored_only:
+        await _read_stored(batch, {name: read(call) for name, call in distinct.items()}, doubtful)
+        return batch.answers, tally
+    await asyncio.to_thread(cache.forget, doubtful)
     ends = await batch.settle(list(distinct))
     order = [request_id for request_id in distinct if request_id not in ends]
     # What an earlier run did not get to ask comes first.

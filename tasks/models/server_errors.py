@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from basic_control.data.characters import make_visible
 from basic_control.tasks.models.access import find_credentials, strip_secrets
-from basic_control.tasks.models.protocol import CallError, ErrorKind
+from basic_control.tasks.models.protocol import BrokenResponse, CallError, ErrorKind
 from basic_control.tasks.runtime.secrets import HIDDEN, hide, list_patterns
 
 # Where a status does not say what is meant, words of the code or the message do.
@@ -245,7 +245,7 @@ class ServerErrors:
         if handshake:
             advice = "a server without TLS has an address that begins with http://"
             reason = f"the handshake failed ({handshake[1]}); {advice}"
-            return CallError("connection", f"TLS with {self.where} failed: {reason}")
+            return BrokenResponse("connection", f"TLS with {self.where} failed: {reason}")
         # What a proxy answers to CONNECT is a status of its own.
         status = getattr(error, "status", 0)
         if type(error).__name__ == "ClientHttpProxyError":
@@ -256,12 +256,17 @@ class ServerErrors:
         # aiohttp's `message` is what is wrong with a response; its text repeats the address too. It may also be the
         # half of a response after which the connection ended.
         message = getattr(error, "message", "")
-        if not isinstance(message, str):
+        is_half = not isinstance(message, str)
+        if is_half:
             message, text = "", "the connection ended within the response"
         reason = self.clean(message or text) or type(error).__name__
         route = f" (through the proxy {self._proxy})" if self._proxy else ""
         text = f"no answer from {self.where}: {reason}{route}"
-        return CallError("connection", self._advise("connection", text))
+        advised = self._advise("connection", text)
+        is_silent = isinstance(error, OSError) or type(error).__name__ == "ServerDisconnectedError"
+        if is_half or not is_silent:
+            return BrokenResponse("connection", advised)
+        return CallError("connection", advised)
 
     def _say_proxy(self, status: int) -> str:
         """Return what it means that the proxy itself answers with a status."""

@@ -13,6 +13,7 @@ from typing import Literal
 import polars as pl
 
 from basic_control.data.commands import format_command
+from basic_control.data.documents import ABSENT
 from basic_control.data.filters import KIND
 from basic_control.data.reading.refusals import is_refusal
 from basic_control.data.records import HIDDEN_KEYS, NO_CONTEXTS, ONLY_CALLS
@@ -115,7 +116,9 @@ def _against(baseline: BaselineComparison | None) -> Iterator[Note]:
 
 
 def _of_run(results: Results, verdict: RunVerdict) -> Iterator[Note]:
-    """Yield that nothing decides the run, and what its data repeat."""
+    """Yield which servers did not answer, that nothing decides the run, and what its data repeat."""
+    for sentence in results.run.get(ABSENT, ()):
+        yield Note(str(sentence), topic="absent")
     if verdict.gate != "off" and not verdict.changes and {model.verdict for model in verdict.models} == {"none"}:
         yield Note(say("common.nothing_decides"))
     for suite in results.doubled:

@@ -7,13 +7,15 @@ the other askers of the same run, and means nothing to any other run. A damaged 
 when it is opened, with a warning.
 """
 
+import json
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import sqlalchemy as sa
 
+from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
 from basic_control.tasks.store import repair
 from basic_control.tasks.store.databases import find_file, find_log, hide_password
@@ -161,6 +163,18 @@ class ReplyCache(ReplyDatabase):
     def forget(self, request_ids: Sequence[str]) -> int:
         """Delete replies; return how many there were."""
         return self.run("delete", ids=request_ids)
+
+    def remember_identity(self, access: str, identity: Mapping[str, str]) -> None:
+        """Store what identifies the model behind an access, in place of what did; `access` is a digest."""
+        self.run("identify", access=access, identity=format_canonical(identity), identified_at=time.time())
+
+    def recall_identity(self, access: str) -> tuple[dict[str, str], float] | None:
+        """Return what identified the model behind an access last, and when; None if it never was."""
+        rows = self.rows("identity", of=access)
+        if not rows:
+            return None
+        _, identity, identified_at = rows[0]
+        return json.loads(identity), float(identified_at)
 
     def bytes(self) -> int:
         """Return the bytes of the cache's files; 0 if it is on a server."""

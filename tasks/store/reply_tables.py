@@ -51,6 +51,13 @@ failures = sa.Table(
     sa.Column("message", sa.Text, nullable=False),
     sa.Column("failed_at", sa.Float(53), nullable=False),
 )
+identities = sa.Table(
+    "identities",
+    metadata,
+    sa.Column("access", sa.String(64), primary_key=True),
+    sa.Column("identity", sa.Text, nullable=False),
+    sa.Column("identified_at", sa.Float(53), nullable=False),
+)
 COLUMNS = tuple(replies.c.keys())
 
 
@@ -81,6 +88,8 @@ def compile_statements(database: Database) -> dict[str, Any]:
         claims.c.owner.in_(database.select_elements("gone")),
     )
     claim = insertion.on_conflict_do_update(index_elements=["request_id"], set_=new_values, where=is_free)
+    identification = database.insert_into(identities)
+    new_identity = {name: identification.excluded[name] for name in ("identity", "identified_at")}
     by_name = {
         "lookup": sa.select(replies).where(is_requested),
         "insert": database.insert_into(replies).on_conflict_do_nothing(),
@@ -93,6 +102,8 @@ def compile_statements(database: Database) -> dict[str, Any]:
         "renew": sa.update(claims).values(expires_at=expiry).where(is_holders),
         "end": sa.delete(claims).where(is_claimed),
         "release": sa.delete(claims).where(is_claimed, is_holders),
+        "identify": identification.on_conflict_do_update(index_elements=["access"], set_=new_identity),
+        "identity": sa.select(identities).where(identities.c.access == sa.bindparam("of")),
         "count": sa.select(sa.func.count()).select_from(replies),
         "walk": replies_after.order_by(replies.c.request_id).limit(sa.bindparam("size")),
     }
