@@ -30,6 +30,9 @@ _COMMON = pattern(
     r"|pplx-|xox[a-z]-|AIza|AKIA|eyJ[\w-]+\.)?"
 )
 
+# Of JSON inside JSON: \\\\u0073 in a judge's reply is \u0073 in the reason that is read from it.
+_BACKSLASHES = r"\\{1,8}"
+
 
 def is_key(value: str) -> bool:
     """Return whether a value can be a key: long, and with a random part."""
@@ -40,16 +43,18 @@ def is_key(value: str) -> bool:
 def list_patterns(value: str) -> list[str]:
     r"""Return a pattern for each character of a value: as it is, percent-encoded, or escaped as in JSON.
 
-    A slash, for example, is also found as %2F, \/ and \u002f. ASCII letters and digits are found as they are.
+    A slash, for example, is also found as %2F, \/ and \u002f, and as \\u002f in JSON inside JSON. ASCII letters and
+    digits are found as they are.
     """
     patterns = []
     for character in value:
         if character.isascii() and character.isalnum():
             patterns.append(character)
             continue
+        plain = re.escape(character)
         percent = character.encode("utf-8", "replace").hex("%")
-        escapes = map(re.escape, (f"%{percent}", f"\\u{ord(character):04x}", f"\\{character}"))
-        patterns.append(f"(?:{re.escape(character)}|(?i:{'|'.join(escapes)}))")
+        escapes = f"%{percent}|{_BACKSLASHES}(?:u{ord(character):04x}|{plain})"
+        patterns.append(f"(?:{plain}|(?i:{escapes}))")
     return patterns
 
 
@@ -82,8 +87,8 @@ def _list_searches(key: str) -> Iterator[_Search]:
     common = match.end() if match else 0
     yield _build_search(list_patterns(key), common, LEAST)
     # With every letter escaped too: %73%6b%2d, \u0073\u006b\u002d
-    for template in ("%{:02x}", "\\u{:04x}"):
-        pieces = [f"(?i:{re.escape(template.format(code))})" for code in map(ord, key)]
+    for prefix, width in (("%", 2), (f"{_BACKSLASHES}u", 4)):
+        pieces = [f"(?i:{prefix}{ord(character):0{width}x})" for character in key]
         yield _build_search(pieces, common, LEAST)
     for before in range(3):
         raw = b"\0" * before + key.encode()

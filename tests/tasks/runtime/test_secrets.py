@@ -29,6 +29,8 @@ SPELT: dict[str, Callable[[str], str]] = {
     "in JSON with its slashes escaped": lambda key: json.dumps(key)[1:-1].replace("/", "\\/"),
     "in JSON for HTML": lambda key: json.dumps(key)[1:-1].replace("&", "\\u0026").replace("<", "\\u003C"),
     "in JSON with every letter escaped": lambda key: "".join(f"\\u{ord(c):04x}" for c in key),
+    "in JSON in JSON": lambda key: json.dumps(json.dumps(key)[1:-1])[1:-1],
+    "with every letter escaped, in JSON in JSON": lambda key: "".join(f"\\\\\\\\u{ord(c):04x}" for c in key),
     "base64": lambda key: b64encode(key.encode()).decode(),
     "base64 after one more": lambda key: b64encode(f":{key}".encode()).decode(),
     "base64 of basic credentials": lambda key: b64encode(f"me:{key}".encode()).decode(),
@@ -82,6 +84,11 @@ def test_a_megabyte_of_a_keys_pieces_is_no_key() -> None:
     piece = KEYS[0][8:14]
     text, n = hide(piece * 160_000)
     assert (len(text), n) == (960_000, 0), "six characters of it, however often, are not twelve"
+
+
+def test_a_megabyte_of_backslashes_is_searched_at_once() -> None:
+    text = "\\" * 1_000_000 + f"u004a\\u{ord('h'):04x}"
+    assert hide(text) == (text, 0)
 
 
 def test_a_reply_is_masked_whole_and_says_how_often() -> None:
