@@ -165,8 +165,8 @@ def compare_with_baseline(
     paired: list[_PairedHeadline] = []
     changed: list[ChangedItem] = []
     for after, before in models:
-        headlines_of_model, suites_without = _pair_headlines(after, before, baseline, run)
-        gone += [f"suite {suite} of model {before}" for suite in suites_without]
+        headlines_of_model, gone_of_model = _pair_headlines(after, before, baseline, run)
+        gone += [f"{part} of model {before}" for part in gone_of_model]
         changed += _list_changed(after, headlines_of_model)
         paired += headlines_of_model
     # One family of tests: the headlines of all models.
@@ -203,12 +203,14 @@ class _PairedHeadline:
 def _pair_headlines(
     model: str, against: str, baseline: ComparedSide, run: ComparedSide
 ) -> tuple[list[_PairedHeadline], list[str]]:
-    """Pair a model's headlines with a baseline model's; also return the suites it took no part in this time."""
-    headlines, suites_without = [], []
+    """Pair a model's headlines with a baseline model's; also return the suites and metrics without answers now."""
+    headlines: list[_PairedHeadline] = []
+    gone: list[str] = []
     for suite, rules in baseline.provenance.suites.items():
         if suite not in run.provenance.suites:
             continue
         takes_part = False
+        metrics_without: list[str] = []
         for shares in _find_common_lines(rules, run.provenance.suites[suite]):
             metrics = {name: share for name, share in shares.items() if name in rules.score}
             before = _scores_of(baseline, suite, metrics, against)
@@ -218,9 +220,10 @@ def _pair_headlines(
             # What the baseline had no scores of cannot be lacking.
             if after.height or not before.height:
                 takes_part = True
-        if not takes_part:
-            suites_without.append(suite)
-    return headlines, suites_without
+            else:
+                metrics_without.append(f"metric {', '.join(metrics)} of suite {suite}")
+        gone += metrics_without if takes_part else [f"suite {suite}"]
+    return headlines, gone
 
 
 def _find_common_lines(baseline: SuiteRules, run: SuiteRules) -> list[Mapping[str, float]]:

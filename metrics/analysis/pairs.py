@@ -409,13 +409,14 @@ def _conclude(
     )
     missing = comparison.missing
     if worst is not observed:
-        directions = {
-            _direction(observed.mean, step.adjusted),
-            _direction(worst.mean, low.adjusted),
-            _direction(best.mean, high.adjusted),
-        }
-        ends = {"low": worst.mean, "high": best.mean, "p_low": low.p, "p_high": high.p}
-        missing = replace(missing, **ends, hangs=len(directions) > 1)
+        missing = replace(missing, low=worst.mean, high=best.mean, p_low=low.p, p_high=high.p)
+    # What other lines are missing may change the level of this one.
+    directions = {
+        _direction(observed.mean, step.adjusted),
+        _direction(worst.mean, low.adjusted),
+        _direction(best.mean, high.adjusted),
+    }
+    missing = replace(missing, hangs=len(directions) > 1)
     return replace(comparison, test=conclusion, missing=missing)
 
 

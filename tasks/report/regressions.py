@@ -85,7 +85,10 @@ def _conditions(change: HeadlineChange) -> Iterator[str]:
         yield say("compare.alike", n=missing.n_alike)
     if decision.hangs:
         what = describe_missing(missing.n_lost, missing.n_cut)
-        yield say("regression.hangs", what=what, low=points(missing.low), high=points(missing.high))
+        if missing.low is None:
+            yield say("compare.hangs", what=what)
+        else:
+            yield say("regression.hangs", what=what, low=points(missing.low), high=points(missing.high))
     elif decision.outcome == "undecided" and decision.test != "sequence":
         yield _describe_outlook(pair, decision)
 

@@ -188,8 +188,13 @@ def is_within_luck(headline: Headline) -> bool:
 
 
 def describe_missing(n_lost: int, n_cut: int) -> str:
-    """Return what a result depends on: the numbers of replies without a score, and of truncated ones."""
+    """Return what a result depends on: the numbers of replies without a score, and of truncated ones.
+
+    With neither, what other scores lack changes its level.
+    """
     counts = {"common.lost": n_lost, "common.cut": n_cut}
+    if not any(counts.values()):
+        return say("common.lost_elsewhere")
     return join_names([say(phrase, n=n) for phrase, n in counts.items() if n])
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.oracle import rules
 from tests.oracle.draws import Run, headline_names
-from tests.oracle.pairs import Line, holm_steps
+from tests.oracle.pairs import ALPHA, Line, holm_steps
 from tests.oracle.product import Output
 from tests.oracle.rules import ENDS, ZERO, Headline, Interval, Intervals, Score
 
@@ -245,6 +245,15 @@ def check_tests(pairs: Sequence[Document]) -> None:
         hold(f"{pair}", pair, {"level": level, "p_adjusted": adjusted})
         assert low - 1e-9 <= pair["difference"] <= high + 1e-9, f"difference outside its interval: {pair}"
         equal(not low <= 0 <= high, pair["p_value"] < level, f"a test and its interval: {pair}")
+    # What is missing may change what a comparison says, and through Holm's levels what others say.
+    directions: list[set[int]] = [set() for _ in tested]
+    for end, p_end in (("difference", "p_value"), ("low", "p_low"), ("high", "p_high")):
+        gaps = [pair["difference"] if pair[end] is None else pair[end] for pair in tested]
+        steps = holm_steps([pair["p_value"] if pair[p_end] is None else pair[p_end] for pair in tested])
+        for gap, (_, adjusted), ends in zip(gaps, steps, directions, strict=True):
+            ends.add(0 if adjusted >= ALPHA else 1 if gap > 0 else -1)
+    for pair, ends in zip(tested, directions, strict=True):
+        hold(f"{pair}", pair, {"hangs": len(ends) > 1, "significant": ends in ({1}, {-1})})
 
 
 def check_comparisons(pairs: Sequence[Document], expected: Expected) -> None:

@@ -60,9 +60,10 @@ class Line:
 
     @property
     def share(self) -> Fraction:
-        """The share of the baseline's questions that the run has in common with it."""
-        before, after = ({question.text for question in side.suite.questions} for side in (self.before, self.after))
-        return Fraction(len(before & after), len(before))
+        """The share of the baseline's questions, of those that the score applies to, that both sides have."""
+        sides = self.before, self.after
+        before, after = ({text for text in side.parts[0][1].questions if side.applies(text)} for side in sides)
+        return Fraction(len(before & after), len(before)) if before else Fraction(1)
 
     @property
     def is_identical(self) -> bool:
@@ -120,15 +121,20 @@ class Line:
         """Test the difference against −margin, on both sides."""
         paired, units = self.paired[end], self.units(end)
         clusters = clusters_of(self.after.suite, paired)
+        # Below five of them the questions are the units, as without any.
+        is_clustered = len(clusters) >= 5
         lost, won = (sum(gap == sign for gap, _ in paired.values()) for sign in (-1, 1))
-        if self.is_binary(end, by_values=by_values) and not clusters:
+        if self.is_binary(end, by_values=by_values) and not is_clustered:
             if not margin:
                 return Tested(binomial_tail(won + lost, lost), binomial_tail(won + lost, won), is_exact=True)
             chance = NormalDist().cdf(tango(len(paired), won, lost, -float(margin)))
             return Tested(chance, 1 - chance, is_exact=True)
         shifted = [(gap + margin) * share for gap, share in paired.values()]
-        if 5 <= len(clusters) < 10 and len({*shifted}) > 1:
-            chance = student(shifted, units, len(clusters) - 1)
+        if (
+            is_clustered
+            and len(clusters) < 10
+            and (chance := student(shifted, units, len(clusters) - 1)) is not None
+        ):
             return Tested(chance, 1 - chance)
         return Tested(*flipped([sum((shifted[place] for place in places), ZERO) for places in units]))
 
@@ -161,15 +167,12 @@ def tango(n: int, won: int, lost: int, margin: float) -> float:
     return (won - lost - n * margin) / sqrt(spread) if spread > 0 else 0.0
 
 
-def student(values: Sequence[Fraction], units: Sequence[Sequence[int]], freedom: int) -> float:
-    """Return where Student's t of a mean lies in its distribution; its error is that of the units' sums."""
+def student(values: Sequence[Fraction], units: Sequence[Sequence[int]], freedom: int) -> float | None:
+    """Return where Student's t of a mean lies in its distribution; its error is that of the units' sums, if any."""
     middle = mean(values)
     apart = [float(sum(values[place] - middle for place in places)) for places in units]
     error = sqrt(sum(total**2 for total in apart) * len(units) / (len(units) - 1)) / len(values)
-    # Units whose sums agree to the last leave no doubt.
-    if not error:
-        return float(middle > 0)
-    return float(stats.t.cdf(float(middle) / error, freedom))
+    return float(stats.t.cdf(float(middle) / error, freedom)) if error > 1e-12 else None
 
 
 def flipped(sums: Sequence[Fraction]) -> tuple[float, float]:
@@ -247,7 +250,7 @@ def outcomes(lines: Sequence[Line], max_drop: float, *, is_allowed: bool) -> dic
     return allowed
 
 
-def lines_of(sequel: Sequel) -> tuple[list[Line], list[str]]:
+def lines_of(sequel: Sequel) -> tuple[list[Line], list[Any]]:
     """Return the headlines that both sides have, and what of the baseline is missing."""
     before, after = sequel.before, sequel.after
     names = {name: name for name in before.models if name in after.models}
@@ -264,5 +267,8 @@ def lines_of(sequel: Sequel) -> tuple[list[Line], list[str]]:
                 headlines(new, later, after.repeats),
             )
             shared = [name for name in headline_names(new) if name in earlier_scores]
-            lines += [Line(earlier_scores[name], later_scores[name], later, model) for name in shared]
+            paired = [Line(earlier_scores[name], later_scores[name], later, model) for name in shared]
+            # What applies to no row any more is missing.
+            missing += [line.key for line in paired if any(line.before.rows) and not any(line.after.rows)]
+            lines += [line for line in paired if any(line.before.rows) and any(line.after.rows)]
     return lines, missing

@@ -79,7 +79,7 @@ class Score:
     @property
     def wilson(self) -> tuple[float, float] | None:
         """The 95 % interval, where the metric says yes or no and the rules so name its form."""
-        if not self.units or not self.is_binary or self.clusters or set(self.units) - {0, 1}:
+        if not self.units or not self.is_binary or len(self.clusters) >= 5 or set(self.units) - {0, 1}:
             return None
         n, p = len(self.units), float(mean(self.units))
         middle, half = p + Z**2 / (2 * n), Z * sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
@@ -208,6 +208,10 @@ class Headline:
             for text in texts
         }
         return {text: value for text, value in joint.items() if value is not None}
+
+    def applies(self, text: str) -> bool:
+        """Return whether some part applies to a question."""
+        return any(part.applies(text) for _, part in self.parts)
 
     def outcome(self, gate: str, intervals: Intervals) -> str:
         """Return the verdict at the headline's threshold."""

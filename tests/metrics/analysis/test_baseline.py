@@ -173,6 +173,19 @@ def test_a_suite_that_a_model_takes_no_part_in_any_more_is_missing() -> None:
     assert "regressed" in found.outcomes
 
 
+def test_a_metric_that_applies_to_no_row_any_more_is_missing() -> None:
+    pinned = pl.concat([scores([1.0] * 10), scores([1.0] * 10, metric="k")])
+    applied = pl.col("metric") == "m"
+    status = pl.when(applied).then("status").otherwise(pl.lit("not_applicable"))
+    run = pinned.with_columns(status=status, value=pl.when(applied).then("value"))
+    apart = {name: {name: 1.0} for name in ("m", "k")}
+    rules = Provenance({"s": SuiteRules(("m", "k"), headlines=apart)})
+    found = against(run, pinned, before=rules, after=rules)
+    assert found.missing == ("metric k of suite s of model a",)
+    assert found.outcomes == ("regressed", "held")
+    assert against(pinned, run, before=rules, after=rules).missing == ()
+
+
 def test_models_are_matched_by_name_or_the_only_one_with_the_only_one() -> None:
     other = against(scores([1.0], model="b"), scores([1.0]))
     assert other.headlines[0].pair.model_b == "a"

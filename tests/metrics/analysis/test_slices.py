@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 from scipy import stats
 
 from basic_control.data.suites import Suite
@@ -68,6 +69,14 @@ def test_shared_templates_are_the_observations() -> None:
     assert first.p is not None
     assert first.p > 0.05
     assert not first.significant
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_slice_whose_rows_are_alike_is_tested_by_the_spread_of_the_others() -> None:
+    """Welch's test by hand: 0.5 against 0.7, 0.8, 0.9: t = 0.3 / (0.1 / √3), 2 degrees of freedom."""
+    rows = [("tax", 0.5)] * 4 + [("law", 0.7), ("law", 0.8), ("law", 0.9)]
+    worst, best = slice_suites([suite("topic")], *tables(rows))
+    assert worst.p == best.p == pytest.approx(0.03510, abs=1e-5)
 
 
 def test_a_slice_differs_only_where_its_interval_excludes_the_other_rows() -> None:

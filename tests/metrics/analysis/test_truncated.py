@@ -117,6 +117,16 @@ def test_a_comparison_that_hangs_on_cut_replies_tells_nothing_apart() -> None:
     assert (pair.missing.low, pair.missing.hangs, pair.significant) == (None, False, True)
 
 
+def test_a_comparison_may_hang_on_what_another_line_of_it_is_missing() -> None:
+    """6 of 40 that a alone has right, p = 1/32: significant only while the line with 8 cut replies is as well."""
+    cut = pl.concat([scores(40, 0, 0, model="a"), scores(32, 8, 0, model="b")])
+    whole = pl.concat([scores(40, 0, 0, model="a"), scores(34, 0, 6, model="b")])
+    pairs = compare(pl.concat([cut, whole.with_columns(metric=pl.lit("whole"))]), items(40))
+    (pair,) = (pair for pair in pairs if pair.metric == "whole")
+    assert pair.test.p_adjusted == pytest.approx(1 / 32)
+    assert (pair.missing.low, pair.missing.hangs, pair.significant) == (None, True, False)
+
+
 @pytest.mark.parametrize(
     ("finish", "text", "thought", "tokens", "cut"),
     [

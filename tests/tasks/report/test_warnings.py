@@ -243,6 +243,13 @@ def test_what_a_comparison_depends_on_leaves_out_what_there_is_none_of(lost: int
     assert regression(told).endswith(f"; it depends on {said}: 0 to 0 points")
 
 
+def test_an_outcome_may_depend_on_what_other_scores_are_missing() -> None:
+    """Holm's levels are those of all scores together: nothing is missing here, but elsewhere."""
+    told = change("undecided", missing=MissingPairs(hangs=True), hangs=True)
+    assert remarks(told.pair) == ["depends on what other scores are missing"]
+    assert regression(told).endswith("; depends on what other scores are missing")
+
+
 def test_a_merge_request_names_raw_results_where_there_are_some() -> None:
     assert "`raw/`" in summary(build(2, suites=["basic_control"]))
     assert "`raw/`" not in summary(build(2, suites=["rag"]))
