@@ -127,7 +127,8 @@ class FinishedRun(ScreenedOutcome):
     def judgements(self) -> "pl.DataFrame":
         """A row for each claim or criterion that a judge decided: the score's, judge, about, text, verdict, reason.
 
-        `about` is whose claim it is, response or reference, or the criterion's name.
+        `about` is whose claim it is, response or reference, or the criterion's name; `excluded` why the judge does
+        not count, '' if it does.
         """
         from basic_control.tasks.store.frames import tabulate_judgements
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any
 
 import polars as pl
@@ -29,6 +30,7 @@ from basic_control.metrics.cascade import Decider, decides_alone, is_checked, jo
 from basic_control.metrics.deciding_judges import fence_code
 from basic_control.metrics.exam import exam_of
 from basic_control.metrics.judging import (
+    NOT_ASKED,
     CutReply,
     Judgement,
     JudgeReply,
@@ -47,7 +49,7 @@ from basic_control.tasks.models.openai_forms import LOGPROBS
 from basic_control.tasks.models.protocol import UNASKED, find_server_digest
 from basic_control.tasks.models.requests import build_request, reuse_recorded
 from basic_control.tasks.plan import Panel
-from basic_control.tasks.query import query
+from basic_control.tasks.query import query, recall
 from basic_control.tasks.runtime.storage import open_cache, open_store
 from basic_control.tasks.stage import stage
 from basic_control.tasks.store.samples import SampleRow, read_samples
@@ -236,16 +238,13 @@ def decide(judge: Judge, session: Session) -> Session:
 
 
 def _ask_judge(
-    hearing: _JudgingContext, judge: Judge, sessions: Sequence[Session]
-) -> tuple[list[Session], list[QueryResult]]:
-    """Ask one judge until no session has questions left."""
-    current = [*sessions]
+    hearing: _JudgingContext, judge: Judge, sessions: Mapping[int, Session]
+) -> tuple[dict[int, Session], list[QueryResult]]:
+    """Ask one judge until no session has questions left; sessions have the numbers of their samples."""
+    current = {**sessions}
     results = list[QueryResult]()
     unread: dict[int, list[str]] = {}
-    while True:
-        waiting = {number: session for number, session in enumerate(current) if session.asks}
-        if not waiting:
-            break
+    while waiting := dict(filter(_has_questions, current.items())):
         result, advanced = _ask_wave(hearing, judge, waiting)
         results.append(result)
         for number, (session, ids) in advanced.items():
@@ -256,11 +255,35 @@ def _ask_judge(
         # What could not be read in the cache is asked once more.
         for number in failed:
             open_cache(hearing.store).forget(unread[number])
-        again = [sessions[number] for number in failed]
+        again = {number: sessions[number] for number in failed}
         renewed, further = _ask_judge(replace(hearing, refresh=False), judge, again)
-        for number, session in zip(failed, renewed, strict=True):
-            current[number] = session
+        current |= renewed
         results += further
+    return current, results
+
+
+def _has_questions(entry: tuple[int, Session]) -> bool:
+    return bool(entry[1].asks)
+
+
+def _recall_judge(
+    hearing: _JudgingContext, judge: Judge, sessions: Mapping[int, Session]
+) -> tuple[dict[int, Session], list[QueryResult]]:
+    """Read what a judge that does not count said before it was excluded; what it did not say stays unasked."""
+    current = {**sessions}
+    results = list[QueryResult]()
+    while waiting := dict(filter(_has_questions, current.items())):
+        requests, ids = _write_requests(hearing, judge, waiting)
+        result, responses = recall(requests, judge, hearing.store)
+        rows_by_id = {row["request_id"]: row for row in responses.iter_rows(named=True)}
+        for number, session in waiting.items():
+            rows = [*map(rows_by_id.get, ids[number])]
+            if None in rows:
+                current[number] = leave_out(session)
+            else:
+                current[number] = advance(session, [*map(_reply_of, filter(None, rows))])
+        if result:
+            results.append(result)
     return current, results
 
 
@@ -279,12 +302,15 @@ class _Judging:
         excluded = [judge.name in self.unasked.get(sample.language, ()) for sample in self.context.samples]
         if judge.members:
             return self._judge_in_cascade(judge, excluded)
-        return self._judge_alone(judge, excluded)
+        return self._judge_alone(judge, excluded, [False] * len(excluded))
 
-    def _judge_alone(self, judge: Judge, excluded: Sequence[bool]) -> tuple[list[Session], list[QueryResult]]:
+    def _judge_alone(
+        self, judge: Judge, excluded: Sequence[bool], spared: Sequence[bool]
+    ) -> tuple[list[Session], list[QueryResult]]:
+        """Have one judge judge the replies; of those where it is `excluded` it is not asked, but read."""
         room = room_of(judge)
-        sessions = list[Session]()
-        for sample, is_excluded in zip(self.context.samples, excluded, strict=True):
+        sessions = dict[int, Session]()
+        for number, (sample, is_spared) in enumerate(zip(self.context.samples, spared, strict=True)):
             session = begin(
                 self.unit,
                 sample.sample,
@@ -293,26 +319,33 @@ class _Judging:
                 room=room,
                 decides=judge.decides,
             )
-            sessions.append(leave_out(session) if is_excluded else session)
+            sessions[number] = leave_out(session) if is_spared else session
         if judge.unit.decide:
-            return [decide(judge, session) for session in sessions], []
+            return [decide(judge, session) for session in sessions.values()], []
         cell = replace(self.context.cell, metric=self.unit.name, judge=judge.name)
-        return _ask_judge(replace(self.context, cell=cell), judge, sessions)
+        hearing = replace(self.context, cell=cell)
+        excluded_sessions = dict(compress(sessions.items(), excluded))
+        recalled, results = _recall_judge(hearing, judge, excluded_sessions)
+        # Of those that were read none has a question left.
+        ended, further = _ask_judge(hearing, judge, sessions | recalled)
+        return [*ended.values()], [*results, *further]
 
     def _judge_in_cascade(
         self, cascade: Judge, excluded: Sequence[bool]
     ) -> tuple[list[Session], list[QueryResult]]:
         panel, samples = self.context.panel, self.context.samples
-        small, results = self._judge_alone(panel.find_member(cascade.members[0]), excluded)
+        nobody = [False] * len(samples)
+        small, results = self._judge_alone(panel.find_member(cascade.members[0]), excluded, nobody)
         alone, spared = list[bool](), list[bool]()
-        for session, sample, is_excluded in zip(small, samples, excluded, strict=True):
+        for session, sample in zip(small, samples, strict=True):
             decider = self.deciders.get((cascade.name, sample.language))
-            is_alone = is_excluded or decides_alone(session, decider)
+            is_unasked = session.failure == NOT_ASKED
+            is_alone = is_unasked or decides_alone(session, decider)
             key = f"{self.unit.name} {sample.item_id} {sample.model} {sample.repeat}"
             alone.append(is_alone)
             # The large one answers what the small one does not, and a random share of the rest.
-            spared.append(is_excluded or (is_alone and not is_checked(key, cascade.options["check"])))
-        large, further = self._judge_alone(panel.find_member(cascade.members[1]), spared)
+            spared.append(is_unasked or (is_alone and not is_checked(key, cascade.options["check"])))
+        large, further = self._judge_alone(panel.find_member(cascade.members[1]), excluded, spared)
         sessions = list[Session]()
         for first, second, is_alone, is_spared in zip(small, large, alone, spared, strict=True):
             session = None if is_spared else second
@@ -338,8 +371,8 @@ def judge(
 
     `refresh`: where unreadable cached replies failed a session, they are deleted and requested once more.
     `recorded` are requests whose replies another token limit would not change. `run`: as for `query`. `unasked` are
-    judges that do not count, by the replies' language: they are not asked. `deciders` say when the small judge of
-    a cascade decides alone.
+    judges that do not count, by the replies' language: they are not asked, but what they said before is read.
+    `deciders` say when the small judge of a cascade decides alone.
     """
     tables = open_store(store)
     unit = find_unit(Metric, metric)

@@ -197,6 +197,38 @@ def ask(
     return RESPONSES.frame(_build_response(answers[request_id], request) for request_id, request in calls), tally
 
 
+def recall(requests: pl.DataFrame, model: Model, store: StoreSettings) -> tuple[QueryResult | None, pl.DataFrame]:
+    """Return the replies that the cache has to requests, as what was asked if there are any; nothing is asked now.
+
+    Raises:
+        InputError: the reply cache cannot be read.
+    """
+    distinct = requests.unique("request_id", maintain_order=True)
+    replies = open_cache(store).lookup(distinct["request_id"].to_list())
+    answered = distinct.filter(pl.col("request_id").is_in([*replies]))
+    rows = []
+    for request in answered.iter_rows(named=True):
+        reply = CallResult(replies[request["request_id"]], cached=True)
+        rows.append(_build_response(reply, request))
+    responses = RESPONSES.frame(rows)
+    if not rows:
+        return None, responses
+    opened = open_store(store)
+    result = QueryResult(
+        requests=opened.write(REQUESTS, answered),
+        responses=opened.write(RESPONSES, responses),
+        total=len(rows),
+        cached=len(rows),
+        answered=0,
+        failed=0,
+        tokens_in=sum(row["tokens_in"] or 0 for row in rows),
+        tokens_out=sum(row["tokens_out"] or 0 for row in rows),
+        span_s=0.0,
+        model=model.name,
+    )
+    return result, responses
+
+
 @stage(version=1, part="query", takes="generate")
 def prepare(
     store: StoreSettings,

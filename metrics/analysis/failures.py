@@ -145,7 +145,8 @@ def _list_errors(details: Mapping[str, Any]) -> Iterator[str]:
     sources = [details]
     judges = details.get("judges")
     if isinstance(judges, Mapping):
-        sources += (judge.get("details", {}) for judge in judges.values())
+        left_out = details.get("left_out", {})
+        sources += (judge.get("details", {}) for name, judge in judges.items() if name not in left_out)
     for source in sources:
         error = source.get("error")
         if error and isinstance(error, str):

@@ -14,14 +14,15 @@ CLAIMS = "_claims"
 """How the keys of claims end, after whose they are: `response_claims`."""
 LABELS = ("rating", "winner", "verdict", "label")
 """Keys of what a judge has decided, in a mapping with its `reason`."""
-Kind = Literal["check", "lacks", "unwanted", "pattern", "claim", "context", "rated", "reason"]
+Kind = Literal["check", "lacks", "unwanted", "pattern", "claim", "context", "rated", "reason", "excluded"]
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
     """A remark on a reply: `text` is what it is about or says, `label` the verdict, `name` the criterion.
 
-    `judge` is who says it, '' for a rule, and `note` the reason that the judge gave for a verdict on a text.
+    `judge` is who says it, '' for a rule, and `note` the reason that the judge gave for a verdict on a text. Before
+    the remarks of a judge that does not count stands one, `excluded`, whose text is why.
     """
 
     kind: Kind
@@ -34,32 +35,38 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class JudgedPart:
-    """What a judge decided: on a claim of the response or the reference (`about`), or a criterion of that name."""
+    """What a judge decided: on a claim of the response or the reference (`about`), or a criterion of that name.
+
+    `excluded` is why the judge does not count, '' if it does.
+    """
 
     judge: str
     about: str
     text: str
     verdict: str
     reason: str
+    excluded: str = ""
 
 
 def list_judgements(details: str | None) -> Iterator[JudgedPart]:
     """Yield what each judge decided in a score's details: the verdicts on claims, and the ratings of criteria."""
-    for judge, result in _read_mapping(read_details(details).get("judges")).items():
-        judged = _read_mapping(_read_mapping(result).get("details"))
+    document = read_details(details)
+    left_out = read_mapping(document.get("left_out"))
+    for judge, result in read_mapping(document.get("judges")).items():
+        judged, why = read_mapping(read_mapping(result).get("details")), str(left_out.get(judge, ""))
         for key, value in judged.items():
             if key.endswith(CLAIMS):
                 for claim in _read_mappings(value):
                     texts = [str(claim.get(name) or "") for name in ("text", "verdict", "reason")]
-                    yield JudgedPart(str(judge), key.removesuffix(CLAIMS), *texts)
+                    yield JudgedPart(str(judge), key.removesuffix(CLAIMS), *texts, excluded=why)
         for remark in _list_decided(str(judge), judged):
-            yield JudgedPart(remark.judge, remark.name, "", remark.label, remark.text)
+            yield JudgedPart(remark.judge, remark.name, "", remark.label, remark.text, excluded=why)
 
 
 def read_details(details: str | None) -> Mapping[str, Any]:
     """Return a score's details; none of what is not JSON, or no mapping."""
     try:
-        return _read_mapping(json.loads(details or "{}"))
+        return read_mapping(json.loads(details or "{}"))
     except (ValueError, RecursionError):
         return {}
 
@@ -71,17 +78,22 @@ def list_remarks(details: str | None, options: Mapping[str, Any]) -> tuple[Remar
     # A pattern that matched nothing leaves no details.
     if isinstance(options.get("pattern"), str) and (details or "{}") == "{}":
         remarks.append(Remark("pattern", options["pattern"]))
-    for judge, result in _read_mapping(document.get("judges")).items():
-        judge_score = _read_mapping(result)
-        judged = [*_list_of_judge(str(judge), _read_mapping(judge_score.get("details")))]
+    left_out = read_mapping(document.get("left_out"))
+    judges = read_mapping(document.get("judges"))
+    # What does not count comes last.
+    for judge in sorted(judges, key=left_out.__contains__):
+        judge_score = read_mapping(judges[judge])
+        judged = [*_list_of_judge(str(judge), read_mapping(judge_score.get("details")))]
         # Who was not asked, as of a reply without contexts, or could not be read, has only a reason.
         if not judged and judge_score.get("reason"):
             judged = [Remark("reason", str(judge_score["reason"]), judge=str(judge))]
+        if judge in left_out:
+            remarks.append(Remark("excluded", str(left_out[judge]), judge=str(judge)))
         remarks.extend(judged)
     return tuple(remarks)
 
 
-def _read_mapping(value: object) -> Mapping[str, Any]:
+def read_mapping(value: object) -> Mapping[str, Any]:
     """Return a mapping as it is, and anything else as an empty one."""
     return value if isinstance(value, Mapping) else {}
 
@@ -120,8 +132,9 @@ def _list_of_judge(judge: str, details: Mapping[str, Any]) -> Iterator[Remark]:
 
 def _list_decided(judge: str, details: Mapping[str, Any]) -> Iterator[Remark]:
     """Yield a judge's label for the whole reply, and its ratings of criteria."""
-    if details.get("judge_reason"):
-        yield Remark("rated", str(details["judge_reason"]), str(details.get("label", "")), judge=judge)
+    reason, label = str(details.get("judge_reason") or ""), str(details.get("label") or "")
+    if reason or label:
+        yield Remark("rated", reason, label, judge=judge)
     yield from _list_ratings(judge, details)
 
 
@@ -138,7 +151,7 @@ def _list_contexts(judge: str, details: Mapping[str, Any]) -> Iterator[Remark]:
 def _list_ratings(judge: str, details: Mapping[str, Any]) -> Iterator[Remark]:
     """Yield a judge's ratings and verdicts with their reasons, also of several criteria, each under its name."""
     for name, value in details.items():
-        result = _read_mapping(value)
+        result = read_mapping(value)
         labels = [str(result[key]) for key in LABELS if key in result]
         if labels and "reason" in result:
             yield Remark("rated", str(result["reason"]), labels[0], name=str(name), judge=judge)

@@ -102,12 +102,14 @@ Details = Sequence[tuple[str, Mapping[str, Any]]]
 
 
 def _read_details(text: str | None, unit: Metric) -> list[Mapping[str, Any]]:
-    """Return the details of a score; for a judged one, those of each judge."""
+    """Return the details of a score; for a judged one, those of each judge that counts."""
     document = json.loads(text or "{}")
     judges = document.get("judges") if unit.steps else None
     if judges is None:
         return [document]
-    return [judge["details"] for judge in judges.values() if judge.get("details")]
+    left_out = document.get("left_out", {})
+    counting = [judge for name, judge in judges.items() if name not in left_out]
+    return [judge["details"] for judge in counting if judge.get("details")]
 
 
 def _build_distribution(unit: Metric, distribution: Distribution, details: Details, models: Sequence[str]) -> Table:

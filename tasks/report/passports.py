@@ -13,6 +13,7 @@ from basic_control.metrics.analysis.judged import CorrectedMean, JudgeStatus
 from basic_control.metrics.analysis.passports import Passport
 from basic_control.metrics.analysis.results import JudgeFindings
 from basic_control.metrics.stats.agreement import JudgeFailures
+from basic_control.metrics.stats.calibration import HARDLY_READ, NOT_SHOWN, UNTESTED
 from basic_control.metrics.stats.intervals import Interval
 from basic_control.metrics.stats.reliability import ReliabilityBin
 from basic_control.tasks.report.language import say, say_reason
@@ -33,6 +34,8 @@ SPLIT = "split"
 """The step whose rates are of facts and claims, not of verdicts."""
 _EACH = 2
 """Maximum number of judges that get a line each."""
+_INCONCLUSIVE = (NOT_SHOWN, UNTESTED, HARDLY_READ)
+"""Findings of an exam that a longer one may change."""
 
 
 def _format_reliability(name: str, passport: Passport) -> str:
@@ -271,6 +274,7 @@ def panel(headlines: Sequence[Headline], judged: JudgeFindings, run: str = "") -
         parts += _describe_own_models(judge, judged)
         parts += _describe_weakness(judge, judged)
     yield from _describe_judges(remarks, failures, judged)
+    yield from _list_next_steps(headlines, run)
     # Human labels correct what judges say.
     for headline in headlines:
         if headline.measured.as_judged is not None:
@@ -292,6 +296,20 @@ def _describe_judges(
     if rated:
         phrase = "screen.judge_alone" if len(rated) == 1 else "screen.judges_alone"
         yield say(phrase, told=join_names(rated))
+
+
+def _list_next_steps(headlines: Sequence[Headline], run: str) -> Iterator[str]:
+    """Yield what can be done about a score of which no judge counts, as it is typed."""
+    reasons: list[str] = []
+    for headline in headlines:
+        if not headline.missing.is_measured:
+            reasons += headline.missing.judges_left_out.values()
+    if not reasons or not run:
+        return
+    if reasons[0].startswith(_INCONCLUSIVE):
+        yield say("screen.next_exam", command=_exam_command(run))
+    yield say("screen.next_labels", command=format_command(f"label {run}"))
+    yield say("screen.next_judge", command=format_command(f"rejudge {run} --judge PROVIDER/NAME"))
 
 
 def _list_exams(judge: str, judged: JudgeFindings) -> list[tuple[float, JudgeStatus]]:

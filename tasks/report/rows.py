@@ -36,6 +36,8 @@ def describe_remark(remark: Remark, *, is_panel: bool = False) -> str:
         sentence = text
     elif remark.kind == "reason":
         sentence = say_reason(text)
+    elif remark.kind == "excluded":
+        sentence = say("script.not_counted", why=say_reason(text))
     elif remark.kind == "rated":
         sentence = _describe_rating(remark, text)
     elif remark.kind == "claim" and remark.label == "contradicted":
@@ -69,6 +71,9 @@ def describe_ending(row: ShownRow) -> str:
     """Return what stands in parentheses after a reply: why it lost points, or what was expected."""
     sentences = describe_remarks(row)
     if row.is_failed and sentences:
+        # On one line what a judge said says more than why it does not count.
+        if row.remarks[0].kind == "excluded" and len(sentences) > 1:
+            return say("screen.not_counted", told=sentences[1])
         return sentences[0]
     if row.expected:
         return say("screen.expected", answer=_join_lines(row.expected))

@@ -110,6 +110,8 @@ function details(metric, place) {
     for (const [judge, own] of Object.entries(found.judges)) {
       const { value, status, ...said } = own ?? {};
       box.append(make("h4", {}, fill(words.judge_of, { judge: plain(judge) }), ` · ${shares(value)} · ${plain(words[status] ?? String(status ?? ""))}`));
+      const why = found.left_out?.[judge];
+      if (why) box.append(make("p", { class: "said" }, fill(words.not_counted, { why: plain(String(why)) })));
       for (const [what, reason] of reasonsIn(said)) box.append(make("p", { class: "said", dir: "auto" }, what ? make("b", {}, plain(`${what}: `)) : "", show(make("span"), reason, S.pattern)));
     }
     box.append(make("details", {}, make("summary", {}, words.counted), tree(found)));

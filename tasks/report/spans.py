@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 
 from basic_control.data.sentences import split_sentences
+from basic_control.metrics.analysis.score_remarks import SUPPORTED, read_details, read_mapping
 
-SUPPORTED = "SUPPORTED"
 # A run of letters or of digits, or one character of a script without spaces: Ulm, 1879, 北
 _WORD = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff]|\d+(?:[.,]\d+)*|[^\W\d_]+")
 _STEM = 5
@@ -110,11 +110,12 @@ def _count_units(text: str) -> int:
 
 def list_unsupported(details: str, key: str) -> Iterator[tuple[str, str]]:
     """Yield the claims that a judge did not find supported, each with its verdict and reason and whose it is."""
-    try:
-        judges = dict(json.loads(details or "{}").get("judges") or {})
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        return
-    for judge, result in judges.items():
+    document = read_details(details)
+    left_out = read_mapping(document.get("left_out"))
+    for judge, result in read_mapping(document.get("judges")).items():
+        # What a judge says who does not count stands below its name, with the reason.
+        if judge in left_out:
+            continue
         for claim in _list_claims(result, key):
             if claim.get("verdict") != SUPPORTED:
                 finding = [judge, str(claim.get("verdict", "")).lower(), str(claim.get("reason", ""))]

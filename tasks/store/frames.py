@@ -108,7 +108,7 @@ def _read_reason(reason: str | None, details: str | None) -> str:
 
 _SCORE = ("suite", "item_id", "model", "repeat", "metric")
 """What a score is of."""
-_DECIDED = ("judge", "about", "text", "verdict", "reason")
+_DECIDED = ("judge", "about", "text", "verdict", "reason", "excluded")
 """What a judge decided about it, as `JudgedPart` has it."""
 
 

@@ -18,8 +18,10 @@ from basic_control.data.labelled_sets import read_set
 from basic_control.metrics.analysis.passports import ExamResult, passports
 from basic_control.tasks.generate import items_of
 from basic_control.tasks.plan import resolve
+from basic_control.tasks.store.frames import read_scores, tabulate_judgements
 from tests.conftest import TOP, Run
 from tests.helpers.exam import exam_items, perfect, spoken
+from tests.helpers.judges import kind
 from tests.helpers.labelled import gullible, written
 from tests.helpers.runs import latest
 from tests.servers.running import Server, serve_openai
@@ -171,6 +173,54 @@ def test_a_judge_without_a_passport_takes_a_short_form_in_the_run(run: Run, tmp_
     assert all("not measured" in path.read_text(encoding="utf-8") for path in pages)
 
 
+def test_what_a_judge_said_before_it_failed_its_exam_stays_readable_and_costs_nothing(
+    run: Run, tmp_path: Path
+) -> None:
+    """It is examined after a run; the next run has one reply more, about which it is not asked."""
+
+    def speak(body: dict[str, Any]) -> str:
+        if kind(body) == "claims":
+            return json.dumps({"claims": ["Anna wrote it."]})
+        if kind(body) == "rating":
+            return json.dumps({"reason": "half of it stands there", "rating": 1})
+        return json.dumps({"verdicts": [{"id": "1", "reason": "says more", "verdict": "NEUTRAL"}]})
+
+    path = answers(tmp_path)
+    first_rows = path.read_text(encoding="utf-8").splitlines(keepends=True)[:4]
+    with serve_openai(speak) as server:
+        words = [*arguments(server, tmp_path, name="judge-70b")[:-2], "--data", str(path)]
+        words += ["--set", "gate=point", "--set", "rag.factual_correctness.mode=precision"]
+        path.write_text("".join(first_rows[:3]), encoding="utf-8")
+        before = run(*words, flow="rag")
+        of_exam = [*arguments(server, tmp_path, name="judge-70b"), "--n", "4"]
+        run(*of_exam, "--set", "judges_exam.items.steps=[groundedness]", command="exam")
+        n_calls = len(server.requests)
+        path.write_text("".join(first_rows), encoding="utf-8")
+        after = run(*words, flow="rag")
+        rows = run("last", "--metric", "response_groundedness", command="show")
+        n_after = [kind(request.body) for request in server.requests[n_calls:]]
+    assert "not counted" not in before.stdout
+    assert "rating" not in n_after, "nothing is asked of a judge that does not count"
+    assert after.returncode == 3, after.stderr
+    lines = [line.strip() for line in rows.stdout.splitlines()]
+    mark = "not counted: the judge failed its exam (it cannot tell right replies from wrong ones: groundedness (en)"
+    assert sum(line.startswith(mark[:60]) for line in lines) == 3
+    assert lines.count("rated PARTLY_GROUNDED: half of it stands there") == 3
+    screen = " ".join(after.stdout.split())
+    name = latest(tmp_path).name
+    assert f"Next: your own labels: python -m basic_control label {name}" in screen
+    assert f"Or another judge: python -m basic_control rejudge {name} --judge PROVIDER/NAME" in screen
+    assert run(name, command="label").returncode == 0
+    judgements = tabulate_judgements(read_scores(latest(tmp_path))).filter(metric="response_groundedness")
+    assert judgements["verdict"].to_list() == ["PARTLY_GROUNDED"] * 3
+    assert all(why.startswith("it cannot tell right replies") for why in judgements["excluded"])
+    (report,) = latest(tmp_path).glob("reports/*.md")
+    assert "rated PARTLY" in report.read_text(encoding="utf-8")
+    document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
+    (suite,) = document["final"]["models"][0]["suites"]
+    assert (suite["score"], suite["measured"]) == (None, False)
+
+
 def test_a_judge_that_says_yes_to_all_is_left_out_of_the_metrics_of_retrieval(run: Run, tmp_path: Path) -> None:
     """It finds every reply to answer fully, and every context useful: a third, and a half, of its exam is right."""
 
@@ -269,7 +319,7 @@ def test_labels_bring_back_a_judge_that_does_not_count(run: Run, tmp_path: Path)
     (model,) = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["final"]["models"]
     (suite,) = model["suites"]
     assert (suite["score"], suite["n_labels"]) == (0.5, 40)
-    assert (after.returncode, suite["outcome"]) == (1, "fail")
+    assert (after.returncode, suite["outcome"]) == (1, "fail"), after.stderr
 
 
 def test_a_gate_that_wants_labels_goes_by_what_people_said(run: Run, tmp_path: Path) -> None:

@@ -96,12 +96,38 @@ def test_it_speaks_the_reports_language() -> None:
         assert "не подтверждено: It has" in line_of(build_row(write_judged(response_claims=CLAIMS)), 400)
 
 
+def test_what_a_judge_said_who_does_not_count_is_marked_and_comes_last() -> None:
+    judges = {
+        "weak": {"value": 1.0, "reason": "", "details": {"label": "FULLY", "judge_reason": ""}},
+        "good": {"value": 0.0, "reason": "", "details": {"label": "NOT", "judge_reason": "all is new"}},
+    }
+    why = "it cannot tell right replies from wrong ones: groundedness (en)"
+    details = json.dumps({"judges": judges, "left_out": {"weak": why}})
+    (entry,) = list_entries([build_row(details)], 1, 20, has_remarks=True)
+    assert [*list_unsaid(entry, 200)] == [
+        "good: rated NOT: all is new",
+        f"weak: not counted: the judge failed its exam ({why})",
+        "weak: rated FULLY",
+    ]
+    alone = json.dumps({"judges": {"weak": judges["weak"]}, "left_out": {"weak": why}})
+    assert line_of(build_row(alone), 300) == "Why? → So. (not counted: rated FULLY)"
+    with use_language("ru"):
+        assert "не учитывается: оценка FULLY" in line_of(build_row(alone), 300)
+    scores = pl.DataFrame(
+        [{"suite": "s", "item_id": "i", "model": "m", "repeat": 0, "metric": "x", "details": details}]
+    )
+    assert tabulate_judgements(scores).select("judge", "verdict", "excluded").rows() == [
+        ("weak", "FULLY", why),
+        ("good", "NOT", ""),
+    ]
+
+
 def test_every_verdict_of_a_judge_is_a_row_supported_claims_too() -> None:
     details = write_judged(response_claims=CLAIMS, ratings={"tone": {"rating": 2, "reason": "rude"}})
     columns = {"suite": "s", "item_id": "i", "model": "m", "repeat": 0, "metric": "x"}
     scores = pl.DataFrame([{**columns, "details": details}, {**columns, "details": "{}"}])
     frame = tabulate_judgements(scores)
-    assert frame.columns == [*columns, "judge", "about", "text", "verdict", "reason"]
+    assert frame.columns == [*columns, "judge", "about", "text", "verdict", "reason", "excluded"]
     assert frame.select("judge", "about", "text", "verdict").rows() == [
         ("gpt", "response", "It opened in 1931.", "SUPPORTED"),
         ("gpt", "response", "It has three bridges.", "NEUTRAL"),
