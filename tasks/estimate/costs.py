@@ -25,8 +25,10 @@ from basic_control.data.tables import ITEMS
 from basic_control.metrics.analysis.judged import collect_left_out, judge_statuses
 from basic_control.metrics.analysis.observations import count_units
 from basic_control.metrics.analysis.stopping import cut_into_rounds
+from basic_control.metrics.exam import exam_score
 from basic_control.metrics.stats.power import PAIRED_SPREAD, find_difference, find_effect
 from basic_control.prompts.phrases import ENGLISH, phrase
+from basic_control.tasks.estimate.exams import describe_exams
 from basic_control.tasks.estimate.memory import Memory
 from basic_control.tasks.estimate.rehearsal import SENTENCE, JudgeCalls, rehearse
 from basic_control.tasks.generate import items_of
@@ -160,7 +162,13 @@ def estimate_plan(plan: Plan) -> CostEstimate:
         portions += estimate_short_exams(plan, suite_plan, items["language"].unique(), memory)
     unstored = describe_unstored(portions, memory.absent)
     memory.problems += [f"{role} {name} cannot be asked: {text}" for (role, name), text in unstored.items()]
-    notes = [*memory.notes, *_list_notes(plan)]
+    # A judge that decides by rules is examined without a call.
+    exam_calls = {judge.name: 0 for judge in plan.judges if judge.exam and judge.name in memory.examinees}
+    for portion in portions:
+        if portion.metric == exam_score.name and portion.entry in exam_calls:
+            exam_calls[portion.entry] += portion.calls
+    exams = describe_exams(plan.judges, memory.statuses, exam_calls, memory.language)
+    notes = [*memory.notes, *exams, *_list_notes(plan)]
     return CostEstimate(
         portions, effects, notes, plan.pricing.currency, plan.pricing.prices, memory.problems, memory.language
     )
@@ -499,14 +507,18 @@ def _estimate_reply(model: Model, tally: JudgeCalls, language: str, n_due: int) 
 def estimate_short_exams(
     plan: Plan, suite_plan: SuitePlan, languages: Iterable[str], memory: Memory
 ) -> Iterator[CallEstimate]:
-    """Yield the short exams that a suite's judges take first: in each step and language without a passport."""
+    """Yield the short exams that a suite's judges take first: in each step and language without a passport.
+
+    What is known of these judges is added to the memory.
+    """
     judges = suite_plan.judges
-    if not any(judge.exam for judge in judges):
+    if not judges:
         return
     identities = {judge.name: memory.identity("judge", judge) for judge in judges}
     finder = PassportFinder(plan.suites, identities, open_store(plan.store))
     missing: dict[str, set[tuple[str, str]]] = {}
     statuses = find_suite_statuses(suite_plan, languages, finder, in_cascades=True)
+    memory.statuses += [status for status in statuses if "unavailable" not in identities[status.judge]]
     for judge, steps in find_missing_exams(suite_plan.suite, judges, statuses).items():
         # An exam that an earlier suite takes is shared with it.
         missing[judge] = {step for step in steps if (judge, *step) not in memory.examined}

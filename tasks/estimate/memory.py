@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from basic_control.config.settings import Model, StoreSettings
 from basic_control.data.batches import StoredIdentity
 from basic_control.data.errors import InputError
+from basic_control.metrics.analysis.judged import JudgeStatus
 from basic_control.prompts.phrases import phrase
 from basic_control.tasks.plan_remarks import describe_absence
 from basic_control.tasks.query import find_identity
@@ -22,7 +23,7 @@ class Memory:
     """Read access to a store's reply cache; notes in `language`, problems in English.
 
     `absent` are the models and judges whose servers do not answer, and did once: their stored replies are found.
-    `examined` are the short exams that were counted: judge, step, language.
+    `examined` are the short exams that were counted: judge, step, language. `statuses` say what is known of judges.
     """
 
     store: StoreSettings
@@ -33,6 +34,12 @@ class Memory:
     identities: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
     absent: dict[tuple[str, str], StoredIdentity] = field(default_factory=dict)
     examined: set[tuple[str, str, str]] = field(default_factory=set)
+    statuses: list[JudgeStatus] = field(default_factory=list)
+
+    @property
+    def examinees(self) -> set[str]:
+        """The judges whose short exams were counted."""
+        return {judge for judge, _, _ in self.examined}
 
     def identity(self, role: str, model: Model) -> Mapping[str, str]:
         """Return a model's identity, as a run would; if it is unavailable, one of no cached call, with a note."""

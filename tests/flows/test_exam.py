@@ -41,6 +41,11 @@ def arguments(server: Server, tmp_path: Path, **changes: Any) -> list[str]:
     return [word for one in words for word in ("--set", one)] + ["--set", "judges_exam.items.levels=[easy]"]
 
 
+def _join(screen: str) -> str:
+    """Return a screen in one line."""
+    return " ".join(screen.split())
+
+
 def test_a_judge_earns_a_passport_once(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On the exam's own questions it errs nowhere; of two sets that people labelled it believes all, kept apart."""
     monkeypatch.setenv("BASIC_CONTROL_DATA", str(written(tmp_path / "data")))
@@ -122,13 +127,17 @@ def test_a_run_is_corrected_by_its_judges_passport_and_undecided_without(run: Ru
         before = run(*rag, flow="rag")
         found = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
         words += ["--set", "judges_exam.items.steps=[groundedness]"]
+        unmeasured = run(*rag, "--dry-run", flow="rag")
         exam = run("--n", "4", *words, command="exam")
+        passed = run(*rag, "--dry-run", flow="rag")
         after = run(*rag, flow="rag")
         document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
         stop = ["--set", "rag.stop={first: 12, most: 12}", "--set", "rag.threshold=0.95"]
         stopped = run(*rag, *stop, flow="rag")
         watched = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
     assert exam.returncode == 0, exam.stderr
+    assert "Judge judge: nobody has measured its errors" in _join(unmeasured.stdout)
+    assert "Judge judge: it passed its exam (groundedness: 100% right)." in _join(passed.stdout)
     assert found["final"]["models"][0]["suites"][0]["outcome"] == "undecided"
     assert "judges_must_have: passport, and judge has none for groundedness (en)" in " ".join(before.stdout.split())
     row = document["corrected"][0]
@@ -152,6 +161,8 @@ def test_a_judge_without_a_passport_takes_a_short_form_in_the_run(run: Run, tmp_
     with serve_openai(json.dumps({"reason": "", "rating": 2})) as server:
         words = [*arguments(server, tmp_path, name="judge-70b", exam=6)[:-2], "--data", str(answers(tmp_path))]
         words += ["--set", "rag.factual_correctness.enabled=false", "--set", "gate=point"]
+        planned = run(*words, "--dry-run", flow="rag")
+        assert "Judge judge-70b: it takes its exam first, in 18 calls." in _join(planned.stdout)
         done = run(*words, "--junit", str(tmp_path / "junit.xml"), flow="rag")
         document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
         asked = len(server.requests)
@@ -196,6 +207,10 @@ def test_what_a_judge_said_before_it_failed_its_exam_stays_readable_and_costs_no
         run(*of_exam, "--set", "judges_exam.items.steps=[groundedness]", command="exam")
         n_calls = len(server.requests)
         path.write_text("".join(first_rows), encoding="utf-8")
+        planned = run(*words, "--dry-run", flow="rag")
+        assert "Judge judge-70b: it failed its exam and is not counted (it cannot tell right" in _join(
+            planned.stdout
+        )
         after = run(*words, flow="rag")
         rows = run("last", "--metric", "response_groundedness", command="show")
         n_after = [kind(request.body) for request in server.requests[n_calls:]]
