@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypedDict
 
-from basic_control.data.suites import find_targets
+from basic_control.data.suites import ALL, find_targets
 from basic_control.tasks.report import explained, labelling, overview, samples, sections
 from basic_control.tasks.report.language import say, use_language
 from basic_control.tasks.report.passports import ReliabilityCurve, reliability_curves
@@ -14,7 +14,7 @@ from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.tables import Table
 from basic_control.tasks.report.text import date_in_words, join_names, shorten_name
 from basic_control.tasks.report.warnings import Topic, group_notes, notes
-from basic_control.tasks.report.words import cost_lines
+from basic_control.tasks.report.words import cost_lines, name_metric
 
 _MANIFEST = ("wall_s", "cpu_s", "commit", "requests", "identities", "versions", "sandbox", "tables")
 
@@ -58,6 +58,7 @@ class DetailSections(TypedDict):
     judges: Sequence[Mapping[str, Any]]
     reliability: Sequence[ReliabilityCurve]
     typical: Sequence[Mapping[str, Any]]
+    failed_by: Mapping[str, int]
     frequent: Sequence[Mapping[str, Any]]
     browsed: Browsed
     operations: tuple[Table, Sequence[str]]
@@ -92,7 +93,12 @@ def _sections(data: ReportData) -> Contents:
     # The chart of categories shows the same cells as the heat map.
     heat_map = overview.heat_map(columns, models, data.summary, verdict, titles.suites)
     # What the scripts of the page need to name what they show.
-    names = {"titles": overview.names(data.items, titles), "targets": overview.targets(plan, verdict, models)}
+    names = {
+        "titles": overview.names(data.items, titles),
+        "scores": {name: name_metric(name) for name in (ALL, "")},
+        "targets": overview.targets(plan, verdict, models),
+    }
+    sample_frames = samples.frames(data)
     return {
         "facts": Facts(
             data.language,
@@ -116,8 +122,9 @@ def _sections(data: ReportData) -> Contents:
         "judges": explained.judges(results.judged.agreement, data.scores, data.items),
         "reliability": reliability_curves(results.judged),
         "typical": overview.typical_errors(data.scores, data.items, titles),
+        "failed_by": overview.count_failures_by_metric(sample_frames),
         "frequent": overview.frequent_replies(data.scores, data.items, data.replies, titles),
-        "browsed": Browsed(samples.frames(data), names, labelling.sheet_of(data)),
+        "browsed": Browsed(sample_frames, names, labelling.sheet_of(data)),
         "operations": (sections.usage(data), [*cost_lines(results.spending)]),
     }
 

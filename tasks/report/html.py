@@ -16,7 +16,7 @@ from basic_control.prompts.phrases import list_phrases
 from basic_control.tasks.report import chunks, overview, pages
 from basic_control.tasks.report.contents import Contents
 from basic_control.tasks.report.language import say_on_page, say_reason, use_language
-from basic_control.tasks.report.words import bounds, describe_calls, format_labelled_score, measure
+from basic_control.tasks.report.words import bounds, describe_calls, format_labelled_score, measure, name_metric
 from basic_control.tasks.store.tables import open_atomically
 
 _SCRIPT = ("page.js", "chunks.js", "samples.js", "sample.js", "matrix.js", "sharing.js", "label.js")
@@ -56,6 +56,7 @@ def _pieces(contents: Contents, size: int) -> Iterator[str]:
             heat=overview.heat,
             few=overview.is_imprecise,
             address=address,
+            titled=name_metric,
             t=say_on_page,
             translated=say_reason,
             measure=measure,

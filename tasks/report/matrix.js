@@ -58,7 +58,7 @@ function together() {
 // The questions of the samples that are listed, those that most get wrong first.
 function arrange() {
   const of = together();
-  const wrong = (at) => of.get(at).flat().filter((i) => !["right", "not_applicable"].includes(S.outcome(i))).length;
+  const wrong = (at) => of.get(at).flat().filter(failed).length;
   const items = [...new Set(Array.from(S.list, (i) => S.d.rows.item[i]))].filter((at) => at !== null).map((at) => [wrong(at), at]);
   items.sort((a, b) => b[0] - a[0] || a[1] - b[1]);
   S.items = items.map((pair) => pair[1]);
@@ -96,8 +96,8 @@ function placesInView() {
 
 // The outcome of a sample; of several metrics that decide, each with its own.
 function outcomesOf(i) {
-  const lines = S.outcomes(i) ? S.outcomes(i).split("\n").map((line) => line.split("\t")) : [["", S.outcome(i)]];
-  return make("span", { class: "outcomes" }, ...lines.map(([name, outcome]) => make("span", { class: `state ${outcome}`, "data-sign": SIGNS[outcome] }, name ? plain(name) : `${words[outcome]} ${shares(S.value(i))}`)));
+  if (!S.outcomes(i)) return make("span", { class: "outcomes" }, mark(S.outcome(i), `${words[S.outcome(i)]} ${shares(S.value(i))}`));
+  return make("span", { class: "outcomes" }, ...S.outcomes(i).split("\n").map((line) => line.split("\t")).map(([name, outcome]) => mark(outcome, S.scoreTitle(name))));
 }
 
 function gridCell(at, model) {

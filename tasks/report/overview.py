@@ -21,7 +21,7 @@ from basic_control.metrics.analysis.summary import OVER_ALL, SummaryRow, Total, 
 from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.tasks.plan import Plan
 from basic_control.tasks.report.conclusion import conclusion
-from basic_control.tasks.report.samples import primary
+from basic_control.tasks.report.samples import Frames, primary
 from basic_control.tasks.report.text import percent, shorten_name
 from basic_control.tasks.report.titles import SuiteTitles, family_title, metric_title
 from basic_control.tasks.report.verdict_table import model_rows, model_values, verdict_table
@@ -374,6 +374,17 @@ def _find_expected(answers: Sequence[str]) -> str:
     if len(answers) == 1 and len(answers[0]) <= LONGEST_REPLY:
         return answers[0]
     return ""
+
+
+def count_failures_by_metric(frames: Frames) -> dict[str, int]:
+    """Return how many replies are not right by each metric that decides beside others, the most first."""
+    lines = frames.rows.select(pl.col("outcomes").str.split("\n")).explode("outcomes")["outcomes"].drop_nulls()
+    counts = Counter[str]()
+    for line in lines.filter(lines != ""):
+        metric_name, outcome = line.split("\t")
+        counts[metric_name] += outcome not in {"right", "not_applicable"}
+    metrics = set(frames.scores["metric"].unique())
+    return {name: n for name, n in counts.most_common() if n and name in metrics}
 
 
 def names(items: pl.DataFrame, titles: SuiteTitles) -> dict[str, str]:

@@ -130,7 +130,7 @@ function scoresOf(i) {
     if (place === undefined) continue;
     const status = metric.status.of[metric.status.at[place]];
     const reason = metric.reason.of[metric.reason.at[place]];
-    body.append(make("tr", {}, make("th", { scope: "row" }, plain(metric.name)), make("td", { class: "num" }, metric.value[place] === null ? "–" : decimal(metric.value[place], { maximumFractionDigits: 4 })), make("td", {}, words[status] ?? status), show(make("td", { dir: "auto" }), reason, S.pattern)));
+    body.append(make("tr", {}, make("th", { scope: "row" }, plain(S.scoreTitle(metric.name))), make("td", { class: "num" }, metric.value[place] === null ? "–" : decimal(metric.value[place], { maximumFractionDigits: 4 })), make("td", {}, words[status] ?? status), show(make("td", { dir: "auto" }), reason, S.pattern)));
     more.push(...details(metric, place));
   }
   if (!body.rows.length) return [];
@@ -212,9 +212,9 @@ async function describe(i) {
   sample.setAttribute("aria-label", `${plain(S.model(i))}, ${plain(S.title(S.category(i)))}, ${words[outcome]}`);
   sample.replaceChildren(
     make("div", { class: "steps" }, button(words.copy_link, (event) => copy(linkTo({ ...sampleParts(i) }), event.currentTarget)), step(-1, words.previous), step(1, words.next)),
-    make("h3", {}, make("span", { class: `state ${outcome}`, "data-sign": SIGNS[outcome] }, [words[outcome], S.metric ? "" : plain(S.scoredBy(i))].filter(Boolean).join(" · ")), make("span", {}, plain(S.model(i)))),
+    make("h3", {}, ...(S.outcomes(i) ? outcomeLines(i).map(([name, one]) => mark(one, S.scoreTitle(name))) : [mark(outcome, words[outcome])]), make("span", {}, plain(S.model(i)))),
     make("p", { class: "facts-line" }, [S.number(i) === null ? "" : `${words.number} ${S.number(i)}`, S.title(S.category(i)), S.level(i), S.language(i), S.id(i)].filter(Boolean).map(plain).join(" · ")),
-    S.reason(i) ? show(make("p", { class: "said", dir: "auto" }), S.reason(i), S.pattern) : "",
+    reasonOf(i) ? show(make("p", { class: "said", dir: "auto" }), reasonOf(i), S.pattern) : "",
     make("div", { class: "contrast" },
       make("div", {}, ...block(words.prompt, at === null ? null : S.prompt(i), whole("items", "prompt", at))),
       make("div", {},

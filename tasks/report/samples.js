@@ -1,7 +1,8 @@
 // ---- the samples ----
 const browser = document.getElementById("browser");
 const SIGNS = { right: "✓", partial: "≈", wrong: "✗", no_answer: "∅", truncated: "✂", unsupported: "∅", filtered: "⊘", model_error: "!", judge_failed: "!", not_applicable: "–", unscored: "–" };
-const ROW = 46;
+const NAMED = 4; // metrics that a row names; more are counted
+let ROW = 46;
 let S = null;
 let opening = null;
 
@@ -32,9 +33,10 @@ function prepare(d) {
     template: item(column(d.items.template)), asked: (i) => (rows.item[i] === null ? null : beginning(rows.item[i])), answer: ofItem("answer"), facts: ofItem("facts"),
     number: (i) => (rows.item[i] === null ? null : d.items.number[rows.item[i]]),
     prompt: (i) => { const at = rows.item[i]; return at === null ? null : cell("items", promptOf(column(rows.model)(i)))(at) ?? cell("items", "prompt")(at); },
-    model: column(rows.model), outcomes: column(rows.outcomes), scoredBy: Object.assign(column(rows.scored_by), { some: rows.scored_by.of.some(Boolean) }), ...judgedBy(d, ""), finish: cell("rows", "finish_reason"),
+    model: column(rows.model), outcomes: column(rows.outcomes), scoredBy: column(rows.scored_by), ...judgedBy(d, ""), finish: cell("rows", "finish_reason"),
     reply: cell("rows", "text"), reasoning: cell("rows", "reasoning"), marks: cell("rows", "marks"), error: cell("rows", "error"), kind: cell("rows", "error_kind"),
     latency: (i) => rows.latency_s[i],
+    several: rows.outcomes.of.some(Boolean), scoreTitle: (name) => d.scores[name] ?? name,
     title: (key) => d.titles[key] || key.split("/").pop() || key,
     list: Int32Array.from({ length: n }, (_, i) => i), chosen: -1, sort: null, pattern: null, ticket: 0,
     view: "list", models: models(d), pair: [0, 1], item: -1, columns: [],
@@ -75,7 +77,7 @@ const FILTERS = ["model", "category", "level", "language", "outcome"];
 // A column of the list: its least width in rem, its share of what is left, and what it shows.
 const COLUMNS = {
   number: { rem: 3.2, share: 0, text: (i) => (S.number(i) === null ? "–" : String(S.number(i))), by: (i) => S.number(i), num: true },
-  outcome: { rem: 6.4, share: 0, text: (i) => words[S.outcome(i)], by: (i) => Object.keys(SIGNS).indexOf(S.outcome(i)) },
+  outcome: { rem: 6.4, share: 0, text: (i) => words[S.outcome(i)], draw: (i) => (S.outcomes(i) ? drawOutcomes(i) : null), by: (i) => Object.keys(SIGNS).indexOf(S.outcome(i)) },
   model: { rem: 5.5, share: 5, text: (i) => S.model(i), by: (i) => S.model(i) },
   category: { rem: 5.5, share: 5, text: (i) => [S.title(S.category(i)), S.level(i), S.language(i)].filter(Boolean).join(" · "), by: (i) => S.category(i) },
   question: { rem: 9, share: 12, text: (i) => S.asked(i), of: "items" },
@@ -87,10 +89,11 @@ const COLUMNS = {
 };
 const FIRST = ["number", "outcome", "model", "question", "expected", "response", "value"];
 const NARROW = ["outcome", "question", "value"];
-const usual = () => (matchMedia("(max-width: 34rem)").matches ? NARROW : FIRST.filter((name) => name !== "model" || S.models.length > 1));
+const narrow = () => NARROW.filter((name) => name !== "value" || !S.several);
+const usual = () => (matchMedia("(max-width: 34rem)").matches ? narrow() : FIRST.filter((name) => name !== "model" || S.models.length > 1));
 const heads = { value: "score", latency: "time" };
 // Of several scores a sample has the lowest.
-const headOf = (name) => words[name === "value" && S.scoredBy.some ? "lowest" : heads[name] ?? name];
+const headOf = (name) => words[name === "value" && S.several ? "lowest" : heads[name] ?? name];
 let controls = {};
 let grid, headLine, rowsBox, count, sample, panes;
 
@@ -113,7 +116,7 @@ function options(name) {
 
 // A choice of the filters: its name, and what can be chosen.
 function choice(name, listed, filters) {
-  const select = make("select", { id: `f-${name}` }, make("option", { value: "" }, words[name === "metric" ? "score" : "all"]), ...listed.map(([value, text]) => make("option", { value }, plain(text))));
+  const select = make("select", { id: `f-${name}` }, make("option", { value: "" }, name === "metric" ? headOf("value") : words.all), ...listed.map(([value, text]) => make("option", { value }, plain(text))));
   select.addEventListener("change", () => change(true));
   controls[name] = select;
   filters.append(make("label", {}, words[name], select));
@@ -121,6 +124,11 @@ function choice(name, listed, filters) {
 }
 
 function build() {
+  if (S.several) {
+    // A row has room for the outcome of each metric that decides, and for a reason.
+    ROW = 72;
+    Object.assign(COLUMNS.outcome, { rem: 9.5, share: 13 });
+  }
   const titled = { category: (key, keys) => (keys.includes(key.split("/")[0]) && key.includes("/") ? "– " : "") + S.title(key) };
   const filters = make("div", { class: "filters", role: "search" });
   for (const name of FILTERS) {
@@ -130,7 +138,9 @@ function build() {
     const all = name === "outcome" ? Object.keys(SIGNS).filter((key) => keys.includes(key) || S.d.metrics.some((one) => one.outcome.of.includes(key))).map((key) => [key, words[key]]) : listed.map(([key, n]) => [key, `${titled[name] ? titled[name](key, keys) : key} (${number(n)})`]);
     choice(name, name === "outcome" ? [["not_right", words.not_right], ...all] : all, filters);
   }
-  if (S.d.metrics.length) choice("metric", S.d.metrics.map((one) => [one.name, one.name]), filters);
+  const deciding = S.d.rows.outcomes.of.join("\n").split("\n").map((line) => line.split("\t")[0]);
+  const later = (one) => Number(!deciding.includes(one.name));
+  if (S.d.metrics.length) choice("metric", S.d.metrics.toSorted((a, b) => later(a) - later(b)).map((one) => [one.name, S.scoreTitle(one.name)]), filters);
   if (S.models.length > 1) choice("differs", [["yes", words.models_differ], ["no", words.models_agree]], filters);
   const search = make("input", { type: "search", id: "f-search", autocomplete: "off", spellcheck: "false" });
   controls.search = search;
@@ -144,6 +154,8 @@ function build() {
   headLine = make("div", { class: "line head", role: "row", "aria-rowindex": "1" });
   rowsBox = make("div", { class: "rows", role: "rowgroup" });
   grid = make("div", { class: "grid", role: "grid", tabindex: "0", "aria-label": words.list, "aria-multiselectable": "false" }, make("div", { role: "rowgroup", class: "pinned" }, headLine), rowsBox);
+  grid.style.setProperty("--row", `${ROW}px`);
+  grid.style.setProperty("--lines", S.several ? "3" : "2");
   grid.addEventListener("scroll", () => requestAnimationFrame(paint), { passive: true });
   grid.addEventListener("keydown", keys);
   sample = make("article", { class: "sample", tabindex: "-1", "aria-live": "off" }, make("p", { class: "faint" }, words.pick));
@@ -183,7 +195,7 @@ function passes(i, wanted) {
     if (name === "category") { if (!inCategory(i, value)) return false; }
     else if (name === "metric") { if (S.has && !S.has(i)) return false; }
     else if (name === "differs") { if (apart(S.d.rows.item[i]) !== (value === "yes")) return false; }
-    else if (name === "outcome" && value === "not_right") { if (["right", "not_applicable"].includes(S.outcome(i))) return false; }
+    else if (name === "outcome" && value === "not_right") { if (!failed(i)) return false; }
     else if (S[name](i) !== value) return false;
   }
   return true;
@@ -260,7 +272,8 @@ async function keysOf(name, ticket) {
 }
 
 // What went wrong is what a reader looks for; within both parts the order is that of asking.
-const failed = (i) => !["right", "not_applicable"].includes(S.outcome(i));
+const isFailed = (outcome) => !["right", "not_applicable"].includes(outcome);
+const failed = (i) => isFailed(S.outcome(i));
 const failuresFirst = (list) => { const first = list.filter(failed); const then = list.filter((i) => !failed(i)); list.set(first); list.set(then, first.length); return list; };
 
 async function order(ticket) {
@@ -274,6 +287,44 @@ async function order(ticket) {
   S.list = Int32Array.from(keyed, (pair) => pair[1]);
   count.textContent = fill(words.count, { k: number(S.list.length), n: number(S.n) });
   return true;
+}
+
+// The outcome of each metric that decides a sample, the chosen one first, then those that fail it.
+function outcomeLines(i) {
+  const lines = S.outcomes(i).split("\n").map((line) => line.split("\t"));
+  if (S.metric && !lines.some((line) => line[0] === S.metric)) lines.push([S.metric, S.outcome(i)]);
+  return lines.sort((a, b) => (b[0] === S.metric) - (a[0] === S.metric) || RANK.indexOf(a[1]) - RANK.indexOf(b[1]));
+}
+
+const mark = (outcome, text) => make("span", { class: `state ${outcome}`, "data-sign": SIGNS[outcome] }, plain(text));
+
+// What a judge that does not find a sample right by a metric says of it.
+function judgeReason(i, name) {
+  const metric = chunkOf("rows", i)?.metrics.find((one) => one.name === name);
+  const details = metric?.details?.[metric.at.get(offset("rows", i))];
+  const judges = Object.values((details && parsed(details)?.judges) || {});
+  return reasonsIn(judges.find((one) => one?.value < 1))[0]?.[1] ?? "";
+}
+
+// Why a sample is not right; where it fails several metrics, also by which.
+function reasonOf(i) {
+  const name = S.metric || S.scoredBy(i);
+  const reason = S.reason(i) || judgeReason(i, name);
+  const fails = !S.metric && S.outcomes(i) && outcomeLines(i).filter((line) => isFailed(line[1])).length > 1;
+  return reason && fails ? `${S.scoreTitle(name)}: ${reason}` : reason;
+}
+
+// What fails a sample and why, then what it passes.
+function drawOutcomes(i) {
+  const lines = outcomeLines(i);
+  const reason = failed(i) ? reasonOf(i) : "";
+  const further = new Map();
+  for (const [, outcome] of lines.slice(NAMED)) further.set(outcome, (further.get(outcome) ?? 0) + 1);
+  const marks = [...lines.slice(0, NAMED).map(([name, outcome]) => [outcome, S.scoreTitle(name)]), ...[...further].map(([outcome, n]) => [outcome, `+${n}`])];
+  const draw = (name, isDrawn) => { const drawn = marks.filter((pair) => isDrawn(pair[0])); return drawn.length ? make("span", { class: name }, ...drawn.flatMap((pair) => [mark(...pair), " "])) : ""; };
+  const whole = plain([...lines.map(([name, outcome]) => `${S.scoreTitle(name)} ${words[outcome]}`), reason].filter(Boolean).join("; "));
+  return make("span", { role: "gridcell", class: "several", "aria-label": whole, title: whole },
+    draw("fails", isFailed), reason ? make("span", { class: "why" }, plain(reason)) : "", draw("passes", (outcome) => !isFailed(outcome)));
 }
 
 const shares = (value) => (value === null || value === undefined ? "–" : `${decimal(Math.round(Number((1000 * value).toPrecision(12))) / 10)}%`);
@@ -298,7 +349,9 @@ function paint() {
     const i = S.list[place];
     const line = make("div", { class: "line row", role: "row", id: `s-${i}`, "aria-rowindex": String(place + 2), "aria-selected": String(i === S.chosen), on: { click: () => { choose(i, false); note(true); } } },
       ...S.columns.map((name) => {
-        const { text, num } = COLUMNS[name];
+        const { text, num, draw } = COLUMNS[name];
+        const drawn = draw?.(i);
+        if (drawn) return drawn;
         const outcome = name === "outcome" ? S.outcome(i) : null;
         return make("span", { role: "gridcell", class: outcome ? `state ${outcome}` : num ? "num" : "", "data-sign": outcome ? SIGNS[outcome] : false }, plain((text(i) ?? "").slice(0, 240).replace(/\s+/g, " ")));
       }));

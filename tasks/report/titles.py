@@ -8,10 +8,10 @@ from basic_control.data.errors import InputError
 from basic_control.data.plugins import families, metric
 from basic_control.data.records import Metric
 from basic_control.data.shown import Text
-from basic_control.data.suites import Suite
+from basic_control.data.suites import ALL, Suite
 from basic_control.metrics.analysis.headlines import Headline
 from basic_control.tasks.report.language import say, say_declared
-from basic_control.tasks.report.words import is_named, metric_name
+from basic_control.tasks.report.words import is_named, metric_name, name_metric
 
 
 def family_title(family: str) -> str:
@@ -24,6 +24,8 @@ def family_title(family: str) -> str:
 
 def metric_title(name: str) -> str:
     """Return a metric's title; for a part, `metric: part`."""
+    if name == ALL:
+        return name_metric(name)
     base_name, _, part = name.partition(".")
     try:
         unit = metric(base_name)

@@ -39,21 +39,19 @@ def score_name(headline: Headline) -> str:
     """Return the title of a headline's suite, with its metric if one of several, or of the overall score."""
     if not headline.suite:
         return say("common.overall")
-    return _join_metric(suite_title(headline.suite), headline)
+    title = suite_title(headline.suite)
+    if not is_named(headline):
+        return title
+    return f"{title}, {metric_name(headline)}"
 
 
 def score_id(headline: Headline) -> str:
     """Return the name that files have for a headline: `score_name` with the suite's own name."""
     if not headline.suite:
         return say("common.overall")
-    return _join_metric(headline.suite, headline)
-
-
-def _join_metric(name: str, headline: Headline) -> str:
-    """Return a suite's name or title, followed by the metric's if the headline is named by it."""
     if not is_named(headline):
-        return name
-    return f"{name}, {metric_name(headline)}"
+        return headline.suite
+    return f"{headline.suite}, {headline.metric or say('compare.score')}"
 
 
 def score_title(headline: Headline, *, is_single: bool) -> str:
@@ -61,8 +59,6 @@ def score_title(headline: Headline, *, is_single: bool) -> str:
     name = score_name(headline)
     if not headline.suite:
         name = say("screen.overall")
-    elif is_single and headline.metric == ALL:
-        name = say("screen.all")
     elif is_single and is_named(headline):
         name = metric_name(headline)
     return " ".join(filter(None, (name, measure(headline))))
@@ -93,7 +89,14 @@ def is_named(headline: Headline) -> bool:
 
 def metric_name(headline: Headline) -> str:
     """Return the name of a headline's metric; of a mean of several, what it is."""
-    return headline.metric or say("compare.score")
+    return name_metric(headline.metric)
+
+
+def name_metric(name: str) -> str:
+    """Return a metric's name for people: also of the share of rows that every metric finds right, and of a mean."""
+    if name == ALL:
+        return say("screen.all")
+    return name or say("compare.score")
 
 
 def bounds(headline: Headline) -> str:

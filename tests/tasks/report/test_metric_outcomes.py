@@ -1,5 +1,6 @@
-"""A sample that several metrics decide has the outcome of each, in the frames and side by side."""
+"""A sample that several metrics decide has the outcome of each: in the frames, in the list and side by side."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,3 +48,51 @@ def test_two_models_that_fail_different_metrics_differ_side_by_side(
     for column, metric in enumerate(METRICS, 1):
         assert cells.nth(column).locator(".state.wrong").inner_text() == metric
     page.wait_for_selector(".sample h3:text-is('A and B differ')")
+
+
+def test_a_row_names_the_metrics_that_fail_it_and_says_why(
+    crossed_run: ReportData, visit: Open, tmp_path: Path
+) -> None:
+    is_failed = (pl.col("metric") == "exact_match") & (pl.col("value") == 0)
+    judge = {"value": 0.0, "rating": 1, "reason": "It <b>names</b> no team."}
+    details = pl.when(is_failed).then(pl.lit(json.dumps({"judges": {"j": judge}}))).otherwise("details")
+    judged_run = replace(crossed_run, scores=crossed_run.scores.with_columns(details=details))
+    page = visit(write_page(judged_run, tmp_path))
+    row = page.locator("#browser .row").first
+    assert row.locator(".fails").inner_text().split() == ["exact_match"]
+    assert row.locator(".passes").inner_text().split() == ["contains"]
+    assert row.locator(".why").inner_text() == "It <b>names</b> no team."
+    label = "exact_match wrong; contains right; It <b>names</b> no team."
+    assert row.locator(".several").get_attribute("aria-label") == label
+    assert page.locator(".sample h3 .state.wrong").inner_text() == "exact_match"
+
+
+def test_the_list_is_filtered_by_a_metric_and_its_outcome_with_the_keyboard(
+    crossed_run: ReportData, visit: Open, tmp_path: Path
+) -> None:
+    page = visit(write_page(crossed_run, tmp_path))
+    rows = outcomes(crossed_run)
+    n_failed = rows.filter(pl.col("outcomes").str.contains("contains\twrong")).height
+    link = page.locator(".frequent a", has_text="contains")
+    assert link.inner_text() == f"contains {n_failed}"
+    link.press("Enter")
+    page.wait_for_function("n => document.querySelector('.found').textContent.startsWith(`${n} of `)", arg=n_failed)
+    assert "metric=contains&outcome=not_right" in page.url
+    assert page.input_value("#f-metric") == "contains"
+    # What was chosen stands first in a row, whatever else fails it.
+    assert page.locator("#browser .row").first.locator(".state").first.inner_text() == "contains"
+    assert page.locator("#f-metric option").all_inner_texts() == [
+        "Lowest score",
+        "contains",
+        "exact_match",
+        "all at once",
+    ]
+
+
+def test_each_outcome_is_legible_on_a_telephone(crossed_run: ReportData, visit: Open, tmp_path: Path) -> None:
+    page = visit(write_page(crossed_run, tmp_path), viewport={"width": 390, "height": 844})
+    row = page.locator("#browser .row").first
+    right_edge = page.locator("#browser .grid").evaluate("one => one.getBoundingClientRect().right")
+    for state in row.locator(".state").all():
+        assert state.evaluate("one => one.getBoundingClientRect().right") <= right_edge
+        assert state.evaluate("one => one.scrollWidth <= one.clientWidth")
