@@ -160,4 +160,4 @@ def list_unsaid(entry: Entry, width: int) -> Iterator[str]:
     for sentence in unsaid[:MOST_REMARKS]:
         yield cut(sentence, width)
     if len(unsaid) > MOST_REMARKS:
-        yield say("screen.more", n=len(unsaid) - MOST_REMARKS)
+        yield say("screen.folded", n=len(unsaid) - MOST_REMARKS)

@@ -107,6 +107,15 @@ def test_rows_of_own_tests_are_named_by_their_ids(run: Run, configuration: Path)
     assert "| case 4: Reset my key | (empty) | 0%" in report.read_text(encoding="utf-8")
 
 
+def test_a_russian_runs_replies_are_shown_in_russian(run: Run, configuration: Path) -> None:
+    with serve_openai(answer_ticket) as server:
+        run(str(configuration), "--set", at(server, name="m"), "--set", "report.language=ru")
+    replies = run("--failed", "-n", "4", command="show")
+    assert settle(replies.stdout) == expect("show in Russian", replies.stdout)
+    for word in ("Run", "more", "expected", "points", "empty"):
+        assert not re.search(rf"\b{word}\b", replies.stdout), word
+
+
 def test_show_filters_rows_and_says_what_it_does_not_know(run: Run, configuration: Path) -> None:
     with serve_openai(answer_ticket) as server:
         run(str(configuration), "--set", at(server, name="m"))

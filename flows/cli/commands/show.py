@@ -40,14 +40,14 @@ def show(
         model: only replies of this model
         n: maximum number of rows, over all suites, models and metrics
     """
+    from basic_control.tasks.compare.configurations import choose_language
     from basic_control.tasks.compare.rows import list_failed, list_worst_first
     from basic_control.tasks.compare.sides import load_side
-    from basic_control.tasks.report.language import say
-    from basic_control.tasks.report.rows import share_out
-    from basic_control.tasks.report.words import suite_title
+    from basic_control.tasks.report.language import use_language
     from basic_control.tasks.store.runs import find_run
 
-    side = load_side(find_run(run, at.runs), at.root)
+    recorded_run = find_run(run, at.runs)
+    side = load_side(recorded_run, at.root)
     rows = list_worst_first(side, metric)
     if not rows and metric:
         names = ", ".join(sorted(set(side.scores["metric"])))
@@ -60,15 +60,26 @@ def show(
         if not rows:
             names = ", ".join(models)
             raise InputError(f"--model {model}: run {side.name} has no reply of it; expected one of {names}.")
-    wrong_rows = [row for row in rows if row.is_failed]
-    console.show(f"Run {side.name}: {len(rows)} replies, {len(wrong_rows)} with less than the full score.")
-    # Each score of a suite and model has a list of its own, in the order of the rows.
-    groups: dict[tuple[str, str, str], list[ShownRow]] = {}
+    # By every metric a reply may be listed several times, otherwise once.
     shown_rows = rows
     if failed:
         shown_rows = list_failed(side, metric)
     if failed and model:
         shown_rows = [row for row in shown_rows if row.model == model]
+    with use_language(choose_language([recorded_run.configuration])):
+        _show_rows(side.name, rows, shown_rows, n)
+
+
+def _show_rows(run: str, rows: "Sequence[ShownRow]", shown_rows: "Sequence[ShownRow]", n: int) -> None:
+    """Print how many rows a run has, and the first `n` of those to be shown, by suite, model and score."""
+    from basic_control.tasks.report.language import say
+    from basic_control.tasks.report.rows import share_out
+    from basic_control.tasks.report.words import suite_title
+
+    n_failed = sum(row.is_failed for row in rows)
+    console.show(say("screen.replies", run=run, n=len(rows), k=n_failed))
+    # Each score of a suite and model has a list of its own, in the order of the rows.
+    groups: dict[tuple[str, str, str], list[ShownRow]] = {}
     for row in shown_rows:
         groups.setdefault((row.suite, row.model, row.metric), []).append(row)
     shares = share_out(n, [len(group) for group in groups.values()])
@@ -98,7 +109,9 @@ def _show_group(rows: "Sequence[ShownRow]", n: int) -> int:
 
 def _count_reasons(rows: "Sequence[ShownRow]") -> "Iterator[str]":
     """Yield one line with the commonest reasons of lost points, if several rows share one."""
-    counts = Counter(row.reason for row in rows if row.is_failed and row.reason)
+    from basic_control.tasks.report.language import say, say_reason
+
+    counts = Counter(say_reason(row.reason) for row in rows if row.is_failed and row.reason)
     shared = [f"{reason} × {count}" for reason, count in counts.most_common(REASONS) if count > 1]
     if shared:
-        yield f"Why points were lost: {'; '.join(shared)}"
+        yield say("screen.lost", reasons="; ".join(shared))

@@ -72,6 +72,12 @@ def test_what_a_score_says_is_listed_below_its_row(details: str, sentences: list
     assert line_of(row, 300) == f"Why? → So. ({sentences[0]})"
 
 
+def test_of_many_claims_the_first_are_listed_and_the_others_counted() -> None:
+    claims = [{"id": f"{n}", "text": f"Claim {n}.", "verdict": "NEUTRAL", "reason": ""} for n in range(9)]
+    (entry,) = list_entries([build_row(write_judged(response_claims=claims))], 1, 20, has_remarks=True)
+    assert [*list_unsaid(entry, 200)] == [*(f"not supported: Claim {n}." for n in range(6)), "… 3 more"]
+
+
 def test_a_pattern_is_named_that_nothing_matched() -> None:
     assert list_remarks("{}", {"pattern": r"\d+ EUR"}) == (Remark("pattern", r"\d+ EUR"),)
 
