@@ -228,10 +228,17 @@ def heat_map(
         "columns": columns,
         "rows": rows,
         "unmeasured": unmeasured,
+        "is_news": _has_news(columns, verdict),
         "has_total": bool(totals),
         "has_overall": bool(overall),
         "total_threshold": next((threshold_of(suite) for suite in suites if suite.strata), 0.0),
     }
+
+
+def _has_news(columns: Sequence[HeatColumn], verdict: RunVerdict) -> bool:
+    """Return whether a column shows what no score of the verdict's table is."""
+    scores = {(headline.suite, headline.metric) for headline in headlines_of(verdict.models)}
+    return any(column.family or (column.suite, column.metric) not in scores for column in columns)
 
 
 def _find_judged(headline: Headline, suites: Sequence[Suite]) -> set[str]:

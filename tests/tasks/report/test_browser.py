@@ -18,6 +18,7 @@ from basic_control.tasks.report import html
 from basic_control.tasks.report.report_data import ReportData
 from tests.tasks.report.conftest import UNFOLD, Open
 from tests.tasks.report.runs import MODELS, build, in_language, outcomes, settings, write_page
+from tests.tasks.report.screens import tickets
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -62,6 +63,21 @@ def test_of_one_suite_a_score_stands_once(visit: Open, tmp_path: Path, scheme: s
     page = visit(write_page(build(4, suites=["basic_control"]), tmp_path / "families"), color_scheme=scheme)
     assert page.locator("#categories .heatmap").is_visible()
     assert page.locator("#categories svg").count() == 0
+    assert "TOTAL" in page.locator("#categories .about").inner_text()
+
+
+@pytest.mark.parametrize("score", [None, ["exact_match", "contains"]])
+def test_the_categories_stand_where_they_say_more_than_the_scores(
+    visit: Open, tmp_path: Path, score: list[str] | None
+) -> None:
+    """A mean of two metrics does not say what each came to; scores by their own thresholds say all."""
+    metrics = ("exact_match", "contains")
+    suite = {"metrics": {name: {} for name in metrics}, "threshold": 0.5, **({"score": score} if score else {})}
+    shares = {(model, metric): 0.6 for model in ("a", "b") for metric in (*metrics, "all")}
+    page = visit(write_page(tickets(tmp_path, suite, ["a", "b"], shares), tmp_path), samples=False)
+    categories = page.locator("#categories")
+    assert categories.count() == int(score is not None)
+    assert categories.filter(has_text="TOTAL").count() == 0
 
 
 def test_filters_leave_what_the_tables_say(visit: Open, page_file: Path, data: ReportData) -> None:
