@@ -9,6 +9,7 @@ Source: SPEC 11, 16.
 """
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -49,7 +50,6 @@ from basic_control.metrics.stats.intervals import (
     estimate,
     group_rows,
     infer_rate,
-    pool,
     sum_by_code,
 )
 from basic_control.metrics.stats.labelled import DECIDING, FEWEST, Powered
@@ -470,7 +470,8 @@ def _correct_part(
         raw, corrected = MeanEstimate(), replace(corrected, reason=OTHER_SCALE)
     sensitivity = specificity = None
     if table:
-        corrected = _correct(table, labels, means, raw, alone=is_alone, worth=worth)
+        values = _list_values(verdicts.weights, labels, means, alone=is_alone, worth=worth)
+        corrected = _correct(table, values, raw, alone=is_alone)
         sensitivity, specificity = map(_share_of, table.rates())
     return CorrectedMean(
         suite=verdicts.suite.name,
@@ -479,7 +480,7 @@ def _correct_part(
         judge=", ".join(verdicts.judges),
         language=verdicts.language,
         n_samples=round(sum(verdicts.weights.tolist())),
-        n_verdicts=sum(map(_count_labels, labels)),
+        n_verdicts=round(float(verdicts.weights @ [*map(_count_labels, labels)])),
         raw=raw,
         value=MeanEstimate(corrected.value, corrected.interval),
         informedness=corrected.informedness,
@@ -526,50 +527,55 @@ def _mean_worth(labels: Sequence[str], worth: Mapping[str, float]) -> float:
 
 
 def _correct(
-    table: ExamTable,
-    labels: Replies,
-    means: Sequence[float],
-    raw: MeanEstimate,
-    *,
-    alone: bool,
-    worth: Mapping[str, float],
+    table: ExamTable, values: Sequence[tuple[float, float]] | None, raw: MeanEstimate, *, alone: bool
 ) -> Corrected:
-    """Correct by sensitivity and specificity if truths are worth 0 or 1, else by the whole table."""
+    """Correct by sensitivity and specificity if truths are worth 0 or 1, else by the whole table.
+
+    `values` are those of single verdicts with their weights, None if several judges gave no joint ones.
+    """
     if {*table.truths} <= {0.0, 1.0}:
         return correct_share(min(max(raw.mean or 0.0, 0.0), 1.0), _effective(raw), *table.rates())
-    values = _list_values(labels, means, alone=alone, worth=worth)
     if values is None:
         return Corrected(None, Interval(), None, APART)
-    counts = Counter(values)
     columns = zip(table.outcomes, *table.counts, strict=True)
     heard_values = {value for value, *by_truth in columns if any(by_truth)}
-    n_unheard = sum(n for value, n in counts.items() if value not in heard_values)
-    if not alone and n_unheard > _RARE * counts.total():
+    weight_by_value: dict[float, float] = {}
+    for value, weight in values:
+        weight_by_value[value] = weight_by_value.get(value, 0.0) + weight
+    total = math.fsum(weight_by_value.values())
+    unheard = math.fsum(weight for value, weight in weight_by_value.items() if value not in heard_values)
+    if not alone and unheard > _RARE * total:
         return Corrected(None, Interval(), None, UNHEARD)
     # Verdicts on one reply or question tell less than as many on questions of their own.
-    share = min(1.0, _effective(raw) / _effective(estimate(pool(np.array(values)), yes_no=False)))
-    outcomes = sorted({*table.outcomes, *counts}, reverse=True)
+    verdicts, weights = map(np.array, zip(*values, strict=True))
+    apart = estimate(group_rows(verdicts * weights, weights), yes_no=False)
+    n_told = len(values) * min(1.0, _effective(raw) / _effective(apart))
+    outcomes = sorted({*table.outcomes, *weight_by_value}, reverse=True)
     confusion = []
     for row in table.counts:
         by_value = dict(zip(table.outcomes, row, strict=True))
         confusion.append([by_value.get(value, 0) for value in outcomes])
-    return correct_mean([counts[value] * share for value in outcomes], confusion, table.truths)
+    counts = [weight_by_value.get(value, 0.0) / total * n_told for value in outcomes]
+    return correct_mean(counts, confusion, table.truths)
 
 
 def _list_values(
-    labels: Replies, means: Sequence[float], *, alone: bool, worth: Mapping[str, float]
-) -> list[float] | None:
-    """Return the values of single verdicts, of several judges joint ones; None if there are none of all judges."""
+    weights: Floats, labels: Replies, means: Sequence[float], *, alone: bool, worth: Mapping[str, float]
+) -> list[tuple[float, float]] | None:
+    """Return single verdicts, of several judges joint ones, with their weights; None where these are not joined.
+
+    A verdict weighs as much of its question as its row does.
+    """
     if alone:
         values = []
-        for reply in labels:
+        for weight, reply in zip(weights.tolist(), labels, strict=True):
             for judge_labels in reply:
-                values += [worth[label] for label in judge_labels]
+                values += [(worth[label], weight) for label in judge_labels]
         return values
     for reply in labels:
         if any(len(judge_labels) != 1 for judge_labels in reply):
             return None
-    return [round(value, _PLACES) for value in means]
+    return [(round(value, _PLACES), weight) for value, weight in zip(means, weights.tolist(), strict=True)]
 
 
 def _by_unit(totals: Floats, sizes: Floats, replies: Sequence[_JudgedReply]) -> PooledSample:

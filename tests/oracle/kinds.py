@@ -39,6 +39,7 @@ KINDS = {
     "runs": Kind(runs(), drive, check, 25),
     "baselines": Kind(sequels(), drive_sequel, check_sequel, 7),
     "judges": Kind(panels(), drive_panel, check_panel, 20),
+    "labels": Kind(panels(is_labelled=True), drive_panel, check_panel, 10),
     "stopping": Kind(stopped_runs(), drive_stopped, check_stopped, 8),
     "commands": Kind(runs(is_recorded=True), _command_twice, _check_twice, 100),
 }

@@ -286,6 +286,25 @@ def test_repeats_and_shared_templates_tell_a_correction_no_more_than_the_score()
     )
 
 
+def test_rows_of_one_question_count_once_in_a_correction() -> None:
+    """Four of ten replies are good; that six rows hold each of the bad ones changes nothing."""
+    corrected = []
+    for n_rows in (1, 6):
+        rows = []
+        for place, rating in enumerate([2] * 4 + [0] * 6):
+            details = json.dumps(combine({"judge": rated(rating)}).details)
+            row = {"item_id": f"i{place}", "model": "m", "repeat": 0, "metric": "response_groundedness"}
+            rows += [{**row, "details": details}] * (1 if rating else n_rows)
+        blank = {"suite": SUITE.name, "family": "", "level": "", "language": "en", "template": ""}
+        items = pl.DataFrame([{**blank, "item_id": f"i{place}"} for place in range(10)])
+        corrected += correct_means(pl.DataFrame(rows), items, [SUITE], find({"judge": exam(LENIENT)}))
+    once, often = corrected
+    assert once.value.mean is not None
+    assert (often.n_samples, often.n_verdicts, often.raw.mean) == (10, 10, 0.4)
+    assert often.value.mean == pytest.approx(once.value.mean)
+    assert often.value.interval.low == pytest.approx(once.value.interval.low, abs=0.02)
+
+
 def test_no_gate_passes_by_bad_replies_that_the_judge_did_not_read() -> None:
     """91 good replies, and nine bad ones to which the judge gave no reply that could be read."""
     truth = [2] * 91 + [0] * 9
