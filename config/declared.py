@@ -354,7 +354,7 @@ RETIRED: Mapping[Steps, str] = {
     ("metrics", "chain"): "cot names the first wrong step by rules, and rubric asks a judge",
     ("report", "file"): "`report.name`, or --name, names a run",
     ("report", "samples"): "the report's page has every sample",
-    ("report", "junit_items"): "JUnit has a case for each gate; single items are in the report and in tables/",
+    ("report", "junit_items"): "JUnit has a case for each gate and each row without it: remove the key",
     ("stop", "share"): "every sequence of a run has an equal share of `stop.alpha`",
     (EXAM, "families"): f"{EXAM}.items.steps names judged steps",
     **{

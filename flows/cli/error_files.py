@@ -44,7 +44,8 @@ def _write(message: str, files: Mapping[str, str]) -> None:
 
 
 def _format_junit(message: str) -> str:
-    from basic_control.tasks.report.junit import build_case, text_of
+    from basic_control.tasks.report.junit import text_of
+    from basic_control.tasks.report.junit_cases import build_case
 
     case = build_case("run", "basic-control", "error", message, decides_exit=True, undecided_passes=False)
     return text_of([case], "run")

@@ -41,6 +41,8 @@ class ShownRow:
     reason: str
     remarks: tuple[Remark, ...] = ()
     name: str = ""
+    item_id: str = ""
+    repeat: int = 0
 
     @property
     def is_failed(self) -> bool:
@@ -95,6 +97,8 @@ def _build_rows(side: Side, scores: pl.DataFrame) -> list[ShownRow]:
                 reason=score["reason"] or "",
                 remarks=list_remarks(score["details"], options.get((score["suite"], score["metric"]), {})),
                 name=find_name(item, facts),
+                item_id=score["item_id"],
+                repeat=score["repeat"],
             )
         )
     return rows

@@ -516,7 +516,8 @@ def document(comparison: RunComparison) -> str:
 
 def junit(comparison: RunComparison) -> str:
     """Return JUnit XML with a case for each difference, which fails if the later side is worse."""
-    from basic_control.tasks.report.junit import build_case, text_of
+    from basic_control.tasks.report.junit import text_of
+    from basic_control.tasks.report.junit_cases import build_case
 
     outcomes = {"worse": "fail", "better": "pass", "same": "pass"}
     cases = []

@@ -21,17 +21,7 @@ LONGEST = 200
 
 def build_failed_table(data: ReportData) -> Table:
     """Return the worst replies of a run, of each the question, the reply, its score and what lost it points."""
-    # The run as `show` reads it once it has ended.
-    suites = data.items.select("item_id", "suite")
-    side = Side(
-        data.run,
-        data.items,
-        data.scores.join(suites, on="item_id", how="left", maintain_order="left"),
-        data.replies,
-        read_provenance(data.manifest),
-        suites=tuple(data.plan.declarations),
-    )
-    failed = list_failed(side)
+    failed = list_failed(build_side(data))
     column, of_script = column_maker("common"), column_maker("script")
     caption = ""
     if len(failed) > MOST:
@@ -47,6 +37,19 @@ def build_failed_table(data: ReportData) -> Table:
         of_script("reason", _explain),
         title=say("common.failed_head"),
         caption=caption,
+    )
+
+
+def build_side(data: ReportData) -> Side:
+    """Return a run as `show` reads it once it has ended."""
+    suites = data.items.select("item_id", "suite")
+    return Side(
+        data.run,
+        data.items,
+        data.scores.join(suites, on="item_id", how="left", maintain_order="left"),
+        data.replies,
+        read_provenance(data.manifest),
+        suites=tuple(data.plan.declarations),
     )
 
 

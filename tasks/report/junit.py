@@ -1,14 +1,16 @@
-"""JUnit XML: a case for each gate, which fails if the exit code does."""
+"""JUnit XML: a case for each gate, which fails if the exit code does, and one for each row."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from basic_control.data.characters import make_visible
+from basic_control.data.suites import ALL
 from basic_control.metrics.analysis.baseline import BaselineComparison
 from basic_control.metrics.analysis.headlines import Headline
+from basic_control.tasks.report.failed_rows import build_side
+from basic_control.tasks.report.junit_cases import build_case, is_failing, strip_forbidden
+from basic_control.tasks.report.junit_rows import Gate, RowCases, build_row_cases
 from basic_control.tasks.report.language import say, use_language
 from basic_control.tasks.report.passports import warnings
 from basic_control.tasks.report.regressions import pair_name, regression
@@ -19,31 +21,6 @@ from basic_control.tasks.store.tables import write_atomically
 
 _OVERALL = "overall"
 """The name of the overall score's case, in every language."""
-# What XML 1.0 cannot hold even escaped, such as U+0000 or U+FFFE.
-_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-def strip_forbidden(text: object) -> str:
-    """Return text with characters that XML 1.0 forbids written as U+XXXX: it may come from a model."""
-    return make_visible(_FORBIDDEN.sub(lambda sign: f"<U+{ord(sign[0]):04X}>", str(text)))
-
-
-def build_case(
-    name: str, class_name: str, outcome: str, text: str, *, decides_exit: bool, undecided_passes: bool
-) -> ET.Element:
-    """Return a gate's test case, which fails only if the gate affects the exit code (`decides_exit`)."""
-    case = ET.Element("testcase", name=strip_forbidden(name), classname=strip_forbidden(class_name), time="0.000")
-    if outcome == "error":
-        ET.SubElement(case, "error", type=outcome, message=strip_forbidden(text))
-    elif not decides_exit:
-        if outcome not in {"none", "pass", "held"}:
-            ET.SubElement(case, "skipped", message=strip_forbidden(f"{outcome}, and the gate is off: {text}"))
-    elif outcome in {"fail", "regressed"} or (outcome == "undecided" and not undecided_passes):
-        ET.SubElement(case, "failure", type=outcome, message=strip_forbidden(text)).text = strip_forbidden(text)
-    elif outcome == "undecided":
-        ET.SubElement(case, "skipped", message=strip_forbidden(f"undecided: {text}"))
-    ET.SubElement(case, "system-out").text = strip_forbidden(text)
-    return case
 
 
 def gates(data: ReportData) -> list[ET.Element]:
@@ -60,14 +37,13 @@ def gates(data: ReportData) -> list[ET.Element]:
     for row in model_rows(models, data.results.spending):
         for score in row.model.scores:
             outcome = score.decided.outcome
-            decides_exit = policy.gate != "off" or bool(waiting and outcome == "undecided")
             name = score_id(score) if score.suite else _OVERALL
             case = build_case(
                 name,
                 score.model,
                 outcome,
                 _summary(score),
-                decides_exit=decides_exit,
+                decides_exit=_decides(data, outcome),
                 undecided_passes=undecided_passes,
             )
             if score is row.score:
@@ -134,25 +110,76 @@ def _summary(headline: Headline) -> str:
     return f"{sentence}; {reason}" if reason else sentence
 
 
-def document(name: str, cases: Sequence[ET.Element], started: datetime) -> ET.Element:
-    """Return cases as a document of one test suite."""
+def find_failing_gates(data: ReportData) -> set[Gate]:
+    """Return the gates that fail the build: by a threshold, overall, or against the baseline."""
+    policy, baseline = data.plan.policy, data.results.baseline
+    undecided_passes = policy.undecided == "pass" and not data.verdict.waiting
+    failing_gates: set[Gate] = set()
+    for model in data.verdict.models:
+        for score in model.scores:
+            outcome = score.decided.outcome
+            if is_failing(outcome, decides_exit=_decides(data, outcome), undecided_passes=undecided_passes):
+                # An overall score fails by each suite that has a share in it.
+                parts: Sequence[Headline] = [score]
+                if not score.suite:
+                    parts = model.headlines_with_weight
+                failing_gates |= {(part.suite, model.model, _name_metric(part.metric)) for part in parts}
+    if baseline is None:
+        return failing_gates
+    for change in baseline.headlines:
+        outcome = change.decision.outcome
+        if is_failing(outcome, decides_exit=policy.regressions, undecided_passes=undecided_passes):
+            failing_gates.add((change.pair.suite, change.pair.model_a, _name_metric(change.pair.metric)))
+    return failing_gates
+
+
+def _name_metric(metric: str) -> str:
+    """Return the one metric that decides a gate; '' where several do together."""
+    return "" if metric == ALL else metric
+
+
+def _decides(data: ReportData, outcome: str) -> bool:
+    """Return whether an outcome at a threshold affects the exit code: calls that wait do, whatever the gate."""
+    return data.plan.policy.gate != "off" or bool(data.verdict.waiting and outcome == "undecided")
+
+
+def document(name: str, cases: Sequence[ET.Element], started: datetime, rows: RowCases | None = None) -> ET.Element:
+    """Return cases as a document: a test suite of gates, and one of rows, if there are any."""
+    rows = rows or RowCases([])
+    counts = _count([*cases, *rows.cases])
+    # The usual schema has no count of skipped cases over all suites.
+    del counts["skipped"]
+    top = ET.Element("testsuites", {"name": f"basic-control {strip_forbidden(name)}", **counts})
+    attributes = {"timestamp": started.isoformat(timespec="seconds")}
+    ET.SubElement(top, "testsuite", {"name": "gates", **attributes, **_count(cases)}).extend(cases)
+    # Rows stand apart from gates, whose number says how many decisions there were.
+    if rows.cases:
+        suite = ET.SubElement(top, "testsuite", {"name": "rows", **attributes, **_count(rows.cases)})
+        suite.extend(rows.cases)
+        if rows.n_omitted:
+            numbers = {"k": len(rows.cases), "n": rows.n_omitted, "failed": rows.n_omitted_failed}
+            total = len(rows.cases) + rows.n_omitted
+            ET.SubElement(suite, "system-out").text = say("junit.omitted", run=name, total=total, **numbers)
+    ET.indent(top)
+    return top
+
+
+def _count(cases: Sequence[ET.Element]) -> dict[str, str]:
+    """Return the counts of cases by how they ended, as the attributes of a test suite."""
     kinds = {"failures": "failure", "errors": "error", "skipped": "skipped"}
     counts = {"tests": str(len(cases))}
     for attribute, kind in kinds.items():
         n = sum(case.find(kind) is not None for case in cases)
         counts[attribute] = str(n)
     counts["time"] = "0.000"
-    top = ET.Element("testsuites", {"name": f"basic-control {strip_forbidden(name)}", **counts})
-    attributes = {"name": "gates", "timestamp": started.isoformat(timespec="seconds")}
-    ET.SubElement(top, "testsuite", {**attributes, **counts}).extend(cases)
-    ET.indent(top)
-    return top
+    return counts
 
 
 def compose(data: ReportData) -> ET.Element:
-    """Return the document of all gates."""
+    """Return the document of all gates and rows."""
     with use_language(data.language):
-        return document(data.run, gates(data), data.start_time)
+        rows = build_row_cases(build_side(data), find_failing_gates(data))
+        return document(data.run, gates(data), data.start_time, rows)
 
 
 def text_of(cases: Sequence[ET.Element], name: str) -> str:

@@ -266,7 +266,8 @@ def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
 
 
 def _cases(verdict: "RunVerdict", comparison: "BaselineComparison | None", new: str) -> str:
-    from basic_control.tasks.report.junit import against_baseline, build_case, text_of
+    from basic_control.tasks.report.junit import against_baseline, text_of
+    from basic_control.tasks.report.junit_cases import build_case
 
     passes = verdict.undecided == "pass"
     cases = [
