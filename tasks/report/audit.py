@@ -5,10 +5,12 @@ It is read and signed apart from everything else, so that lists are cut until al
 
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import filterfalse
 from math import ceil
 from pathlib import Path
 
+from basic_control.data.exits import Exit
 from basic_control.tasks.report.attestation import state_result
 from basic_control.tasks.report.audit_run import AuditedRun, Detail, Lines, Section
 from basic_control.tasks.report.audit_sections import FIRST, PARTS, list_about
@@ -126,8 +128,21 @@ def list_heads(run: AuditedRun) -> tuple[str, str, str]:
     title = say("audit.title")
     if name:
         title = f"{title}: {name}"
-    verdict = conclusion(run.verdict, run.results.baseline)
-    return _TITLE.cut(title), say("audit.of_run", run=run.name), _VERDICT.cut(verdict)
+    return _TITLE.cut(title), say("audit.of_run", run=run.name), _VERDICT.cut(_write_verdict(run))
+
+
+def _write_verdict(run: AuditedRun) -> str:
+    """Return the run's conclusion; of one that only reports, first that it does."""
+    if not is_report_only(run):
+        return str(conclusion(run.verdict, run.results.baseline))
+    # As a gate would decide it: that there was none stands before it.
+    verdict = replace(run.verdict, gate="point")
+    return say("audit.report_only", verdict=conclusion(verdict, run.results.baseline))
+
+
+def is_report_only(run: AuditedRun) -> bool:
+    """Return whether a run's verdict refuses nothing, as its gate is off."""
+    return run.verdict.gate == "off" and run.verdict.exit_code == Exit.PASSED != run.verdict.exit_code_gated
 
 
 def write_audit(source: Run, folder: Path | None, language: str) -> tuple[AuditedRun, list[Path]]:
@@ -151,7 +166,7 @@ def compose_html(run: AuditedRun) -> str:
     title, name, verdict = list_heads(run)
     head, sections = fit_sheet(run)
     values = {"title": title, "run": name, "verdict": verdict, "head": head, "sections": sections}
-    outcome = conclusion(run.verdict, run.results.baseline).outcome
+    outcome = "" if is_report_only(run) else conclusion(run.verdict, run.results.baseline).outcome
     return still("audit.html.j2", section="audit", sheet="audit.css", outcome=outcome, signers=_SIGNERS, **values)
 
 

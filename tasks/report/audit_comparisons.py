@@ -20,13 +20,15 @@ def list_standards(run: AuditedRun, detail: Detail) -> Lines:
         standards = say("audit.thresholds")
     if not baseline:
         standards = f"{standards} {say('audit.no_baseline')}"
+    pairs = [*differences(run.verdict.models, run.results.compared)]
+    if baseline or pairs:
+        standards = f"{standards} {say('audit.levels')}"
     lines: Lines = [("", standards)]
     if baseline:
         sentences = [*headline(baseline)]
         # The change of the score that decides is told by the headline already.
         further = filterfalse(" ".join(sentences).__contains__, map(str.strip, details(baseline)))
         lines += [*label_sentences("", sentences, detail), *detail.choose(label_sentences("", further, detail))]
-    pairs = differences(run.verdict.models, run.results.compared)
     lines += detail.choose(label_sentences(say("audit.between"), pairs, detail))
     return lines + detail.choose(_list_stated(run))
 

@@ -128,7 +128,9 @@ def list_criteria(run: AuditedRun, detail: Detail) -> Lines:
     if not criteria:
         return [*lines, ("", say("audit.not_fixed"))]
     fixed = {"fixed": format_time(criteria["fixed"]), "digest": criteria["sha256"]}
-    lines.append(("", say("audit.fixed", file=criteria["file"], **fixed)))
+    # What was changed once replies were known was not fixed before the first call.
+    phrase = "audit.fixed_late" if criteria["changes"] else "audit.fixed"
+    lines.append(("", say(phrase, file=criteria["file"], **fixed)))
     if not criteria["n_earlier"] and not criteria["changes"]:
         return [*lines, ("", say("audit.first_look"))]
     names = [cut_name(name) for name in reversed(criteria["earlier"])]

@@ -111,7 +111,7 @@ def test_it_says_with_which_judge_how_sure_and_against_what(page: str) -> None:
     against = "The thresholds that stand beside the scores. No baseline, an earlier run to compare with, was set."
     assert against in find_section(page, "Against what")
     assert "rackets" not in page, "nothing is missing of a score"
-    assert "topic = delivery" in find_section(page, "Slices, the worst first")
+    assert "topic = delivery" in find_section(page, "Slices (95 % intervals), the worst first")
 
 
 def test_it_says_what_was_left_out_and_whether_it_may_be_released(page: str) -> None:
@@ -142,7 +142,9 @@ def test_a_threshold_that_moved_once_replies_were_known_is_listed_with_its_date(
     page = audit(tmp_path)
     criteria = find_section(page, "Criteria")
     assert f"Earlier runs on questions of the same source: 1 ({before})" in criteria
-    assert re.search(r"Changed when earlier replies were known, 20\d\d-\d\d-\d\d .*: tickets.metrics", criteria)
+    assert "Fixed before this run's first call, " in criteria
+    assert "but not before replies to these questions were known" in criteria
+    assert re.search(r"Changed, 20\d\d-\d\d-\d\d .*: tickets.metrics", criteria)
     deviations = find_section(page, "Deviations")
     assert "suites.0.metrics.contains.threshold=0.3" in deviations
     assert "Looks at these questions before this run: 1." in deviations
@@ -246,7 +248,9 @@ def test_a_regression_releases_nothing(run: Run, tmp_path: Path) -> None:
     assert f"**SHA-256 of the data of tickets:** {digest}" in find_section(page, "Data")
     assert f" to {digest}." in find_section(page, "Criteria"), "whole, where it replaced another"
     assert "baseline from – to " in find_section(page, "Criteria")
-    assert "tickets, contains, assistant-7: topic = refund" in find_section(page, "Slices, the worst first")
+    assert "tickets, contains, assistant-7: topic = refund" in find_section(
+        page, "Slices (95 % intervals), the worst first"
+    )
 
 
 @pytest.mark.usefixtures("page")

@@ -18,6 +18,7 @@ from basic_control.tasks.report.report_data import ReportData
 from tests.helpers.finished import HOSTILE
 from tests.tasks.report.conftest import Open
 from tests.tasks.report.runs import build
+from tests.tasks.report.screens import three_metrics
 
 HASHES = dict.fromkeys(("manifest.json", "criteria.json", "results.json"), "0123456789abcdef" * 4)
 CHANGE = {"at": "2026-11-01T10:00:00+00:00", "run": "r", "before": 0.8, "after": HOSTILE}
@@ -119,3 +120,23 @@ def test_a_judge_that_does_not_count_is_among_what_was_left_out(data: ReportData
     with use_language("en"):
         lines = list_omissions(replace(run, results=replace(run.results, judged=judged)), Detail(24, 200))
     assert ("small, entails (en)", "does not count: noise") in lines
+
+
+def test_a_run_that_only_reports_says_so_before_its_verdict(tmp_path: Path) -> None:
+    run = audited(three_metrics(tmp_path))
+    report_only = replace(run, verdict=replace(run.verdict, gate="off"))
+    with use_language("en"):
+        page = compose_html(report_only)
+        markdown = compose_markdown(report_only)
+    title = "Report only, nothing was refused. By these criteria: Fail: "
+    assert f'<p class="verdict ">{title}' in page, "it has no colour of a verdict"
+    assert f"**{title}" in markdown
+    assert "would exit" not in page
+
+
+def test_the_level_of_each_interval_is_named(data: ReportData) -> None:
+    with use_language("en"):
+        page = compose_markdown(audited(data))
+    against = page.partition("## Against what")[2].partition("\n## ")[0]
+    assert "95 % interval (Holm)" in against
+    assert "| 95 % interval |" in page.partition("## Scores")[2].partition("\n## ")[0]
