@@ -28,6 +28,7 @@ from basic_control.tasks.exchange.frames import (
 )
 from basic_control.tasks.exchange.log_files import read
 from basic_control.tasks.exchange.logs import name_our_metric
+from basic_control.tasks.exchange.unscored import describe_unscored
 from basic_control.tasks.store.baselines import KEPT, Baseline, find_path, is_baseline, read_baseline
 from basic_control.tasks.store.runs import (
     MANIFEST,
@@ -162,6 +163,10 @@ def _read_log(path: Path, form: FileForm) -> LogFrames:
     for n, row in enumerate(log.rows, 1):
         if not (row.id or row.question.strip()):
             raise InputError(f"{path}, row {n}: found neither a question nor an id.")
+    if not (form.verify or any(row.scores or row.error for row in log.rows)):
+        unscored = describe_unscored(path)
+        if unscored:
+            raise InputError(f"{path}: {unscored}")
     if form.verify:
         from basic_control.tasks.exchange.verifying import add_our_scores  # metrics, which few files need
 

@@ -12,6 +12,7 @@ from basic_control.data.errors import InputError, plural
 from basic_control.tasks.exchange.discovery import load_adapters
 from basic_control.tasks.exchange.logs import AggregatesAlone, Log, Material, Recorded
 from basic_control.tasks.exchange.source import FORMS, Source, open_source
+from basic_control.tasks.exchange.unscored import describe_unscored
 
 NAMED = 20
 """Maximum rows named in a remark."""
@@ -89,10 +90,13 @@ def _find_reader(source: Source) -> tuple[ModuleType, Source]:
         return able[0], source
     if not source.head:
         raise InputError(f"{source.path}: the file is empty; expected a row for each reply.")
+    unscored = describe_unscored(source.path)
+    if unscored:
+        raise InputError(f"{source.path}: {unscored}")
     raise InputError(
         f"{source.path}: not a file of {', '.join(adapter.TOOL for adapter in tools)}; found the keys "
         f"{', '.join(map(str, source.head))}. If it is a table, name its columns: --columns question=…,score=… "
-        "(also response, answer, id, model, suite, template)."
+        "(also response, answer, id, model, suite, template). If it has no scores yet, it is the `--data` of a run."
     )
 
 
