@@ -44,6 +44,7 @@ SAID = {
     "model_type": "expected `key: value` pairs",
 }
 """YAML terms for pydantic's messages in Python terms."""
+_LABEL = ("fresh",)
 _BASE = 60
 T = TypeVar("T")
 
@@ -188,6 +189,18 @@ def _list_suites(raw: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
     return [(index, entry) for index, entry in enumerate(entries) if isinstance(entry, Mapping)]
 
 
+def _read_value(path: Steps, text: str, written: str) -> Any:
+    """Return an assignment's value, which is YAML, or a label as it stands."""
+    try:
+        value = _load_yaml(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:  # a ValueError: a nonexistent date
+        raise InputError(f"{written}: the value is not valid YAML; quote it.") from error
+    # The release 1.20 is not 1.2, and a build's number is no number.
+    if path == _LABEL and not isinstance(value, str):
+        return text.strip()
+    return value
+
+
 def _assign(raw: dict[str, Any], assignment: str) -> Steps:
     """Apply one `path.to.key=value`, with the value read as YAML, and return the path."""
     dotted, equals, text = assignment.partition("=")
@@ -196,11 +209,8 @@ def _assign(raw: dict[str, Any], assignment: str) -> Steps:
             f"--set {mask_secrets(assignment)}: expected path.to.key=value, for example --set cot.n_samples=10."
         )
     written = format_assignment(assignment)
-    try:
-        value = _load_yaml(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:  # a ValueError: a nonexistent date
-        raise InputError(f"{written}: the value is not valid YAML; quote it.") from error
     steps = _split_path(dotted.strip(), raw)
+    value = _read_value(steps, text, written)
     parent: Any = raw
     for depth, step in enumerate(steps):
         is_last = depth == len(steps) - 1

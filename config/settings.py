@@ -202,7 +202,9 @@ class Settings(Frozen):
     budget: Budget | None = Field(
         None, description="what a start of a run may spend: US dollars, or {calls: 500}; then it stops, undecided"
     )
-    fresh: str = Field("", description="separates this run's requests from all cached ones; set by --fresh")
+    fresh: str = Field(
+        "", description="a label, such as a release's: replies are asked anew once for each; --fresh sets the time"
+    )
 
     @property
     def title(self) -> str:

@@ -4,6 +4,7 @@ Prefect reads its settings once, on import, and those of a command-line run are 
 known (`flows.environment`).
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -13,6 +14,36 @@ from basic_control.config.reading import parse
 from basic_control.config.settings import Settings
 from basic_control.data.errors import InputError
 from basic_control.tasks.store.runs import MANIFEST, Run, find_by_name, list_runs
+
+TIME_LABEL = "%Y%m%d_%H%M%S"
+"""What `--fresh` labels its requests with: the time, which no later command gives again."""
+_ELSEWHERE = (
+    "A run's folder stays on the machine that started it. On another one start its command again: with the same "
+    "store nothing is asked twice, if the command has --set fresh=LABEL in place of --fresh."
+)
+
+
+def is_time_label(label: str) -> bool:
+    """Return whether a label is one of `--fresh`, which the same command would not give again."""
+    try:
+        time.strptime(label, TIME_LABEL)
+    except ValueError:
+        return False
+    return True
+
+
+def find_resumed(name: str, runs: Path) -> Run:
+    """Return the run that is to be continued.
+
+    Raises:
+        InputError: as `find_by_name`; where its folder is on another machine, it says what to do here.
+    """
+    try:
+        return find_by_name(name, runs)
+    except InputError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            raise InputError(f"{error} {_ELSEWHERE}") from error
+        raise
 
 
 def to_resume(runs: Path) -> str:

@@ -47,9 +47,9 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
     """
 
     def advise_continuing() -> str:
-        from basic_control.flows.earlier import find_interrupted
+        from basic_control.flows.earlier import find_interrupted, is_time_label
 
-        if not settings.fresh or again.resume:
+        if not is_time_label(settings.fresh) or again.resume:
             return SAME
         name = find_interrupted(settings.store.runs, settings.fresh)
         if name:

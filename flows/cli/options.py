@@ -99,7 +99,7 @@ class RunOptions:
             SUITE.items.sample.method=first)
         sets: set one key, such as basic_control.n_items=100 or models.0.temperature=0.3; may be repeated
         data: the data set of a single suite (the one named, or the configuration's only one)
-        fresh: ask everything again; earlier replies are kept
+        fresh: ask everything again; earlier replies are kept (--set fresh=LABEL: once for each label)
         until_decided: ask each suite in rounds, until its verdict is clear (docs/stopping.md)
         wait: wait for the replies of batches (models with batch: submit)
         junit: also write the results as JUnit XML
@@ -373,7 +373,9 @@ def _assignments(only: str, options: RunOptions) -> list[str]:
     if options.data:
         sets = _assign_data(only or _find_only_suite(options), options.data, sets)
     if options.fresh:
-        sets = [*sets, Assignment(f"fresh='{time.strftime('%Y%m%d_%H%M%S')}'", "--fresh")]
+        from basic_control.flows.earlier import TIME_LABEL
+
+        sets = [*sets, Assignment(f"fresh='{time.strftime(TIME_LABEL)}'", "--fresh")]
     return sets
 
 
@@ -569,13 +571,16 @@ def _flatten_assignments(key: str, value: Any) -> Iterator[str]:
 def _earlier(only: str, options: RunOptions, sets: Sequence[str]) -> tuple["Settings", dict[str, Any]]:
     """Return the configuration of an earlier run, and what of it is repeated besides what is given."""
     from basic_control.flows.cli.replaced import keep_parameters
-    from basic_control.flows.earlier import has_ended, settings_of, to_resume
+    from basic_control.flows.earlier import find_resumed, has_ended, settings_of, to_resume
     from basic_control.tasks.store.runs import find_by_name
 
     folder = find_runs_folder(options.config, sets)
     runs = str(folder)
     run = options.run or _name_resumed(options) or to_resume(folder)
-    sets = keep_parameters(sets, find_by_name(run, folder).configuration, f"run {run}")
+    find_earlier = find_by_name
+    if options.resume is not None:
+        find_earlier = find_resumed
+    sets = keep_parameters(sets, find_earlier(run, folder).configuration, f"run {run}")
     settings, manifest = settings_of(runs, run, sets, only)
     before = manifest.get("rerun", {})
     repeated: dict[str, Any] = {"of": options.run or ""}
