@@ -19,6 +19,17 @@ TROUBLED = ("wrong", "cut", "failed", "lacking", "lacking")
 """How replies that are not right end in a suite: in one of the latter, about as many are missing as may be."""
 OWN = ({}, {}, {"threshold": None}, {"threshold": 0.5}, {"threshold": 0.75}, {"threshold": 1.0})
 """What a metric says of its own threshold."""
+OPTIONS = {
+    "exact_match": ({}, {}, {"case_sensitive": True}),
+    "contains": ({"words": False}, {"words": False}, {}, {"words": False, "case_sensitive": True}),
+    "similarity": ({},),
+}
+TURNED: Mapping[str, Mapping[str, bool]] = {
+    "exact_match": {"case_sensitive": False}, "contains": {"words": True}, "similarity": {}
+}  # fmt: skip
+"""The option that a later run may have the other way round, and its default."""
+NUDGES = (1e-6, -1e-6, 0.0004, -0.0004)
+"""By how much a threshold may miss a score that is the same once it is rounded."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +99,8 @@ def pick(draw: st.DrawFn, *values: Any) -> Any:
 def _reply(draw: st.DrawFn, answer: str, metrics: Collection[str], kinds: Sequence[str], *, odds: int) -> Reply:
     """Draw a reply; `odds` of 20 are right, the others are of these kinds."""
     if draw(st.integers(0, 19)) < odds:
-        return Reply(answer, cut=draw(st.integers(0, 9)) == 0)
+        is_shouted = "similarity" not in metrics and draw(st.integers(0, 7)) == 0
+        return Reply(answer.upper() if is_shouted else answer, cut=draw(st.integers(0, 9)) == 0)
     kind = pick(draw, *kinds)
     if kind == "failed":
         return Reply(failed=True)
@@ -100,17 +112,18 @@ def _reply(draw: st.DrawFn, answer: str, metrics: Collection[str], kinds: Sequen
     return Reply("" if kind == "empty" else wrong, cut=kind == "cut")
 
 
-def _given(suite: Suite, **options: str) -> Suite:
+def _given(suite: Suite) -> Suite:
     """Return a suite in which every call was answered, and every reply read."""
     replies = {
         place: Reply("zz") if reply.failed or reply.state else reply for place, reply in suite.replies.items()
     }
-    return replace(suite, replies=replies, options={**suite.options, **options})
+    return replace(suite, replies=replies)
 
 
 def _threshold(draw: st.DrawFn, n: int, right: int) -> float | None:
-    """Draw a threshold, many of them about the share that is right, exactly or rounded."""
-    share = round(pick(draw, right, right, n - right) / n, pick(draw, 2, 3, 17))
+    """Draw a threshold, many of them at the share that is right, exactly or rounded, or just beside it."""
+    share = round(pick(draw, right, right, n - right) / n, pick(draw, 2, 3, 17)) + pick(draw, 0.0, 0.0, *NUDGES)
+    share = min(max(share, 0.0), 1.0)
     threshold: float | None = pick(draw, None, share, share, share, 0.5, 0.6, 0.8)
     return threshold
 
@@ -137,8 +150,7 @@ def _questions(draw: st.DrawFn, name: str, most: int) -> list[Question]:
 
 @st.composite
 def drawn_suites(draw: st.DrawFn, name: str, models: tuple[str, ...], repeats: int, most: int) -> Suite:
-    metrics = {metric: {"words": False} if metric == "contains" else {} for metric in pick(draw, *METRICS)}
-    metrics = {metric: {**options, **pick(draw, *OWN)} for metric, options in metrics.items()}
+    metrics = {name: {**pick(draw, *OPTIONS[name]), **pick(draw, *OWN)} for name in pick(draw, *METRICS)}
     rows, odds, kinds = (
         _questions(draw, name, most),
         pick(draw, 0, 10, 15, 19, 20),
@@ -192,13 +204,26 @@ def runs(draw: st.DrawFn, *, is_recorded: bool = False, most: int = 24) -> Run:
     if is_recorded:
         suites = [_given(suite) for suite in suites]
     if repeats > 1 and all([*suite.metrics] == ["exact_match"] for suite in suites):
-        gate_on = pick(draw, "mean", "pass_at_k", "pass_all_k")
-        suites = [_given(suite, gate_on=gate_on) for suite in suites]
+        of_k: dict[str, Any] = {"gate_on": pick(draw, "mean", "pass_at_k", "pass_all_k")}
+        if of_k["gate_on"] != "mean":
+            of_k["k"] = pick(draw, None, *range(1, repeats + 1))
+        suites = [replace(suite, options={**suite.options, **of_k}) for suite in suites]
     gate, undecided = (
         pick(draw, "point", "point", "interval", "interval", "off"),
         pick(draw, "undecided", "undecided", "pass"),
     )
     return Run(models, tuple(suites), _threshold(draw, 20, 15), gate, undecided, repeats)
+
+
+def select(suite: Suite, rows: Sequence[int]) -> Suite:
+    """Return a suite as if it had these rows only."""
+    places = {row: place for place, row in enumerate(rows)}
+    replies = {
+        (model, places[row], repeat): reply
+        for (model, row, repeat), reply in suite.replies.items()
+        if row in places
+    }
+    return replace(suite, questions=tuple(suite.questions[row] for row in rows), replies=replies)
 
 
 def edited(run: Run) -> Run:
@@ -208,4 +233,17 @@ def edited(run: Run) -> Run:
         first = {row for row, question in enumerate(suite.questions) if question.text == suite.questions[0].text}
         replies = {place: Reply(LETTERS) if place[1] in first else reply for place, reply in suite.replies.items()}
         suites.append(replace(suite, replies=replies))
+    return replace(run, suites=tuple(suites))
+
+
+def reread(run: Run) -> Run:
+    """Return the run with each metric's options the other way round."""
+    suites = []
+    for suite in run.suites:
+        metrics = {
+            name: {**options, name_of: not options.get(name_of, default)}
+            for name, options in suite.metrics.items()
+            for name_of, default in TURNED[name].items()
+        }
+        suites.append(replace(suite, metrics={**suite.metrics, **metrics}))
     return replace(run, suites=tuple(suites))

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.oracle.baselines import check_sequel, drive_sequel, sequels
-from tests.oracle.draws import Run, edited, runs
+from tests.oracle.draws import Run, edited, reread, runs
 from tests.oracle.held_against import check
 from tests.oracle.judges import check_panel, drive_panel, panels
 from tests.oracle.product import Output, command, drive
@@ -26,12 +26,16 @@ class Kind:
 
 
 def _command_twice(run: Run, folder: Path) -> list[Output]:
-    """Run the command, and again in its store with other replies: no score of before stands."""
-    return [command(again, folder) for again in (run, edited(run))]
+    """Run the command, and again in its store by other rules, and with other replies: no score of before stands."""
+    return [command(again, folder) for again in _again(run)]
+
+
+def _again(run: Run) -> list[Run]:
+    return [run, reread(run), edited(run)]
 
 
 def _check_twice(outputs: list[Output], run: Run) -> None:
-    for output, again in zip(outputs, (run, edited(run)), strict=True):
+    for output, again in zip(outputs, _again(run), strict=True):
         check(output, again)
 
 

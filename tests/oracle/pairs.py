@@ -31,6 +31,7 @@ class Sequel:
     before: Run
     after: Run
     max_drop: float
+    fails_on: str = "regression"
     changed: str = ""
     is_allowed: bool = False
 

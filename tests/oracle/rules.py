@@ -6,7 +6,9 @@ Nothing of the product is imported. Shares are fractions, rounded once, to a flo
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import sqrt
+from functools import partial
+from math import comb, sqrt
+from typing import Any
 
 from tests.oracle.draws import LETTERS, Question, Reply, Run, Suite, headline_names, is_single, joined_name
 
@@ -113,13 +115,16 @@ def clusters_of(suite: Suite, texts: Iterable[str]) -> tuple[tuple[int, ...], ..
 Interval = tuple[float, float]
 Intervals = Callable[[str], Interval]
 """An interval by its end: the rules' own, or where they leave its form open, the one that was reported."""
-Join = Callable[[Sequence[Fraction]], Fraction]
-JOINS: Mapping[str, Join] = {
-    "pass_at_k": lambda values: Fraction(max(values) == 1),
-    "pass_all_k": lambda values: Fraction(min(values) == 1),
-    "mean": mean,
-}
+Join = Callable[[Sequence[Fraction]], Fraction | None]
 """What makes a question's value of its repeats' values."""
+
+
+def share_of_k(values: Sequence[Fraction], k: int, *, is_any: bool) -> Fraction | None:
+    """Return the share of choices of k values of which any is right, or all are; None if there are fewer."""
+    n, n_right = len(values), values.count(ONE)
+    if n < k:
+        return None
+    return ONE - Fraction(comb(n - n_right, k), comb(n, k)) if is_any else Fraction(comb(n_right, k), comb(n, k))
 
 
 @dataclass(frozen=True)
@@ -132,23 +137,36 @@ class Part:
     questions: Mapping[str, tuple[Answer, ...]]
 
     @property
-    def applying(self) -> list[Answer]:
-        """What applies of all questions and repeats."""
-        return [answer for repeats in self.questions.values() for answer in repeats if answer.applies]
+    def join(self) -> Join:
+        """What makes a question's value of its repeats' values."""
+        if self.suite.gate_on == "mean":
+            return mean
+        k = self.suite.options.get("k") or len(next(iter(self.questions.values())))
+        return partial(share_of_k, k=k, is_any=self.suite.gate_on == "pass_at_k")
+
+    @property
+    def covered(self) -> list[bool]:
+        """Whether each answer that applies is scored; of k answers, whether each question is."""
+        if self.suite.gate_on != "mean":
+            return [text in self.values(join=self.join) for text in self.questions]
+        answers = [answer for repeats in self.questions.values() for answer in repeats]
+        return [answer.value is not None for answer in answers if answer.applies]
 
     def applies(self, text: str) -> bool:
         return any(answer.applies for answer in self.questions.get(text, ()))
 
     def values(self, end: str = "value", join: Join = mean) -> dict[str, Fraction]:
         """Return what each question comes to, where it does; repeats enter by their mean (sections 9 and 15)."""
-        present = {
-            text: [value for answer in repeats if (value := answer.at(end)) is not None]
-            for text, repeats in self.questions.items()
-        }
-        return {text: join(values) for text, values in present.items() if values}
+        joint = {}
+        for text, repeats in self.questions.items():
+            present = [value for answer in repeats if (value := answer.at(end)) is not None]
+            value = join(present) if present else None
+            if value is not None:
+                joint[text] = value
+        return joint
 
     def score(self, end: str = "value") -> Score:
-        values = self.values(end, JOINS[self.suite.gate_on])
+        values = self.values(end, self.join)
         units = tuple(values.values())
         return Score(mean_of(units), units, self.is_binary, clusters_of(self.suite, values))
 
@@ -165,6 +183,7 @@ class Headline:
 
     suite: Suite
     name: str
+    model: str
     parts: tuple[tuple[Fraction, Part], ...]
     threshold: float | None
 
@@ -180,32 +199,48 @@ class Headline:
 
     @property
     def n_scored(self) -> int:
-        """How many rows each part has scored that applies to them."""
+        """How many rows each part has scored that applies to them; of k answers, how many questions."""
+        if self.suite.gate_on != "mean":
+            return sum(self.parts[0][1].covered)
         return sum(bool(row) and all(answer.value is not None for answer in row) for row in self.rows)
 
     @property
     def is_covered(self) -> bool:
         """Whether at least 90 % of what applies is scored (section 8)."""
-        by_part = [[answer.value is not None for answer in part.applying] for _, part in self.parts]
+        by_part = [part.covered for _, part in self.parts]
         return all(10 * sum(scored) >= 9 * len(scored) for scored in by_part) and any(by_part)
 
     def score(self, end: str = "value") -> Score:
         """Return the mean of the parts' means by their weights; none where a part that applies has none.
 
-        Parts that apply to no row are left out, and the weights renormalised (section 1).
+        Parts that apply to no row are left out, and the weights renormalised (section 1). A question adds to it
+        what it adds to each part's mean.
         """
-        scores = [(weight, part.score(end)) for weight, part in self.parts if part.applying]
+        applying = [(weight, part) for weight, part in self.parts if part.covered]
+        scores = [(weight, part.score(end)) for weight, part in applying]
         if len(scores) == 1:
             return scores[0][1]
-        return Score(weighted((weight, score.mean) for weight, score in scores))
+        middle = weighted((weight, score.mean) for weight, score in scores)
+        if middle is None:
+            return Score(None)
+        whole, columns = sum(weight for weight, _ in scores), [part.values(end) for _, part in applying]
+        texts = [text for text in self.parts[0][1].questions if any(text in values for values in columns)]
+        units = []
+        for text in texts:
+            apart = [
+                weight / whole * (values[text] - mean([*values.values()])) * Fraction(len(texts), len(values))
+                for (weight, _), values in zip(scores, columns, strict=True)
+                if text in values
+            ]
+            units.append(middle + sum(apart, ZERO))
+        return Score(middle, tuple(units), clusters=clusters_of(self.suite, texts))
 
-    def values(self, join: Join) -> dict[str, Fraction]:
+    def values(self) -> dict[str, Fraction]:
         """Return what each question comes to by the parts that apply to it, where all of them do."""
-        columns = [(weight, part.values("value", join), part) for weight, part in self.parts]
-        texts = columns[0][2].questions
+        columns = [(weight, part.values(join=part.join), part) for weight, part in self.parts]
         joint = {
             text: weighted((weight, values.get(text)) for weight, values, part in columns if part.applies(text))
-            for text in texts
+            for text in columns[0][2].questions
         }
         return {text: value for text, value in joint.items() if value is not None}
 
@@ -242,26 +277,40 @@ def decide(means: Mapping[str, Fraction | None], threshold: float, gate: str, in
     return outcomes.pop() if len(outcomes) == 1 else "undecided"
 
 
-def similarity(answer: str, reply: str) -> Fraction:
+def match(answer: str, reply: str, options: Mapping[str, Any]) -> Fraction:
+    """Return whether a reply is the answer (section 19)."""
+    if not options.get("case_sensitive"):
+        answer, reply = answer.lower(), reply.lower()
+    return Fraction(answer == reply)
+
+
+def contain(answer: str, reply: str, options: Mapping[str, Any]) -> Fraction:
+    """Return whether a reply, which is one word, holds the answer; at its boundaries it is the answer."""
+    if options.get("words", True):
+        return match(answer, reply, options)
+    return Fraction(answer in (reply if options.get("case_sensitive") else reply.lower()))
+
+
+def resemble(answer: str, reply: str, _options: Mapping[str, Any]) -> Fraction:
     """Return 2 · common / total letters of two beginnings of one text; other letters have none in common."""
     common = min(len(answer), len(reply)) if LETTERS.startswith(reply) else 0
     return Fraction(2 * common, len(answer) + len(reply))
 
 
-VALUES: Mapping[str, Callable[[str, str], Fraction]] = {
-    "exact_match": lambda answer, reply: Fraction(reply == answer),
-    "contains": lambda answer, reply: Fraction(answer in reply),
-    "similarity": similarity,
+VALUES: Mapping[str, Callable[[str, str, Mapping[str, Any]], Fraction]] = {
+    "exact_match": match,
+    "contains": contain,
+    "similarity": resemble,
 }
 
 
-def answer_of(metric: str, question: Question, reply: Reply) -> Answer:
+def answer_of(suite: Suite, metric: str, question: Question, reply: Reply) -> Answer:
     """Return the value and state of a reply (sections 1, 10 and 14)."""
     if reply.failed:
         return answered("model_error")
     if reply.state and reply.of in {"", metric}:
         return answered(reply.state)
-    value = VALUES[metric](question.answer, reply.text)
+    value = VALUES[metric](question.answer, reply.text, suite.metrics[metric])
     status = "truncated" if reply.cut and value < 1 else "scored" if reply.text else "no_answer"
     return answered(status, value)
 
@@ -293,7 +342,7 @@ def part_of(suite: Suite, metric: str, model: str, repeats: int) -> Part:
     for row, question in enumerate(suite.questions):
         for repeat in range(repeats):
             reply = suite.replies[model, row, repeat]
-            answers = {name: answer_of(name, question, reply) for name in names}
+            answers = {name: answer_of(suite, name, question, reply) for name in names}
             rows.append(joint(answers, holds_from) if metric == "all" else answers[metric])
             questions.setdefault(question.text, {}).setdefault(repeat, []).append(rows[-1])
     once = {text: tuple(map(merged, by_repeat.values())) for text, by_repeat in questions.items()}
@@ -318,12 +367,11 @@ def headlines(suite: Suite, model: str, repeats: int) -> dict[str, Headline]:
     if len({*suite.metrics} - {"similarity"}) > 1 and "all" not in shown:
         shown["all"] = {"all": 1.0}, None
     parts = {metric: part_of(suite, metric, model, repeats) for shares, _ in shown.values() for metric in shares}
-    return {
-        name: Headline(
-            suite, name, tuple((Fraction(str(share)), parts[metric]) for metric, share in shares.items()), limit
-        )
-        for name, (shares, limit) in shown.items()
-    }
+    by_name = {}
+    for name, (shares, limit) in shown.items():
+        joined_parts = tuple((Fraction(str(share)), parts[metric]) for metric, share in shares.items())
+        by_name[name] = Headline(suite, name, model, joined_parts, limit)
+    return by_name
 
 
 def suite_of(by_name: Mapping[str, Headline]) -> Suite:
@@ -372,8 +420,11 @@ def worst(outcomes: Iterable[str]) -> str:
     return next((outcome for outcome in WORST if outcome in present), "none")
 
 
-def exit_code(verdicts: Iterable[str], run: Run) -> int:
-    """Return the exit code of the models' verdicts (section 8)."""
-    verdict = worst(verdicts)
-    passing = {"fail", "undecided"} if run.gate == "off" else {"undecided"} if run.undecided == "pass" else set()
-    return 0 if verdict in passing else CODES[verdict]
+def exit_code(verdicts: Iterable[str], changes: Iterable[str], run: Run) -> int:
+    """Return the exit code of the models' verdicts, and of what fails a run against its baseline (section 8).
+
+    With `gate: off` no threshold counts, but an error does, and a regression that is to fail the run.
+    """
+    counting = {verdict for verdict in verdicts if run.gate != "off" or verdict == "error"}
+    verdict = worst({*counting, *changes})
+    return 0 if verdict == "undecided" and run.undecided == "pass" else CODES[verdict]
