@@ -75,7 +75,7 @@ class Line:
             listed.append({
                 (questions[row].text, questions[row].answer, repeat): (reply.text, reply.failed)
                 for (model, row, repeat), reply in side.suite.replies.items()
-                if model == name and questions[row].text in self.paired["worst"]
+                if model == name and questions[row].text in self.paired["value"]
             })  # fmt: skip
         pairs = [(listed[0][key], listed[1][key]) for key in listed[0].keys() & listed[1].keys()]
         # A call that failed brought no reply, which might have been another one.
