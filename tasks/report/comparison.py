@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from datetime import datetime
 from functools import partial
 from itertools import chain
 from operator import itemgetter
@@ -23,6 +24,7 @@ from basic_control.tasks.report.remarks import notes
 from basic_control.tasks.report.tables import Column, Table, column_maker
 from basic_control.tasks.report.text import (
     add_interval,
+    date_in_words,
     escape_markdown,
     fence_code,
     format_number,
@@ -40,6 +42,9 @@ LONGEST, SHORTEST = 20_000, 200
 
 ROOM = 20_000_000
 """Maximum characters of all texts together: a page that a browser opens at once."""
+
+BRIEF = 60
+"""Characters of a reply where both stand on one line."""
 
 LISTED = 50
 """Maximum number of replies listed where another tool and we differ; JSON has all."""
@@ -94,7 +99,7 @@ def _is_too_small(pair: Comparison) -> bool:
 def answers(comparison: RunComparison, n_answers: int | None = None) -> Iterator[str]:
     """Yield a sentence for each of the worst `n_answers` pairs of whole scores: who is better, and by how much.
 
-    With several suites the overall score comes first; the metrics that together make a score have none.
+    What became worse comes first, then the overall score; the metrics that together make a score have none.
     """
     whole = _list_whole(comparison)
     answered = whole[:n_answers]
@@ -117,10 +122,14 @@ def lead(comparison: RunComparison) -> Iterator[str]:
 
 
 def _list_whole(comparison: RunComparison) -> list[Comparison]:
-    """Return the pairs of whole scores: the overall one, then what became worse, the greatest loss first."""
+    """Return the pairs of whole scores: what became worse, then the overall one, then the others, losses first."""
     whole = [pair for pair in comparison.pairs if pair.scope == "overall" or comparison.is_listed(pair)]
-    whole.sort(key=lambda pair: (pair.scope != "overall", _OUTCOMES.index(_classify(pair)), pair.difference or 0))
-    return whole
+
+    def rank_change(pair: Comparison) -> tuple[bool, bool, int, float]:
+        kind = _classify(pair)
+        return kind != "worse", pair.scope != "overall", _OUTCOMES.index(kind), pair.difference or 0.0
+
+    return sorted(whole, key=rank_change)
 
 
 def _is_of_two(pairs: Sequence[Comparison]) -> bool:
@@ -431,34 +440,70 @@ def html(comparison: RunComparison, lines: Sequence[str] = (), tables: Sequence[
 def _page(comparison: RunComparison, lines: Sequence[str], tables: Sequence[Table]) -> str:
     longest = cut(comparison)
     full_table = table(comparison)
-    pairs = [
-        (row, verdict(pair), comparison.is_listed(pair))
-        for row, pair in zip(full_table.rows, comparison.pairs, strict=True)
-    ]
-    # The first changes of the first pair that has any are open when the page is.
-    numbers_with_changes = (number for number, _, height, _ in _sections(comparison) if height)
+    ranks = {id(pair): rank for rank, pair in enumerate(_list_whole(comparison))}
+    # Those with the greatest loss come first; the first changes of the first are open when the page is.
+    sections = [section for section in _sections(comparison) if section[2]]
+    sections.sort(key=lambda section: ranks.get(id(section[1]), len(ranks)))
+    with_changes = {number for number, *_ in sections}
+    pairs = []
+    for number, (row, pair) in enumerate(zip(full_table.rows, comparison.pairs, strict=True), 1):
+        cells = [row[0], _name_sides(pair), *row[2:]]
+        pairs.append((cells, verdict(pair), number in with_changes))
     verified_lines = describe_verified(comparison, LISTED)
     return still(
         "comparison.html.j2",
         found=comparison,
-        title=title(comparison),
+        title=_title_page(comparison),
         section="compare",
-        answers=list(lines or answers(comparison)),
+        answers=list(lines or lead(comparison)),
         tables=tables,
         table=full_table,
         pairs=pairs,
         configurations=configurations(comparison),
-        asked=[*describe_questions(comparison), *verified_lines, *bounds(comparison)],
+        asked=[*_describe_runs(comparison), *describe_questions(comparison), *verified_lines, *bounds(comparison)],
         notes=notes(comparison),
         groups=list(groups(comparison)),
         correction=correction(comparison),
         shorten=shorten,
-        heading=heading,
+        heading=lambda pair: f"{headline(pair)}: {_name_sides(pair)}",
         shown=partial(_build_change, longest=longest),
-        sections=_sections(comparison),
-        first=next(numbers_with_changes, 0),
+        sections=sections,
         longest=format_number(longest),
     )
+
+
+def _name_sides(pair: Comparison) -> str:
+    """Return the two models of a pair; one that is compared with itself, in another run, once."""
+    before, after = (label.rpartition(" @ ")[0] for label in (pair.model_b, pair.model_a))
+    if before and before == after:
+        return before
+    return f"{pair.model_b} → {pair.model_a}"
+
+
+def _name_runs(comparison: RunComparison) -> dict[str, str]:
+    """Return the names that people gave to the runs, by their ids; '' for none."""
+    names = {}
+    for side in comparison.runs:
+        report = side.run.configuration.get("report") if side.run else {}
+        names[side.name] = str((report or {}).get("name") or "")
+    return names
+
+
+def _title_page(comparison: RunComparison) -> str:
+    """Return which runs are compared: by their names where these tell them apart, else by their ids."""
+    names = [*_name_runs(comparison).values()]
+    if len(names) > 1 and all(names) and len({*names}) == len(names):
+        return " → ".join(names)
+    return title(comparison)
+
+
+def _describe_runs(comparison: RunComparison) -> Iterator[str]:
+    """Yield each run's id with its name and its date."""
+    names = _name_runs(comparison)
+    for side in comparison.runs:
+        if side.run:
+            date = date_in_words(datetime.fromisoformat(str(side.run.manifest["started"])))
+            yield f"{side.name}: {', '.join(filter(None, (names[side.name], date)))}"
 
 
 def _sections(comparison: RunComparison) -> Iterator[tuple[int, Comparison, int, Iterator[Mapping[str, Any]]]]:
@@ -469,10 +514,12 @@ def _sections(comparison: RunComparison) -> Iterator[tuple[int, Comparison, int,
 
 
 def _build_change(row: Mapping[str, Any], longest: int) -> Mapping[str, Any]:
+    short_texts = [shorten(" ".join((row[name] or "–").split()), BRIEF) for name in ("before_text", "after_text")]
     before, after = mark_differences(clip(row["before_text"], longest), clip(row["after_text"], longest))
     return {
         "change": describe_change(row),
         "gain": row["gain"],
+        "replies": " → ".join(short_texts),
         "place": describe_place(row),
         "prompt": clip(row["prompt"], longest),
         "question": clip(row["question"], longest),

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,26 @@ def test_a_suite_of_several_metrics_lists_what_changed_once_by_its_score_with_ev
     page = html(found)
     assert page.count("<details") == 10
     assert all(row["prompt"] in page and row["after_reason"] in page for row in rows)
+
+
+def test_the_page_begins_with_the_greatest_loss_and_names_both_replies(tmp_path: Path) -> None:
+    parts = {"metrics": {"contains": {"threshold": 0.5}, "exact_match": {"threshold": 0.5}}}
+    longer_rows = [{**row, "response": f"It is {row['answer']}."} for row in ROWS[:9]]
+    recorded(tmp_path, "before", ROWS, **parts)
+    recorded(tmp_path, "after", [*longer_rows, *ROWS[9:]], **parts)
+    found = compared(tmp_path, "before", "after")
+    page = html(found)
+    assert page.index("exact_match −") < page.index("<table") < page.index("<details")
+    assert page.count("<h3") == 1, "nothing changed by the other metric"
+    assert "own: exact_match: app</h3>" in page, "a model beside itself is named once"
+    for row in found.changed[1].iter_rows(named=True):
+        assert f"{row['before_text']} → {row['after_text']}</span></summary>" in page
+    (lost,) = [pair for pair in found.pairs if pair.metric == "exact_match"]
+    overall = replace(lost, scope="overall", suite="", metric="", difference=None)
+    first, *_ = answers(replace(found, pairs=[overall, lost]), 1)
+    assert first.startswith("app @ after is worse than app @ before: own: exact_match"), (
+        "a loss comes before the overall score"
+    )
 
 
 def test_one_run_of_models_and_prompts_compares_prompts_by_one_model_and_models_by_one_prompt(
