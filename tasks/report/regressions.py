@@ -117,7 +117,7 @@ def lines(comparison: BaselineComparison | None) -> Iterator[str]:
 def details(comparison: BaselineComparison) -> Iterator[str]:
     """Yield what differs from a baseline, and each headline's outcome with what changed in its questions."""
     yield from (f"  {line}" for line in list_differences(comparison))
-    for change in comparison.headlines:
+    for change in _sort_by_outcome(comparison):
         yield f"  {name_headline(change.pair, comparison)}: {regression(change)}"
         yield from (f"    {line}" for line in describe_question_changes(change.moved))
 

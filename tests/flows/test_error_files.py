@@ -52,5 +52,5 @@ def test_a_dry_run_writes_no_files(run: Run, tmp_path: Path, words: list[str]) -
 
 
 def test_an_unknown_option_is_answered_with_the_help_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["gate", "last", "--json", "g.json"]) == 2
+    assert main(["gate", "last", "--html", "g.html"]) == 2
     assert "See basic-control gate --help." in capsys.readouterr().err

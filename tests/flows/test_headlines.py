@@ -253,6 +253,40 @@ def as_of_before(path: Path) -> Path:
     return old
 
 
+def _check_gate_of_missed_threshold(run: Run, tmp_path: Path, suite: dict[str, Any], baseline: str) -> None:
+    """Gate a run that missed its threshold against a baseline: both are printed, the worst first, and as JSON."""
+    path = write_configuration(tmp_path, {**suite, "threshold": 0.8}, rows=HALF_RIGHT)
+    assert run("--config", path).returncode == 1
+    document = tmp_path / "gate.json"
+    words = [latest(tmp_path).name, "--baseline", baseline, "--allow-different"]
+    gated = run(*words, "--json", str(document), command="gate")
+    assert gated.returncode == 1, gated.stderr
+    lines = gated.stdout.splitlines()
+    (missed,) = [number for number, line in enumerate(lines) if "threshold 80%: fail" in line]
+    assert lines[missed].endswith("(the run's own threshold; here only `--threshold` decides by one)")
+    (worst,) = [number for number, line in enumerate(lines) if "exact_match, router: regressed" in line]
+    (better,) = [number for number, line in enumerate(lines) if "regex, router: undecided" in line]
+    assert worst < better < missed, "of equal outcomes what decides comes first"
+    written = json.loads(document.read_text(encoding="utf-8"))
+    assert (written["exit_code"], written["headlines"]) == (1, [])
+    outcomes = {
+        change["pair"]["metric"]: change["decision"]["outcome"] for change in written["baseline"]["headlines"]
+    }
+    assert outcomes == {"exact_match": "regressed", "regex": "undecided"}
+    # With both, what decides by the threshold has its outcome in the file too; what fails stands before what held.
+    earlier = latest(tmp_path).name
+    assert run("--config", path).returncode == 1
+    words = [latest(tmp_path).name, "--baseline", earlier, "--threshold", "0.9"]
+    both = run(*words, "--json", str(document), command="gate")
+    assert both.returncode == 1, both.stderr
+    assert both.stdout.index("threshold 90%: fail") < both.stdout.index("held")
+    written = json.loads(document.read_text(encoding="utf-8"))
+    decided = {headline["metric"]: headline["outcome"] for headline in written["headlines"]}
+    assert decided == {"exact_match": "fail", "regex": "pass"}
+    assert run("nowhere", "--threshold", "0.9", "--json", str(document), command="gate").returncode == 2
+    assert "nowhere" in json.loads(document.read_text(encoding="utf-8"))["error"]
+
+
 def test_a_suite_is_regressed_if_one_of_its_headlines_is(run: Run, tmp_path: Path) -> None:
     """Exact match falls by half, the other metric does not move: regressed, also against a baseline of the mean."""
     suite = {"name": "alpha", "metrics": {"exact_match": {}, **ANYTHING}, "threshold": 0.4}
@@ -275,6 +309,7 @@ def test_a_suite_is_regressed_if_one_of_its_headlines_is(run: Run, tmp_path: Pat
         gated = run(latest(tmp_path).name, "--baseline", str(name), command="gate")
         assert gated.returncode == 1, gated.stderr
         assert "alpha, exact_match, router: regressed: −50.0 points" in gated.stdout
+    _check_gate_of_missed_threshold(run, tmp_path, suite, str(baseline))
     # Another score is another rule, but for what had no other.
     joined = write_configuration(tmp_path, {**suite, "score": ["exact_match", "regex"]}, rows=HALF_RIGHT)
     refused = run("--config", joined, "--baseline", str(baseline))

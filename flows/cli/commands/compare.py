@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from basic_control.data.errors import InputError
+from basic_control.data.exits import OUTCOMES, find_worst
 from basic_control.flows.cli.console import prose, room, say, show, show_written
 from basic_control.flows.cli.options import ANYHOW, RUN, USUAL, File, FileOptions, Share, Where
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from basic_control.tasks.compare.comparison import RunComparison
     from basic_control.tasks.compare.sides import FileForm
     from basic_control.tasks.plan import BaselineRule
+    from basic_control.tasks.store.runs import Run
 
 
 MOST_PAIRS = 6
@@ -169,6 +171,7 @@ def gate(
     metric: str = "",
     allow_different: bool = False,
     junit: File = "",
+    json: File = "",
     form: FileOptions = ANYHOW,
     at: Where = USUAL,
 ) -> int:
@@ -187,6 +190,7 @@ def gate(
         metric: the metric that decides (default: a run's score, or a file's first)
         allow_different: compare even if rules differ or parts are missing, and list them (docs/baselines.md)
         junit: write a case for each gate as JUnit XML
+        json: write the verdict, its scores and the comparison as JSON
     """
     from basic_control.data.suites import MAX_DROP
     from basic_control.flows.cli.error_files import write_errors
@@ -197,7 +201,7 @@ def gate(
     keep_private()
     # One path decides for a run and for another tool's file, as it does at the end of a run.
     rule = BaselineRule(baseline, MAX_DROP if max_drop is None else max_drop, allow_different)
-    with write_errors({"junit": junit}):
+    with write_errors({"junit": junit, "json": json}):
         verdict, comparison, lines = decide(
             new,
             rule,
@@ -211,6 +215,8 @@ def gate(
     show(*lines)
     if junit:
         show_written([write_atomically(Path(junit), _cases(verdict, comparison, new))])
+    if json:
+        show_written([write_atomically(Path(json), _document(verdict, comparison))])
     return verdict.exit_code
 
 
@@ -241,13 +247,48 @@ def decide(
     verdict, comparison, sides = decide_gate(
         new, runs=runs, root=root, rule=rule, metric=metric, threshold=threshold, gate=by, form=form
     )
-    lines = [f"{name}: {reason}" for _, name, _, reason in _thresholds(verdict)]
+    # What is worst comes first; of equal outcomes what decides.
+    blocks = [(outcome, [f"{name}: {reason}"]) for _, name, outcome, reason in _thresholds(verdict)]
+    if comparison:
+        changes = [f"{new}, compared with {rule.name}:", *regressions.details(comparison)]
+        blocks.append((find_worst((), comparison.outcomes) or "pass", changes))
+    run = sides[-1].run
+    if run and threshold is None and not metric:
+        blocks += _list_missed(run)
+    blocks.sort(key=lambda block: OUTCOMES.index(block[0]), reverse=True)
+    lines = [*chain.from_iterable(block for _, block in blocks)]
     # What only the score decides may be luck: the reader is told how to ask for more.
     if any(map(is_within_luck, headlines_of(verdict.models))):
         lines.append(say("screen.luck"))
-    if comparison:
-        lines += [f"{new}, compared with {rule.name}:", *regressions.details(comparison)]
     return verdict, comparison, [*lines, say(f"regression.exit_{int(verdict.exit_code)}"), *remarks(sides)]
+
+
+def _list_missed(run: "Run") -> "Iterator[tuple[str, list[str]]]":
+    """Yield a run's scores that did not pass its own thresholds: the outcome, and the line that says so."""
+    from basic_control.tasks.report.language import say
+    from basic_control.tasks.store.runs import load_results
+
+    _, verdict = load_results(run)
+    for _, name, outcome, reason in _thresholds(verdict):
+        if outcome != "pass":
+            yield outcome, [say("regression.own_threshold", line=f"{name}: {reason}")]
+
+
+def _document(verdict: "RunVerdict", comparison: "BaselineComparison | None") -> str:
+    """Return a gate's verdict as JSON: the exit code, each headline with its decision, and the comparison."""
+    from json import dumps
+
+    from basic_control.metrics.analysis.document import record_json
+    from basic_control.tasks.report.words import headlines_of
+
+    headlines = [
+        {"model": headline.model, **record_json(headline)}
+        for headline in headlines_of(verdict.models)
+        if headline.decided.outcome != "none"
+    ]
+    baseline = record_json(comparison) if comparison else None
+    contents = {"exit_code": int(verdict.exit_code), "headlines": headlines, "baseline": baseline}
+    return dumps(contents, ensure_ascii=False, indent=2) + "\n"
 
 
 def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
