@@ -11,6 +11,7 @@ from basic_control.data.exits import OUTCOMES, GateOutcome
 from basic_control.data.suites import ALL, GateOn
 from basic_control.metrics.analysis.failures import FailureCount
 from basic_control.metrics.analysis.observations import End
+from basic_control.metrics.analysis.overlaps import Overlap
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.stats.intervals import MeanEstimate
 
@@ -129,6 +130,7 @@ class ModelResult:
     overall: Headline
     missing: str = ""
     failed: str = ""
+    overlaps: tuple[Overlap, ...] = ()
 
     @property
     def headlines_with_weight(self) -> tuple[Headline, ...]:

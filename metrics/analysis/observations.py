@@ -32,13 +32,37 @@ ENDS: tuple[End, ...] = ("value", "lower", "upper")
 def place_items(items: pl.DataFrame) -> pl.DataFrame:
     """Add to each item its suite, family and the number of its template in its family (-1: none).
 
-    A row of `items` is an item; a row of the result: item_id, suite, family, cluster.
+    A row of `items` is an item; a row of the result: item_id, suite, family, question, cluster.
     """
-    filled = items.unique("item_id").select("item_id", pl.col(TEMPLATE).fill_null(""))
+    question = pl.col("item_id")
+    if "text_digest" in items.columns:
+        question = pl.coalesce("text_digest", "item_id")
+    filled = items.unique("item_id").select("item_id", pl.col(TEMPLATE).fill_null(""), question=question)
     templates = filled.select(TEMPLATE).filter(pl.col("template") != "").unique().sort(TEMPLATE)
     return filled.join(templates.with_row_index("cluster"), on=TEMPLATE, how="left").select(
-        "item_id", "suite", "family", pl.col("cluster").cast(pl.Int64).fill_null(-1)
+        "item_id", "suite", "family", "question", pl.col("cluster").cast(pl.Int64).fill_null(-1)
     )
+
+
+def join_clusters(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the distinct questions of several suites, each with the cluster of all its templates (-1: none).
+
+    Templates of different suites that share a question are one cluster. Columns: question, cluster.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    questions = rows.select("question").unique(maintain_order=True).with_row_index("number")
+    numbers = rows.join(questions, on="question", maintain_order="left").filter(pl.col("cluster") >= 0)
+    if numbers.is_empty():
+        return questions.select("question", cluster=pl.lit(-1, pl.Int64))
+    ends = numbers["number"].to_numpy(), questions.height + numbers["cluster"].to_numpy()
+    n_nodes = int(ends[1].max()) + 1
+    edges = coo_array((np.ones(numbers.height), ends), shape=(n_nodes, n_nodes))
+    _, labels = connected_components(edges, directed=False)
+    has_template = pl.col("question").is_in(numbers["question"].implode())
+    labelled = questions.with_columns(label=pl.Series(labels[: questions.height], dtype=pl.Int64))
+    return labelled.select("question", cluster=pl.when(has_template).then("label").otherwise(-1))
 
 
 def unit_codes(questions: Sequence[tuple[str, int]]) -> tuple[Codes, Units]:
@@ -71,11 +95,11 @@ def list_few_templates(items: pl.DataFrame) -> tuple[str, ...]:
 def question_values(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     """Return a row for each question, model and metric that applies.
 
-    A row of `scores` is a metric's value for an item, a model and a repeat. Columns: suite, family, cluster,
-    item_id, model, metric; `value`, the mean over the scored repeats (null: none), `answers`, the number of these
-    among `asked`; `lower` and `upper`, bounds of the mean over all repeats given failures and truncation; `plain`,
-    whether each answer is 0 or 1; `cause`, why the first failed repeat failed; `n_cut` and `n_lost`, the numbers
-    truncated, and failed or unsupported. Metrics are assumed to lie within 0 and 1.
+    A row of `scores` is a metric's value for an item, a model and a repeat. Columns: suite, family, question,
+    cluster, item_id, model, metric; `value`, the mean over the scored repeats (null: none), `answers`, the number
+    of these among `asked`; `lower` and `upper`, bounds of the mean over all repeats given failures and truncation;
+    `plain`, whether each answer is 0 or 1; `cause`, why the first failed repeat failed; `n_cut` and `n_lost`, the
+    numbers truncated, and failed or unsupported. Metrics are assumed to lie within 0 and 1.
 
     Raises:
         InputError: a row whose item is not in `items`.
@@ -128,7 +152,7 @@ def composites(
         columns |= {f"{name}{side}": pl.col(f"{name}{side}").max() for name in ("n_cut", "n_lost")}
         columns[f"cause{side}"] = pl.col(f"cause{side}").drop_nulls().first()
     by_question = values.with_columns(rare=n.max() / n * weight_by(weights)).group_by(
-        "suite", "family", "cluster", "item_id", maintain_order=True
+        "suite", "family", "question", "cluster", "item_id", maintain_order=True
     )
     return by_question.agg(**columns, share=rare.sum())
 

@@ -19,7 +19,7 @@ import polars as pl
 
 from basic_control.data.deciding import headlines, weight_of
 from basic_control.data.suites import Suite
-from basic_control.metrics.analysis.observations import composites, question_values
+from basic_control.metrics.analysis.observations import composites, join_clusters, question_values
 from basic_control.metrics.stats.intervals import Floats, Interval
 from basic_control.metrics.stats.margins import (
     Differences,
@@ -322,13 +322,13 @@ def _draft(a: pl.DataFrame, b: pl.DataFrame, model_a: str, model_b: str, line: C
     if scored.height < questions.height:
         # Metrics weigh by the questions that are compared.
         scored = _join_metrics(pairs.join(scored, on=_QUESTION, how="semi"), line)
-    n_left_out = questions.height - scored.height
+    n_left_out = questions["question"].n_unique() - scored["question"].n_unique()
     if scored["suite"].n_unique() < len(line.parts):
         scored = scored.clear()  # a mean over suites needs each of them
-    before = b.unique(_QUESTION)
-    n_unasked = before.join(a, on=_QUESTION, how="anti").height
+    before = b["question"].n_unique()
+    n_unasked = b.join(a, on=_QUESTION, how="anti")["question"].n_unique()
     n_cut, n_lost = (int((questions[name] + questions[f"{name}_before"]).sum()) for name in ("n_cut", "n_lost"))
-    missing = MissingPairs(n_cut, n_lost, questions.select(ALIKE.sum()).item(), before.height, n_unasked)
+    missing = MissingPairs(n_cut, n_lost, questions.select(ALIKE.sum()).item(), before, n_unasked)
     draft = draft_nothing(line, model_a, model_b)
     if scored.is_empty():
         comparison = replace(draft.comparison, n_left_out=n_left_out, missing=missing)
@@ -337,7 +337,7 @@ def _draft(a: pl.DataFrame, b: pl.DataFrame, model_a: str, model_b: str, line: C
     mean_a, mean_b = difference.means or (None, None)
     comparison = replace(
         draft.comparison,
-        n=scored.height,
+        n=difference.n,
         n_left_out=n_left_out,
         mean_a=mean_a,
         mean_b=mean_b,
@@ -360,9 +360,21 @@ def _draft(a: pl.DataFrame, b: pl.DataFrame, model_a: str, model_b: str, line: C
 
 
 def _sample(rows: pl.DataFrame, a: str, b: str, line: ComparedScore) -> Differences:
-    after, before = (rows[name].to_numpy().astype(np.float64) for name in (a, b))
-    sample = pair_means(after, before, weights=_weights(rows), clusters=rows["cluster"].to_numpy())
+    questions = rows.select("question", "cluster", a, b, weight=pl.Series(_weights(rows)))
+    # A question that several suites ask is one, by the weights that it has in them.
+    if len(line.parts) > 1:
+        questions = _join_suites(questions, (a, b))
+    after, before, weights = (questions[name].to_numpy().astype(np.float64) for name in (a, b, "weight"))
+    sample = pair_means(after, before, weights=weights, clusters=questions["cluster"].to_numpy())
     return replace(sample, in_rounds=line.in_rounds)
+
+
+def _join_suites(rows: pl.DataFrame, values: Sequence[str]) -> pl.DataFrame:
+    """Return a row for each distinct question: its mean over the suites that ask it, by weight, and its weight."""
+    weight = pl.col("weight")
+    means = ((pl.col(name) * weight).sum() / weight.sum() for name in values)
+    joined = rows.group_by("question", maintain_order=True).agg(*means, weight.sum())
+    return joined.join(join_clusters(rows), on="question", maintain_order="left")
 
 
 def _weights(rows: pl.DataFrame) -> Floats:

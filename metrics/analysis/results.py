@@ -25,6 +25,7 @@ from basic_control.metrics.analysis.observations import (
     place_items,
 )
 from basic_control.metrics.analysis.other_tools import StatedScore, compare_stated
+from basic_control.metrics.analysis.overlaps import Overlap, list_overlaps
 from basic_control.metrics.analysis.pairs import Comparison, Grouping, compare, groups
 from basic_control.metrics.analysis.passports import Passport
 from basic_control.metrics.analysis.scores import Circumstances, score_model, totals_of
@@ -124,8 +125,12 @@ class Participants:
     crossed: Collection[frozenset[str]] = ()
 
 
-def model_results(findings: Sequence[SuiteFindings], participants: Participants) -> tuple[ModelResult, ...]:
-    """Join the suites' headlines by model.
+def model_results(
+    findings: Sequence[SuiteFindings],
+    participants: Participants,
+    overlaps: Mapping[str, Sequence[Overlap]] | None = None,
+) -> tuple[ModelResult, ...]:
+    """Join the suites' headlines by model; `overlaps` are each model's suites that ask the same questions.
 
     Raises:
         InputError: no model, or a model without a suite.
@@ -145,7 +150,8 @@ def model_results(findings: Sequence[SuiteFindings], participants: Participants)
     for model, suites in members.items():
         # In the order of the configuration, whatever suite was done first.
         in_order = [*chain.from_iterable(by_suite[model, suite] for suite in suites)]
-        results.append(score_model(model, weights, in_order, missing.get(model, "")))
+        overlapping = (overlaps or {}).get(model, ())
+        results.append(score_model(model, weights, in_order, missing.get(model, ""), overlapping))
     return tuple(results)
 
 
@@ -184,7 +190,7 @@ def build_results(
     ratings = judge_ratings(scores).group_by("metric", maintain_order=True)
     return Results(
         run={**run, "items": question_sets(items)},
-        models=model_results(findings, participants),
+        models=model_results(findings, participants, list_overlaps(once, suites)),
         waiting=waiting,
         totals=totals_of(suites, summary),
         cells=cells(summary),

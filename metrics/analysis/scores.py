@@ -17,7 +17,6 @@ from basic_control.metrics.analysis.cell_scores import (
     WeightedMean,
     average_families,
     average_metrics,
-    combine_independent,
     correct_cell,
     replace_by_labels,
     sum_means,
@@ -28,6 +27,7 @@ from basic_control.metrics.analysis.headlines import Headline, Key, Measurement,
 from basic_control.metrics.analysis.judged import CorrectedMean, JudgeStatus, Labels, Withheld, panel_status
 from basic_control.metrics.analysis.means import suite_intervals, summarise_repeated
 from basic_control.metrics.analysis.observations import ENDS, End, Observations
+from basic_control.metrics.analysis.overlaps import Overlap, join_overlaps
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.analysis.summary import (
     OF_FAMILIES,
@@ -41,6 +41,8 @@ from basic_control.metrics.stats.intervals import (
     Interval,
     MeanEstimate,
     at_once,
+    combine_strata,
+    part_of,
 )
 from basic_control.metrics.stats.labelled import Powered
 
@@ -260,13 +262,17 @@ def _set_interval(score: MeanEstimate, interval: Interval | None) -> MeanEstimat
 
 
 def score_model(
-    model: str, weights: Mapping[tuple[str, str], float], headlines: Sequence[Headline], missing: str = ""
+    model: str,
+    weights: Mapping[tuple[str, str], float],
+    headlines: Sequence[Headline],
+    missing: str = "",
+    overlaps: Sequence[Overlap] = (),
 ) -> ModelResult:
     """Combine a model's headlines into its score, by their weights (suite, metric); alike if all of these are 0.
 
     A headline without a weight is not joined: one of several of its suite. The interval treats the suites as
-    strata; if one was asked until decided, it combines intervals that hold simultaneously. `missing`: why the model
-    could not be asked.
+    strata, those of the same questions (`overlaps`) as one; if one was asked until decided, it combines intervals
+    that hold simultaneously. `missing`: why the model could not be asked.
     """
     shares = _share_weights(weights, headlines)
     weighed: list[Headline] = []
@@ -280,7 +286,8 @@ def score_model(
     failed = ""
     if causes and not is_answered:
         failed = describe_all_failed(causes)
-    return ModelResult(model, tuple(weighed), join_headlines(model, weighed), missing, failed)
+    overall = join_headlines(model, weighed, overlaps)
+    return ModelResult(model, tuple(weighed), overall, missing, failed, tuple(overlaps))
 
 
 def _share_weights(
@@ -295,7 +302,7 @@ def _share_weights(
     return {key: weight / total for key, weight in joined.items()}
 
 
-def join_headlines(model: str, headlines: Sequence[Headline]) -> Headline:
+def join_headlines(model: str, headlines: Sequence[Headline], overlaps: Sequence[Overlap] = ()) -> Headline:
     """Return the weighted score of a model's headlines, and that of their bounds and corrected scores."""
     scores, lower, upper = (_list_estimates(headlines, end) for end in ENDS)
     corrected: list[MeanEstimate] = []
@@ -305,14 +312,14 @@ def join_headlines(model: str, headlines: Sequence[Headline]) -> Headline:
             estimate = headline.measured.score
         corrected.append(estimate)
     # A bound or correction that changes no score is none.
-    measured = Measurement(score=average_by_weight(headlines, scores))
+    measured = Measurement(score=average_by_weight(headlines, scores, overlaps))
     if corrected != scores:
-        measured = replace(measured, corrected=average_by_weight(headlines, corrected))
+        measured = replace(measured, corrected=average_by_weight(headlines, corrected, overlaps))
     missing = Shortfall(is_measured=all(headline.missing.is_measured for headline in headlines if headline.weight))
     if lower != scores:
-        missing = replace(missing, lower=average_by_weight(headlines, lower))
+        missing = replace(missing, lower=average_by_weight(headlines, lower, overlaps))
     if upper != scores:
-        missing = replace(missing, upper=average_by_weight(headlines, upper))
+        missing = replace(missing, upper=average_by_weight(headlines, upper, overlaps))
     return Headline("", "", model, measured=measured, missing=missing)
 
 
@@ -320,26 +327,32 @@ def _list_estimates(headlines: Sequence[Headline], end: End) -> list[MeanEstimat
     return [headline.at(end) for headline in headlines]
 
 
-def average_by_weight(headlines: Sequence[Headline], scores: Sequence[MeanEstimate]) -> MeanEstimate:
+def average_by_weight(
+    headlines: Sequence[Headline], scores: Sequence[MeanEstimate], overlaps: Sequence[Overlap] = ()
+) -> MeanEstimate:
     """Return the mean of headlines' scores by their weights; None if one of those with a weight has none."""
-    means: list[WeightedMean] = []
+    means: dict[str, WeightedMean] = {}
     has_sequence = False
     for headline, score in zip(headlines, scores, strict=True):
         if not headline.weight:
             continue
         if score.mean is None:
             return MeanEstimate()
-        means.append(weigh(headline.weight, score))
+        means[headline.suite] = weigh(headline.weight, score)
         has_sequence |= headline.measured.stopping is not None
     if not means:
         return MeanEstimate()
-    mean = sum_means(means)
-    # Sequences hold at once whatever the other suites' rows are; other suites are independent.
+    mean = sum_means([*means.values()])
+    # Sequences hold at once whatever the other suites' rows are.
     if has_sequence:
-        return MeanEstimate(mean, at_once([(weight, interval) for weight, _, interval in means]))
+        return MeanEstimate(mean, at_once([(weight, interval) for weight, _, interval in means.values()]))
     if len(means) == 1:
-        return MeanEstimate(mean, means[0].interval)
-    return MeanEstimate(mean, combine_independent(means))
+        return MeanEstimate(mean, next(iter(means.values())).interval)
+    parts = {suite: part_of(*weighed) for suite, weighed in means.items()}
+    strata = {suite: part for suite, part in parts.items() if part is not None}
+    if len(strata) < len(parts):
+        return MeanEstimate(mean)
+    return MeanEstimate(mean, combine_strata(join_overlaps(strata, overlaps)))
 
 
 def count_answers(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> dict[str, AnswerCounts]:

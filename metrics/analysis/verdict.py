@@ -7,7 +7,7 @@ from itertools import chain
 from basic_control.data.errors import plural
 from basic_control.data.exits import Exit, GateOutcome
 from basic_control.metrics.analysis.failures import FailureCount, describe_lost, find_spent_budget
-from basic_control.metrics.analysis.headlines import Decision, Headline, Measurement, ModelResult
+from basic_control.metrics.analysis.headlines import Decision, Headline, Measurement, ModelResult, Shortfall
 from basic_control.metrics.analysis.judged import outcome_as_judged
 from basic_control.metrics.analysis.policy import Gate, Policy, Undecided, outcome_at
 from basic_control.metrics.analysis.results import Results
@@ -299,6 +299,9 @@ def _by_score(model: ModelResult, threshold: float, gate: Gate) -> Decision:
     if depends_on_missing:
         return Decision(threshold, "undecided", _depends_on_replies(model.overall, threshold, parts))
     n_scored = sum(part.measured.n_scored for part in parts)
+    # A question that several suites ask is asked once.
+    if model.overlaps:
+        n_scored = min(n_scored, score.interval.units)
     if not is_sequence:
         return _compare_with_threshold(model.overall, threshold, gate, n_scored)
     # How many questions would decide says nothing of a sequence.
@@ -312,7 +315,8 @@ def _assume_withheld(model: ModelResult, value: float) -> ModelResult:
     headlines = []
     for headline in model.headlines:
         if headline.missing.withheld:
-            headlines.append(Headline("", "", model.model, headline.weight, assumed))
+            headlines.append(replace(headline, measured=assumed, missing=Shortfall(), decided=Decision()))
         else:
             headlines.append(headline)
-    return replace(model, headlines=tuple(headlines), overall=join_headlines(model.model, headlines))
+    overall = join_headlines(model.model, headlines, model.overlaps)
+    return replace(model, headlines=tuple(headlines), overall=overall)

@@ -359,6 +359,26 @@ def part_of(weight: float, mean: float, interval: Interval) -> Stratum | None:
     return Stratum(weight, mean, float(rate[0]), interval.units, interval.fixed_templates)
 
 
+def join_parts(parts: Sequence[Stratum], correlations: Floats) -> Stratum:
+    """Join parts whose means are correlated into one, as independent of others; its units are the sum of theirs.
+
+    Its 1 / effective n gives the variance of the weighted sum, with half an answer of each kind added to each part:
+    parts that are one and the same are joined into it.
+    """
+    weights, means, inverse_n, *_ = map(np.array, zip(*parts, strict=True))
+    shares = weights / weights.sum()
+    # A mean of 0 or 1 has a spread too.
+    drawn = (means + inverse_n / 2) / (1 + inverse_n)
+    errors = shares * np.sqrt(drawn * (1 - drawn) * inverse_n)
+    variance, joint = float(errors @ correlations @ errors), float(shares @ drawn)
+    rate = 0.0
+    if variance > 0:
+        rate = variance / (joint * (1 - joint))
+    is_fixed = any(part.fixed_templates for part in parts)
+    units = sum(part.units for part in parts)
+    return Stratum(float(weights.sum()), float(shares @ means), rate, units, is_fixed)
+
+
 def combine_strata(parts: Sequence[Stratum | None]) -> Interval:
     """Compute the 95 % interval of the weighted sum of independent parts; none if a part is None.
 

@@ -13,6 +13,7 @@ from basic_control.data.suites import ALL, Suite
 from basic_control.metrics.analysis.baseline import BaselineComparison, compare_with_baseline
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from basic_control.metrics.analysis.observations import observations
+from basic_control.metrics.analysis.overlaps import list_overlaps
 from basic_control.metrics.analysis.policy import Gate, Policy
 from basic_control.metrics.analysis.provenance import Provenance, SuiteRules
 from basic_control.metrics.analysis.results import Participants, Results, SuiteFindings, model_results
@@ -211,4 +212,4 @@ def _measure(side: Side, metric_by_suite: Mapping[str, str]) -> Results:
         suite = ours.model_copy(update={"name": name, "strata": strata.get(name, "")})
         suites.append(suite)
         findings.append(SuiteFindings(suite_headlines(suite, [*members], once, summary, facts), facts))
-    return Results({}, model_results(findings, Participants(suites, members)))
+    return Results({}, model_results(findings, Participants(suites, members), list_overlaps(once, suites)))
