@@ -10,14 +10,16 @@ from urllib.parse import urlencode
 from basic_control.data.exits import OUTCOMES
 from basic_control.metrics.stats.intervals import Interval
 from basic_control.prompts.phrases import list_phrases
-from basic_control.tasks.report.language import current, say
+from basic_control.tasks.report.language import current, say, say_reason
 from basic_control.tasks.report.pages import still
-from basic_control.tasks.report.text import around, date_in_words, join_names, percent
-from basic_control.tasks.report.words import money, suite_title
-from basic_control.tasks.store.history import HistoryEntry
+from basic_control.tasks.report.text import around, clip_text, date_in_words, join_names, percent
+from basic_control.tasks.report.words import money, name_metric, suite_title
+from basic_control.tasks.store.history import HistoryEntry, TargetScore
 
 EACH = 200
 """Runs per page."""
+_LONGEST = 160
+"""Characters of why a model has no score."""
 PAGE_NUMBER = re.compile("[0-9]{1,6}")  # such as 12
 
 
@@ -121,8 +123,11 @@ def index(
 
 
 @dataclass(frozen=True, slots=True)
-class TargetLine:
-    """A target of a card: its score in words and as numbers in [0, 1], its verdict, and the verdict in words."""
+class ScoreMark:
+    """A score of a target: in words and as numbers in [0, 1], its verdict, and the verdict in words.
+
+    `name` says which of several scores it is; '' for the only one.
+    """
 
     name: str
     score: str
@@ -132,6 +137,15 @@ class TargetLine:
     high: float | None
     verdict: str
     outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class TargetLine:
+    """A target of a card with its scores, or why it has none ('' if it is not known)."""
+
+    name: str
+    scores: Sequence[ScoreMark]
+    problem: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +163,7 @@ class RunCard:
     targets: Sequence[TargetLine]
     note: str
     is_comparable: bool
+    is_stopped: bool
 
 
 def _card(run: HistoryEntry, address: str, path: str) -> RunCard:
@@ -171,6 +186,7 @@ def _card(run: HistoryEntry, address: str, path: str) -> RunCard:
         targets=[*_targets_of(run)],
         note=run.note,
         is_comparable=run.status == "completed",
+        is_stopped=run.status == "stopped",
     )
 
 
@@ -183,17 +199,33 @@ def _date_of(started: str) -> str:
 
 
 def _targets_of(run: HistoryEntry) -> Iterator[TargetLine]:
-    for name, target in run.targets.items():
-        yield TargetLine(
-            name=name,
-            score=percent(target.score),
-            around=around(Interval(target.low, target.high)),
-            low=target.low,
-            mean=target.score,
-            high=target.high,
-            verdict=target.verdict,
-            outcome=target.verdict and _outcome_name(target.verdict),
-        )
+    scores_by_target: dict[str, list[TargetScore]] = {}
+    for name, score in run.targets.items():
+        scores_by_target.setdefault(score.model or name, []).append(score)
+    is_single = len({score.suite for score in run.targets.values()}) == 1
+    for name, scores in scores_by_target.items():
+        marks = [_mark_score(score, is_single=is_single) for score in scores if score.score is not None]
+        problems = [clip_text(say_reason(score.problem), _LONGEST) for score in scores if score.problem]
+        yield TargetLine(name, marks, "".join(problems[:1]))
+
+
+def _mark_score(target: TargetScore, *, is_single: bool) -> ScoreMark:
+    name = ""
+    if target.suite:
+        name = name_metric(target.metric)
+        # Of a run's only suite the metric says enough.
+        if not is_single:
+            name = f"{suite_title(target.suite)}, {name}"
+    return ScoreMark(
+        name=name,
+        score=percent(target.score),
+        around=around(Interval(target.low, target.high)),
+        low=target.low,
+        mean=target.score,
+        high=target.high,
+        verdict=target.verdict,
+        outcome=target.verdict and _outcome_name(target.verdict),
+    )
 
 
 def message(text: str) -> str:

@@ -23,12 +23,20 @@ LABELS = "labels.json"
 
 
 class TargetScore(NamedTuple):
-    """A target's score in [0, 1] with its interval, None where there is none; `verdict`: '' without one."""
+    """A target's score in [0, 1] with its interval, None where there is none; `verdict`: '' without one.
+
+    One of a target's several scores says of which `model` it is, by which `suite` and `metric`; `problem`: why the
+    target has no score.
+    """
 
     score: float | None = None
     low: float | None = None
     high: float | None = None
     verdict: str = ""
+    model: str = ""
+    suite: str = ""
+    metric: str = ""
+    problem: str = ""
 
 
 class Cost(NamedTuple):
@@ -151,14 +159,19 @@ def _read_outcome(folder: Path) -> dict[str, Any]:
 
 def _name_scores(model: "ModelResult") -> Iterator[tuple[str, TargetScore]]:
     """Yield a model's score by its name; without a score for all, those of its headlines by their names."""
+    problem = model.missing or model.failed
+    if problem:
+        yield model.model, TargetScore(verdict=model.verdict, problem=problem)
+        return
     if model.headlines_with_weight:
         score = model.overall.measured.score
         yield model.model, TargetScore(score.mean, score.interval.low, score.interval.high, model.verdict)
         return
     for headline in model.headlines:
         score, outcome = headline.measured.score, headline.decided.outcome
-        name = f"{model.model} {headline.suite} {headline.metric}".rstrip()
-        yield name, TargetScore(score.mean, score.interval.low, score.interval.high, outcome)
+        by = {"model": model.model, "suite": headline.suite, "metric": headline.metric}
+        name = " ".join(by.values()).rstrip()
+        yield name, TargetScore(score.mean, score.interval.low, score.interval.high, outcome, **by)
 
 
 def _digest_questions(items: Mapping[str, Mapping[str, Any]]) -> str:
