@@ -40,5 +40,6 @@ def test_a_data_set_of_another_tool_is_judged_by_rules(
     assert done.returncode == 0, "a verdict needs a judge who reads"
     document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
     (model,) = document["final"]["models"]
-    assert [headline["score"] for headline in model["suites"]] == pytest.approx(scores)
+    by_metric = {headline["metric"]: headline["score"] for headline in model["suites"]}
+    assert [by_metric["factual_correctness"], by_metric["faithfulness"]] == pytest.approx(scores)
     assert f"examples/moving/{DATA_SETS[tool]}" in PAGE

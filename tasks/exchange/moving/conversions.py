@@ -83,7 +83,7 @@ class Case:
 class Conversion:
     """A converted configuration: keys of ours, and the rows and the examples before them by their suite's name.
 
-    `texts` are files that it names, by their paths below its folder.
+    `texts` are files that it names, by their paths below its folder; `remarks` are lines for its head.
     """
 
     tool: str
@@ -93,4 +93,5 @@ class Conversion:
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     examples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
     account: Account = field(default_factory=Account)

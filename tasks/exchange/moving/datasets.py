@@ -9,6 +9,7 @@ from typing import Any
 from basic_control.data.errors import InputError, plural
 from basic_control.data.usual_columns import CONTEXTS, USUAL_NAMES, parse_list
 from basic_control.tasks.exchange.moving.conversions import REPLIED, STAND_IN, Account, Conversion
+from basic_control.tasks.exchange.moving.dataset_metrics import is_measured, list_equivalents
 from basic_control.tasks.exchange.moving.foreign_files import (
     load_configuration,
     read_rows,
@@ -25,6 +26,7 @@ MARKS = {
 """Columns that only this tool's data sets have."""
 ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson")
 JUDGE = {"name": "rules", "provider": "rules", "exam": 10}
+STATED = "scores that the tool gave, which `gate FILE` reads"
 _LISTS = ("test_cases", "goldens", "examples", "data", "samples")
 _OPENERS = ("[", "{")
 
@@ -79,20 +81,10 @@ def convert_rows(tool: str, rows: Sequence[Mapping[str, Any]], path: Path) -> Co
     converted = list(filter(None, (_convert_row(row, conversion.account) for row in rows)))
     if not converted:
         raise InputError(f"{path}: no row of it has a question; expected a text under input or user_input.")
-    account = conversion.account
     n_filled = Counter[str]()
     for row in converted:
         n_filled.update(name for name, cell in row.items() if cell)
-    metrics: dict[str, Any] = {}
-    for name, column in (("factual_correctness", "reference"), ("response_groundedness", CONTEXTS)):
-        n_empty = len(converted) - n_filled[column]
-        if not n_filled[column]:
-            continue
-        metrics[name] = {}
-        if n_empty:
-            subject = f"{column}, empty in {plural(n_empty, 'row')}"
-            account.add(subject, "changed", f"{name} does not apply there")
-    suite: dict[str, Any] = {"name": "answers", "items": {}, "metrics": metrics or REPLIED}
+    suite: dict[str, Any] = {"name": "answers", "items": {}}
     if n_filled["response"] < len(converted):
         # A row with a reply among others without would be asked all the same.
         for row in converted:
@@ -101,18 +93,61 @@ def convert_rows(tool: str, rows: Sequence[Mapping[str, Any]], path: Path) -> Co
         suite["prompt"] = "{{ question }}"
         if n_filled[CONTEXTS]:
             suite["prompt"] = _PROMPT
-        account.add("replies", "changed", "a model is asked: the package's stands in")
-    if metrics:
-        conversion.judges = [JUDGE]
+        conversion.account.add("replies", "changed", "a model is asked: the package's stands in")
+    conversion.suites, conversion.rows = [suite], {"answers": converted}
+    # Each row has a reply by then: its own, or a model's.
+    n_filled["response"] = len(converted)
+    _choose_metrics(conversion, n_filled)
+    return conversion
+
+
+def _choose_metrics(conversion: Conversion, n_filled: Mapping[str, int]) -> None:
+    """Give a data set the metrics that its columns allow; `n_filled` counts the rows in which each is not empty."""
+    tool, account = conversion.tool, conversion.account
+    (suite,), rows = conversion.suites, conversion.rows["answers"]
+    columns = [*filter(n_filled.get, USUAL_NAMES)]
+    metrics: dict[str, Any] = {}
+    without_score: dict[str, list[str]] = {"reference": [], CONTEXTS: [], "response": []}
+    for equivalent in list_equivalents(tool, columns):
+        conversion.remarks.append(equivalent.describe(tool))
+        if equivalent.judge == "model":
+            account.add(equivalent.metric, "left out", "name a judge that is a model, then add it to `metrics`")
+            continue
+        metrics[equivalent.metric] = {}
+        for column in equivalent.columns:
+            without_score[column].append(equivalent.metric)
+        if equivalent.judge:
+            conversion.judges = [JUDGE]
+        else:
+            _prepare_computed(suite, rows)
+    suite["metrics"] = metrics or REPLIED
+    for column, names in without_score.items():
+        if names and n_filled[column] < len(rows):
+            subject = f"{column}, empty in {plural(len(rows) - n_filled[column], 'row')}"
+            account.add(subject, "changed", f"{', '.join(names)}: no score there")
+    if conversion.judges:
         # A verdict on shared words would be one on meaning that nobody reads.
         account.add(
             "metrics",
             "changed",
-            f"a data set names none: {', '.join(metrics)}; by the judge rules, which compares words and reads no "
-            "meaning: no threshold, hence no verdict, until you name a judge",
+            "a data set names none: those whose columns are there; by the judge rules, which compares words and "
+            "reads no meaning: no threshold, hence no verdict, until you name a judge",
         )
-    conversion.suites, conversion.rows = [suite], {"answers": converted}
-    return conversion
+    if not metrics:
+        account.add("metrics", "changed", "a data set names none; here: whether there is a reply")
+    if conversion.remarks:
+        names = ", ".join(columns)
+        conversion.remarks.insert(
+            0, f"Metrics by the columns that are there ({names}), and their equals in {tool}:"
+        )
+
+
+def _prepare_computed(suite: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None:
+    """Give rows the column with which computed metrics compare a reply; rows without a reference are left out."""
+    for row in rows:
+        row["answer"] = row["reference"]
+        if not row["answer"]:
+            suite["skip_unreadable"] = True
 
 
 _PROMPT = (
@@ -135,7 +170,7 @@ def _convert_row(row: Mapping[str, Any], account: Account) -> dict[str, Any] | N
     names = {*USUAL_NAMES, *chain.from_iterable(USUAL_NAMES.values())}
     for name in row:
         if name not in names:
-            account.add(f"column {name}", "left out", "no equal")
+            account.add(f"column {name}", "left out", STATED if is_measured(name) else "no equal")
     account.add("row", "taken")
     return converted
 

@@ -91,7 +91,7 @@ def write_conversion(conversion: Conversion, folder: Path) -> list[Path]:
     head = f"# Converted from a configuration of {conversion.tool}. Every key: docs/reference.md.\n"
     if JUDGE in conversion.judges:
         head += "# The judge rules compares words and reads no meaning: name a model for it, then a `threshold`.\n"
-    head += "".join(f"# {line}\n" for line in list_losses(conversion.account))
+    head += "".join(f"# {line}\n" for line in [*conversion.remarks, *list_losses(conversion.account)])
     try:
         for file, content in {**files, CONFIGURATION: f"{head}{text}{_ABOUT}"}.items():
             path = folder / file

@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from basic_control.data.errors import InputError
 from basic_control.flows.cli.application import main
 from basic_control.tasks.exchange.moving.output import convert_file
+from tests.conftest import Run
+from tests.helpers.runs import latest
 
 TOWER = {
     "question": "How high?",
@@ -54,8 +57,10 @@ def test_data_sets_convert(tmp_path: Path, name: str) -> None:
     path.write_text(text, encoding="utf-8")
     conversion = convert_file(path)
     assert conversion.tool == tool
-    assert conversion.rows == {"answers": [TOWER]}
-    assert {*conversion.suites[0]["metrics"]} == {"factual_correctness", "response_groundedness"}
+    assert conversion.rows == {"answers": [{**TOWER, "answer": "330 m"}]}
+    judged = {"factual_correctness", "faithfulness", "context_recall", "context_precision"}
+    apart = {"ragas": {"response_groundedness", "similarity"}, "DeepEval": {"exact_match"}}
+    assert {*conversion.suites[0]["metrics"]} == judged | apart[tool]
     assert main(["init", str(tmp_path / "new"), "--from", str(path)]) == 0
 
 
@@ -65,7 +70,8 @@ def test_a_set_without_replies_asks_a_model(tmp_path: Path) -> None:
         json.dumps([{"input": "Who?", "expected_output": "Ada"}, {"input": ["a", "b"]}]), encoding="utf-8"
     )
     conversion = convert_file(path)
-    assert conversion.rows == {"answers": [{"question": "Who?", "reference": "Ada", "retrieved_contexts": []}]}
+    (row,) = conversion.rows["answers"]
+    assert row == {"question": "Who?", "reference": "Ada", "answer": "Ada", "retrieved_contexts": []}
     assert conversion.suites[0]["prompt"] == "{{ question }}"
     assert main(["init", str(tmp_path / "new"), "--from", str(path)]) == 0
 
@@ -108,10 +114,12 @@ def test_rows_without_contexts_leave_the_others_theirs(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     conversion = convert_file(path)
     (suite,) = conversion.suites
-    assert {*suite["metrics"]} == {"factual_correctness", "response_groundedness"}
+    assert {"factual_correctness", "response_groundedness"} < {*suite["metrics"]}
     assert "threshold" not in suite, "shared words decide nothing"
     notes = {note.subject: note.reason for note in conversion.account.notes}
-    assert notes["retrieved_contexts, empty in 2 rows"] == "response_groundedness does not apply there"
+    assert notes["retrieved_contexts, empty in 2 rows"] == (
+        "faithfulness, response_groundedness, context_recall, context_precision: no score there"
+    )
     assert "no verdict" in notes["metrics"]
     assert main(["init", str(tmp_path / "new"), "--from", str(path)]) == 0
     assert "# The judge rules compares words" in (tmp_path / "new" / "eval.yaml").read_text(encoding="utf-8")
@@ -123,6 +131,54 @@ def test_questions_by_each_usual_name_are_questions(tmp_path: Path, name: str) -
     path.write_text(json.dumps({name: "How high?", "response": "r", "retrieved_contexts": ["c"]}), encoding="utf-8")
     (rows,) = convert_file(path).rows.values()
     assert rows[0]["question"] == "How high?"
+
+
+CHOSEN: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "a question and a reply": ({"response": "r"}, ["regex"]),
+    "a reference": ({"response": "r", "reference": "e"}, ["factual_correctness", "similarity"]),
+    "contexts": ({"response": "r", "retrieved_contexts": ["c"]}, ["faithfulness", "response_groundedness"]),
+    "all but a reply, which a model gives": (
+        {"reference": "e", "retrieved_contexts": ["c"]},
+        [
+            *("factual_correctness", "faithfulness", "response_groundedness"),
+            *("context_recall", "context_precision", "similarity"),
+        ],
+    ),
+    "an empty reference": (
+        {"response": "r", "reference": "", "retrieved_contexts": "['c']"},
+        ["faithfulness", "response_groundedness"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_metrics_are_those_whose_columns_are_there(tmp_path: Path, name: str) -> None:
+    cells, metrics = CHOSEN[name]
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"user_input": "How high?", **cells}) + "\n", encoding="utf-8")
+    assert main(["init", str(tmp_path / "new"), "--from", str(path)]) == 0
+    text = (tmp_path / "new" / "eval.yaml").read_text(encoding="utf-8")
+    (suite,) = yaml.safe_load(text)["suites"]
+    assert [*suite["metrics"]] == metrics
+    lines = text.splitlines()
+    # What each stands for, and whether a judge decides it, is in the head.
+    assert "#   answers_question: ResponseRelevancy; a judge that is a model decides" in lines
+    assert ("similarity" in metrics) == (
+        "#   similarity: NonLLMStringSimilarity; computed, without a judge" in lines
+    )
+    assert ("faithfulness" in metrics) == ("#   faithfulness: Faithfulness; a judge decides" in lines)
+
+
+def test_a_metric_that_compares_leaves_out_rows_without_a_reference(run: Run, tmp_path: Path) -> None:
+    rows = [{**RAGAS, "user_input": f"How high is {n}?", "reference": "330 m" * (n > 0)} for n in range(3)]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert main(["init", str(tmp_path / "new"), "--from", str(path)]) == 0
+    done = run("--config", str(tmp_path / "new" / "eval.yaml"))
+    assert done.returncode == 0, done.stderr
+    (model,) = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["final"]["models"]
+    counts = {suite["metric"]: suite["n_scored"] for suite in model["suites"]}
+    assert (counts["similarity"], counts["faithfulness"]) == (2, 3)
 
 
 UNSCORED: dict[str, tuple[str, str, str]] = {
