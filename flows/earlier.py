@@ -12,6 +12,7 @@ from typing import Any
 
 from basic_control.config.reading import parse
 from basic_control.config.settings import Settings
+from basic_control.data.commands import format_command
 from basic_control.data.errors import InputError
 from basic_control.tasks.store.runs import MANIFEST, Run, find_by_name, list_runs
 
@@ -76,6 +77,27 @@ def _open(run: Run) -> bool:
 def has_ended(runs: str, name: str) -> bool:
     """Return whether a run has ended with no requests waiting in batches."""
     return not _open(find_by_name(name, Path(runs)))
+
+
+def check_judges(run: str, manifest: Mapping[str, Any], settings: Settings) -> None:
+    """Refuse to repeat an ended run in its own folder without one of its judges: what that one said would be lost.
+
+    Raises:
+        InputError: a judge of the run is not there; the message says how both are kept.
+    """
+    judges = {(judge.name, judge.provider, judge.model) for judge in settings.judges}
+    replaced: list[str] = []
+    # An entry may leave out what it has by default.
+    for recorded in manifest.get("configuration", {}).get("judges") or ():
+        judge = recorded["name"], recorded.get("provider", "ollama"), recorded.get("model", "")
+        if judge not in judges:
+            replaced.append(recorded["name"])
+    if replaced:
+        command = format_command(f"run --run {run}")
+        raise InputError(
+            f"--resume {run}: this run has ended, and what its judge {replaced[0]} said would be replaced. Judge "
+            f"its replies in a run of its own, which keeps both: {command} with the same options."
+        )
 
 
 def find_interrupted(runs: str, fresh: str) -> str:

@@ -571,7 +571,7 @@ def _flatten_assignments(key: str, value: Any) -> Iterator[str]:
 def _earlier(only: str, options: RunOptions, sets: Sequence[str]) -> tuple["Settings", dict[str, Any]]:
     """Return the configuration of an earlier run, and what of it is repeated besides what is given."""
     from basic_control.flows.cli.replaced import keep_parameters
-    from basic_control.flows.earlier import find_resumed, has_ended, settings_of, to_resume
+    from basic_control.flows.earlier import check_judges, find_resumed, has_ended, settings_of, to_resume
     from basic_control.tasks.store.runs import find_by_name
 
     folder = find_runs_folder(options.config, sets)
@@ -587,6 +587,7 @@ def _earlier(only: str, options: RunOptions, sets: Sequence[str]) -> tuple["Sett
     if options.resume is not None:
         repeated["resume"] = run
         if has_ended(runs, run):
+            check_judges(run, manifest, settings)
             say(f"--resume {run}: this run has ended; it is repeated from the caches.")
         elif not options.rerun:  # it goes on with what it was started to repeat
             inherited = ("rerun", "of", "suite", "model", "failed")

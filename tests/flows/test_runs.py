@@ -179,6 +179,24 @@ def test_resume_goes_on_with_the_last_run_and_does_none_again_that_has_ended(
     assert "this run has ended; it is repeated" in capsys.readouterr().err, "and not silently"
 
 
+def test_what_the_judges_of_an_ended_run_said_is_not_replaced(tmp_path: Path) -> None:
+    judged = settings(tmp_path).model_dump(mode="json") | {"judges": [{"name": "old"}, {"name": "second"}]}
+    done = {"status": "completed", "tables": {"summary": []}, "requests": {"submitted": 0}, "configuration": judged}
+    name = begun(tmp_path, **done)
+    place = (f"store.runs={tmp_path}/runs",)
+    # Another judge beside them, or other settings of one, replaces nobody.
+    added = "judges=[{name: old, max_concurrency: 2}, {name: second}, {name: new}]"
+    assert read_settings("", RunOptions(resume=(name,), sets=(*place, added)))[1].resume == name
+    assert read_settings("", RunOptions(run=name, judge=("openai/new",), sets=place))[1].of == name
+    for options in (
+        RunOptions(resume=(name,), judge=("openai/new",), sets=place),
+        RunOptions(resume=(name,), sets=(*place, "judges=[{name: second}]")),
+        RunOptions(resume=(name,), sets=(*place, "judges.0.provider=openai")),
+    ):
+        with pytest.raises(InputError, match=f"judge old said would be replaced.*run --run {name} with"):
+            read_settings("", options)
+
+
 def test_a_run_is_changed_by_its_own_keys(tmp_path: Path) -> None:
     """The shipped configuration has no second model, no batches, and no suite of that name."""
     (tmp_path / "rows.jsonl").write_text('{"question": "?", "answer": "a"}\n', encoding="utf-8")
