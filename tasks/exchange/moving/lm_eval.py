@@ -67,16 +67,30 @@ def convert(raw: Mapping[str, Any], path: Path) -> Conversion:
         account.add("ids", "taken")
     settings = read_generation(raw, account)
     name = NO_NAME.sub("-", str(raw.get("task"))).strip("-.")[:40] or "task"
-    for filter_name, metrics in list_metrics(raw, account):
-        # One suite for each filter: the replies are asked for once, and read in several ways.
+    for number, (filter_name, metrics) in enumerate(_join_filters([*list_metrics(raw, account)])):
         suite = f"{name}-{filter_name}" if filter_name else name
         keys = {"name": suite, **shared, **settings, "metrics": metrics}
+        # The replies are asked for once, and read in several ways: none of them counts twice.
+        if number:
+            keys["weight"] = 0
+            reason = "the same replies read in another way: `weight: 0`, beside the overall score"
+            account.add(f"suite {suite}", "changed", reason)
         if questions.examples:
             keys["examples"] = {"n": questions.n_examples, "as": "text"}
             conversion.examples[suite] = questions.examples
         conversion.suites.append(keys)
         conversion.rows[suite] = questions.rows
     return conversion
+
+
+def _join_filters(readings: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
+    """Return one suite's metrics where each filter is another metric; else those of a suite for each filter."""
+    joined: dict[str, Any] = {}
+    for _, metrics in readings:
+        joined |= metrics
+    if len(joined) < sum(len(metrics) for _, metrics in readings):
+        return readings
+    return [("", joined)]
 
 
 def _require_generated(raw: Mapping[str, Any], path: Path) -> None:

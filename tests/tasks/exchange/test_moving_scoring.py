@@ -124,6 +124,19 @@ def test_the_strict_and_the_flexible_filter_of_one_task_are_two_suites(tmp_path:
         1,
     )
     assert not conversion.account.count("left out")
+    # No reply counts twice.
+    assert [keys.get("weight") for keys in (first, second)] == [None, 0]
+    assert any("weight: 0" in note.reason for note, _ in conversion.account.list_notes())
+
+
+def test_filters_that_are_two_metrics_are_one_suite(tmp_path: Path) -> None:
+    filters = [
+        {"name": "none", "filter": [{"function": "take_first"}]},
+        {"name": "digits", "filter": [{"function": "regex", "regex_pattern": r"(\d+)"}]},
+    ]
+    conversion = convert(tmp_path, TASK | {"filter_list": filters})
+    (suite,) = conversion.suites
+    assert (suite["name"], [*suite["metrics"]]) == ("caps", ["exact_match", "regex"])
 
 
 REGEX = {"function": "regex", "regex_pattern": "(.*)"}
