@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from basic_control.config.reading import parse
-from basic_control.config.settings import Settings
+from basic_control.config.settings import Judge, Settings
 from basic_control.data.commands import format_command
 from basic_control.data.errors import InputError
 from basic_control.tasks.store.runs import MANIFEST, Run, find_by_name, list_runs
@@ -79,18 +79,18 @@ def has_ended(runs: str, name: str) -> bool:
     return not _open(find_by_name(name, Path(runs)))
 
 
-def check_judges(run: str, manifest: Mapping[str, Any], settings: Settings) -> None:
+def check_judges(run: str, manifest: Mapping[str, Any], judges: Sequence[Judge]) -> None:
     """Refuse to repeat an ended run in its own folder without one of its judges: what that one said would be lost.
 
     Raises:
         InputError: a judge of the run is not there; the message says how both are kept.
     """
-    judges = {(judge.name, judge.provider, judge.model) for judge in settings.judges}
+    entries = {(judge.name, judge.provider, judge.model) for judge in judges}
     replaced: list[str] = []
     # An entry may leave out what it has by default.
     for recorded in manifest.get("configuration", {}).get("judges") or ():
-        judge = recorded["name"], recorded.get("provider", "ollama"), recorded.get("model", "")
-        if judge not in judges:
+        entry = recorded["name"], recorded.get("provider", "ollama"), recorded.get("model", "")
+        if entry not in entries:
             replaced.append(recorded["name"])
     if replaced:
         command = format_command(f"run --run {run}")

@@ -587,7 +587,7 @@ def _earlier(only: str, options: RunOptions, sets: Sequence[str]) -> tuple["Sett
     if options.resume is not None:
         repeated["resume"] = run
         if has_ended(runs, run):
-            check_judges(run, manifest, settings)
+            check_judges(run, manifest, settings.judges)
             say(f"--resume {run}: this run has ended; it is repeated from the caches.")
         elif not options.rerun:  # it goes on with what it was started to repeat
             inherited = ("rerun", "of", "suite", "model", "failed")
