@@ -16,6 +16,7 @@ from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.regressions import explain_regression
 from basic_control.tasks.report.text import format_whole_percent, join_names, percent, shorten_name
 from basic_control.tasks.report.words import (
+    describe_strictness,
     explain_outcome,
     headlines_of,
     join_name,
@@ -194,6 +195,8 @@ class _Sentence:
         """Return scores with their thresholds; those that share one are told it once."""
         by_threshold: dict[float | None, list[str]] = {}
         sentences = []
+        if len(scores) == 1 and describe_strictness(scores[0]):
+            return self._format_strict(scores[0])
         for score in scores:
             if score.decided.reason:
                 sentences.append(self._describe_cause(score))
@@ -206,6 +209,13 @@ class _Sentence:
             for threshold, texts in by_threshold.items()
         ]
         return join_names([*groups, *sentences])
+
+    def _format_strict(self, score: Headline) -> str:
+        """Return a score below a threshold of 100 %, and how many rows failed of those that all must pass."""
+        share = format_whole_percent(score.measured.score.mean, score.decided.threshold)
+        threshold = percent(score.decided.threshold).removesuffix("%")
+        scores, why = self._join_score(score, share), describe_strictness(score)
+        return say("screen.scores_strict", scores=scores, threshold=threshold, why=why)
 
     def _describe_cause(self, score: Headline) -> str:
         """Return why a score has its outcome: the reason, or how far it is from being decided."""

@@ -9,6 +9,7 @@ from basic_control.config.declared import load_declarations as registered_suites
 from basic_control.data.suites import ALL
 from basic_control.metrics.analysis.failures import describe_lost
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
+from basic_control.metrics.analysis.policy import reaches
 from basic_control.tasks.report.language import say, say_declared, say_reason
 from basic_control.tasks.report.text import format_number, join_names, percent
 
@@ -176,10 +177,25 @@ def explain_outcome(headline: Headline) -> str:
             reason = say(phrase, n=decided.n_deciding)
         elif headline.measured.score.interval.low is not None:
             reason = say("common.too_close")
+    if not reason:
+        reason = describe_strictness(headline)
     failed = describe_lost(headline.missing.failures)
     if failed in decided.reason:
         return reason
     return "; ".join(filter(None, (reason, say_reason(failed))))
+
+
+def describe_strictness(headline: Headline) -> str:
+    """Return that a threshold of 100 % lets no row fail, and how many did; '' of other thresholds and outcomes."""
+    measured = headline.measured
+    is_strict = headline.decided.threshold is not None and reaches(headline.decided.threshold, 1.0)
+    # Corrected by people's labels, a score is no share of the rows.
+    if not is_strict or headline.decided.outcome != "fail" or measured.n_labels or not measured.n_scored:
+        return ""
+    # Of several attempts at a question those that are right say nothing of how many questions pass.
+    if measure(headline):
+        return say("common.every_question")
+    return say("common.every_row", k=measured.n_scored - measured.n_right, n=measured.n_scored)
 
 
 def is_within_luck(headline: Headline) -> bool:

@@ -31,6 +31,25 @@ def test_a_file_of_another_tool_comes_to_its_verdicts(run: Run, tmp_path: Path, 
     assert f"examples/moving/{example.file}" in PAGE
 
 
+def test_of_promptfoos_rows_each_must_pass_until_the_threshold_is_lowered(run: Run, tmp_path: Path) -> None:
+    """As there, where one failed test ends a build; three of six hold, hence a threshold of a half lets it pass."""
+    example = EXAMPLES["promptfoo"]
+    with serve_openai(example.answer) as server:
+        path = prepare(example, tmp_path, server.base_url)
+        strict = run("--config", str(path), *LIGHT)
+        loose = run("--config", str(path), "--set", "suites.0.threshold=0.5", *LIGHT)
+    assert (strict.returncode, loose.returncode) == (1, 0)
+    assert "(threshold 100: every row must pass; 3 of 6 failed)" in strict.stdout.splitlines()[0]
+    assert "every row" not in loose.stdout
+
+
+def test_what_is_written_of_promptfoo_says_how_to_loosen_it(tmp_path: Path) -> None:
+    main(["init", str(tmp_path / "moved"), "--from", str(EXAMPLES["promptfoo"].path)])
+    head = (tmp_path / "moved" / "eval.yaml").read_text(encoding="utf-8").partition("models:")[0]
+    assert "# `threshold: 1.0`: every row must pass, as there" in head
+    assert "0.9: nine of ten" in head
+
+
 @pytest.mark.parametrize(("tool", "scores"), [("DeepEval", [0.0, 2 / 3]), ("ragas", [2 / 3, 2 / 3])])
 def test_a_data_set_of_another_tool_is_judged_by_rules(
     run: Run, tmp_path: Path, tool: str, scores: list[float]

@@ -18,6 +18,8 @@ from basic_control.tasks.exchange.moving.datasets import JUDGE, convert_rows, lo
 CONFIGURATION = "eval.yaml"
 SHOWN = 5
 """Tests that a line names."""
+_STRICT = {"promptfoo": ", as there, where one failed test exits with 100 (PROMPTFOO_PASS_RATE_THRESHOLD)"}
+"""What a threshold of 1 stands for in another tool."""
 TOOLS = (promptfoo, lm_eval, openai_evals)
 _ABOUT = """\
 # about: {owner: a name, purpose: its use, decision: a release} # by whom and what for, on the page of `audit`
@@ -76,7 +78,7 @@ def write_conversion(conversion: Conversion, folder: Path) -> list[Path]:
     for path in paths:
         if path.exists():
             raise InputError(f"{path}: already exists; name another folder: init FOLDER --from FILE.")
-    suites = []
+    suites, strictness = [], ""
     for suite in conversion.suites:
         name = suite["name"]
         keys = _name_prompts(suite, conversion.texts, folder if texts else None)
@@ -84,11 +86,15 @@ def write_conversion(conversion: Conversion, folder: Path) -> list[Path]:
         if name in conversion.examples:
             keys["examples"] = {"data": (folder / _name_examples(name)).as_posix(), **suite["examples"]}
         suites.append(keys)
+        if keys.get("threshold") == 1:
+            strictness = (
+                f"# `threshold: 1.0`: every row must pass{_STRICT.get(conversion.tool, '')}; 0.9: nine of ten.\n"
+            )
     document: dict[str, Any] = {"models": conversion.models, "judges": conversion.judges, "suites": suites}
     # Replies that exist already are asked of no model, which an empty list says.
     document = {key: value for key, value in document.items() if value or key == "models"} | {"gate": "point"}
     text = yaml.dump(document, Dumper=_Written, allow_unicode=True, sort_keys=False, width=110)
-    head = f"# Converted from a configuration of {conversion.tool}. Every key: docs/reference.md.\n"
+    head = f"# Converted from a configuration of {conversion.tool}. Every key: docs/reference.md.\n{strictness}"
     if JUDGE in conversion.judges:
         head += "# The judge rules compares words and reads no meaning: name a model for it, then a `threshold`.\n"
     head += "".join(f"# {line}\n" for line in [*conversion.remarks, *list_losses(conversion.account)])
