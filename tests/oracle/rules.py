@@ -146,9 +146,10 @@ class Part:
 
     @property
     def covered(self) -> list[bool]:
-        """Whether each answer that applies is scored; of k answers, whether each question is."""
+        """Whether each answer that applies is scored; of k answers, each question to which so many may apply."""
         if self.suite.gate_on != "mean":
-            return [text in self.values(join=self.join) for text in self.questions]
+            values, possible = self.values(join=self.join), self.values("upper", self.join)
+            return [text in values for text in self.questions if text in possible]
         answers = [answer for repeats in self.questions.values() for answer in repeats]
         return [answer.value is not None for answer in answers if answer.applies]
 
