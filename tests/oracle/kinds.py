@@ -17,12 +17,13 @@ from tests.oracle.stopping import check_stopped, drive_stopped, stopped_runs
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of draws, and how many of them the tests take."""
+    """A kind of draws, and how many of them the quick tests take, and the slow ones."""
 
     draws: st.SearchStrategy[Any]
     drive: Callable[[Any, Path], Any]
     check: Callable[[Any, Any], None]
-    n: int
+    n_quick: int
+    n_slow: int
 
 
 def _command_twice(run: Run, folder: Path) -> list[Output]:
@@ -40,10 +41,10 @@ def _check_twice(outputs: list[Output], run: Run) -> None:
 
 
 KINDS = {
-    "runs": Kind(runs(), drive, check, 25),
-    "baselines": Kind(sequels(), drive_sequel, check_sequel, 7),
-    "judges": Kind(panels(), drive_panel, check_panel, 20),
-    "labels": Kind(panels(is_labelled=True), drive_panel, check_panel, 10),
-    "stopping": Kind(stopped_runs(), drive_stopped, check_stopped, 8),
-    "commands": Kind(runs(is_recorded=True), _command_twice, _check_twice, 100),
+    "runs": Kind(runs(), drive, check, 10, 200),
+    "baselines": Kind(sequels(), drive_sequel, check_sequel, 4, 80),
+    "judges": Kind(panels(), drive_panel, check_panel, 8, 80),
+    "labels": Kind(panels(is_labelled=True), drive_panel, check_panel, 6, 40),
+    "stopping": Kind(stopped_runs(), drive_stopped, check_stopped, 4, 40),
+    "commands": Kind(runs(is_recorded=True), _command_twice, _check_twice, 0, 70),
 }
