@@ -201,6 +201,26 @@ def _read_value(path: Steps, text: str, written: str) -> Any:
     return value
 
 
+def _expand(path: Steps, value: Any) -> Any:
+    """Return what stands at a section's path as the mapping whose keys an assignment below it sets.
+
+    A section may have a short form, as `budget: 5` is of `budget: {usd: 5}`.
+    """
+    if value is None:
+        return {}
+    field = Settings.model_fields.get(str(path[0]))
+    is_scalar = not isinstance(value, dict | list)
+    if field is None or len(path) > 1 or not is_scalar:
+        return value
+    for model in (field.annotation, *get_args(field.annotation)):
+        if isinstance(model, type) and issubclass(model, BaseModel):
+            try:
+                return model.model_validate(value).model_dump(exclude_unset=True)
+            except ValidationError:
+                return value  # which the assignment's own message names
+    return value
+
+
 def _assign(raw: dict[str, Any], assignment: str) -> Steps:
     """Apply one `path.to.key=value`, with the value read as YAML, and return the path."""
     dotted, equals, text = assignment.partition("=")
@@ -225,8 +245,8 @@ def _assign(raw: dict[str, Any], assignment: str) -> Steps:
                 )
         elif isinstance(parent, dict):
             key = str(step)
-            if not is_last and parent.get(key) is None:
-                parent[key] = {}
+            if not is_last:
+                parent[key] = _expand(steps[: depth + 1], parent.get(key))
         else:
             raise InputError(f"{written}: {above} has no keys below it.")
         if is_last:

@@ -200,7 +200,9 @@ class Settings(Frozen):
         None, description="a YAML file of dated model prices: docs/servers.md"
     )
     budget: Budget | None = Field(
-        None, description="what a start of a run may spend: US dollars, or {calls: 500}; then it stops, undecided"
+        None,
+        description="what a start of a run may spend: US dollars, {calls: 500} or {minutes: 20}; then it stops, "
+        "undecided",
     )
     fresh: str = Field(
         "", description="a label, such as a release's: replies are asked anew once for each; --fresh sets the time"

@@ -214,7 +214,7 @@ def open_run(
         folder = run_folder(Path(plan.store.runs), started)
     ledger = Ledger(refresh=refresh_rule(again), failed=again.failed, run=folder.name, deployed=is_deployed())
     if plan.pricing.budget:
-        ledger.budget = RunBudget(plan.pricing.budget, plan.pricing.currency)
+        ledger.budget = RunBudget(plan.pricing.budget, plan.pricing.currency, clock)
     if again.replies:
         ledger.earlier_replies = HeldReplies(plan.store, settings_of(plan.store.runs, again.replies)[1])
     if again.truncated:  # the requests whose replies were not cut; all replies of that run are cached

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from basic_control.config.settings import Model
 from basic_control.data.errors import Stopped
 from basic_control.data.records import Call, Reply
-from basic_control.tasks.models.budget import RunBudget
+from basic_control.tasks.models.budget import RunBudget, find_highest_cost
 from basic_control.tasks.models.leases import LEASE_S, Lease
 from basic_control.tasks.models.protocol import NOT_ASKED, RETRIED, TRIES, UNASKED, CallError, Client, ErrorKind
 from basic_control.tasks.models.rate_limits import Endpoint
@@ -22,6 +22,8 @@ from basic_control.tasks.runtime.secrets import mask_keys
 from basic_control.tasks.store.reply_cache import FailedCall, Remembered
 
 POLL_S = 0.5
+GRACE_S = 5.0
+"""How long calls in flight, already paid for, have to end when the run is stopped, or its time is over."""
 FIRST_WAIT_S, LONGEST_WAIT_S, JITTER_S = 0.25, 20.0, 0.5
 """The wait before a retry doubles from first to longest, plus jitter, unless the server asks for another."""
 ANSWER_S = 10.0
@@ -104,6 +106,12 @@ def _this_task() -> asyncio.Task[Any]:
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - a coroutine runs in one
     return task
+
+
+def _reschedule(limit: asyncio.Timeout, when: float | None, grace_s: float = 0.0) -> None:
+    """Move the end of a block, unless it is ending now."""
+    if when is not None and not limit.expired():
+        limit.reschedule(when + grace_s)
 
 
 def group_by_text(request_ids: Iterable[str], calls: Mapping[str, Call]) -> list[list[str]]:
@@ -202,24 +210,27 @@ class RunningBatch:
             self.tally.tokens_out -= end.reply.tokens_out or 0
             self.count(FailedCall(end.request_id, error.kind, error.message))
 
-    async def _retry(self, ask: Callable[[], Awaitable[T]], term: int) -> tuple[T, float]:
+    async def _retry(self, ask: Callable[[], Awaitable[T]], term: int, calls: Iterable[Call]) -> tuple[T, float]:
         """Retry until an answer arrives or retries are pointless; return it with the last attempt's latency.
 
         The deadline counts from the first attempt and excludes the time spent waiting for a free slot. After the
-        claim's `term` another may have asked, and nothing is tried again.
+        claim's `term` another may have asked, and nothing is tried again. `calls` are those that are asked, for
+        what they can cost.
         """
         last: CallError | None = None
         tries = Counter[ErrorKind]()
         wait_s = FIRST_WAIT_S
         loop, deadline_s = asyncio.get_running_loop(), self.model.deadline_s
+        end = asyncio.timeout_at(self._ends_s)
         try:
-            async with asyncio.timeout(deadline_s) as limit:
+            async with end, asyncio.timeout(deadline_s) as limit:
                 while True:
                     # Waiting for a slot is our own doing, and does not count against the call.
                     remaining_s = (limit.when() or 0.0) - loop.time()
                     limit.reschedule(None)
-                    async with self._within_budget() as answers, self.endpoint.slot(self.model):
+                    async with self._within_budget(calls) as answers, self.endpoint.slot(self.model):
                         limit.reschedule(loop.time() + remaining_s)
+                        _reschedule(end, self._ends_s, GRACE_S)
                         try:
                             answers.append(await self._attempt(ask))
                             return answers[0]
@@ -230,14 +241,22 @@ class RunningBatch:
                                 # A call that is given up between two tries keeps its own reason.
                                 raise (last if last and error.kind == NOT_ASKED else error) from None
                             last = error
+                    _reschedule(end, self._ends_s)
                     await asyncio.sleep(last.retry_after_s or wait_s + random.uniform(0, JITTER_S))
                     wait_s = min(2 * wait_s, LONGEST_WAIT_S)
         except TimeoutError as error:
+            if self.budget and end.expired():
+                raise self.budget.refuse() from error
             cause = f"; the last attempt: {last.message}" if last else ""
             raise CallError("timeout", f"no reply within {deadline_s:g} s (deadline_s){cause}") from error
 
+    @property
+    def _ends_s(self) -> float | None:
+        """When the run's time is over, by the loop's clock; None if it has no limit."""
+        return self.budget.ends_s if self.budget else None
+
     @asynccontextmanager
-    async def _within_budget(self) -> AsyncIterator[list[Any]]:
+    async def _within_budget(self, calls: Iterable[Call]) -> AsyncIterator[list[Any]]:
         """Let a call start if the run may spend it; what it was answered goes into the list, with its latency.
 
         Raises:
@@ -247,7 +266,7 @@ class RunningBatch:
         if self.budget is None:
             yield answers
             return
-        reserved = await self.budget.admit(self.model)
+        reserved = await self.budget.admit(self.model, find_highest_cost(self.model, calls))
         try:
             yield answers
         finally:
@@ -285,7 +304,7 @@ class RunningBatch:
                 if not await self._confirm(request_id, elsewhere):
                     return
             try:
-                reply, latency_s = await self._retry(lambda: self.client.ask(call), term)
+                reply, latency_s = await self._retry(lambda: self.client.ask(call), term, [call])
             except CallError as error:
                 if term != self.lease.term and not self.stopping:
                     continue
@@ -313,7 +332,7 @@ class RunningBatch:
         if not self.tally.first_s:
             self.tally.first_s = time.monotonic()
         try:
-            answers, latency_s = await self._retry(lambda: ask_together([*calls.values()]), term)
+            answers, latency_s = await self._retry(lambda: ask_together([*calls.values()]), term, calls.values())
         except CallError as error:
             if term != self.lease.term and not self.stopping:
                 await self._ask_together(calls, term, elsewhere)
@@ -412,10 +431,18 @@ class RunningBatch:
             if self.stopping:
                 raise Stopped
             todo = elsewhere
+            if self.budget and self.budget.is_over:
+                self._give_up(todo, self.budget.refuse())
+                return
             holders = await asyncio.to_thread(self.writer.cache.holders, todo) if todo else []
             self.report_waiting(len(todo), holders)
             if todo:
                 await asyncio.sleep(POLL_S)
+
+    def _give_up(self, request_ids: Iterable[str], error: CallError) -> None:
+        """Count requests that others ask as not asked here."""
+        for request_id in request_ids:
+            self.count(FailedCall(request_id, error.kind, error.message))
 
     def report_waiting(self, n: int, holders: Sequence[str]) -> None:
         """Report how many requests are pending elsewhere, and who asks them, or in what they wait."""

@@ -23,15 +23,13 @@ from basic_control.tasks.models.budget import RunBudget
 from basic_control.tasks.models.protocol import Client
 from basic_control.tasks.models.rate_limits import Endpoint, digest_entry, find_endpoint
 from basic_control.tasks.models.readiness import count_connections
-from basic_control.tasks.models.running import BatchProgress, CallResult, RunningBatch
+from basic_control.tasks.models.running import GRACE_S, BatchProgress, CallResult, RunningBatch
 from basic_control.tasks.models.writer import Writer
 from basic_control.tasks.store.reply_cache import Remembered, ReplyCache, name_owner
 from basic_control.tasks.store.submissions import Submissions
 
 __all__ = ["BatchProgress", "CallResult", "EventLoopThread", "ask_all", "event_loop_thread", "stop"]
 
-GRACE_S = 5.0
-"""How long calls in flight, already paid for, have to end when the run is stopped."""
 NOTED_S = 0.2
 """How long it may take all threads to notice a signal."""
 T = TypeVar("T")

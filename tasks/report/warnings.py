@@ -12,6 +12,7 @@ from typing import Literal
 
 import polars as pl
 
+from basic_control.config.budget import format_amount
 from basic_control.data.commands import format_command
 from basic_control.data.documents import ABSENT
 from basic_control.data.filters import KIND
@@ -211,14 +212,18 @@ def _of_budget(results: Results, verdict: RunVerdict, plan: Plan) -> Iterator[No
     if not (budget and plan.pricing.budget and spending):
         return
     n_calls = sum(spent.fresh for spent in spending.models) - verdict.waiting
-    needed = {"calls": str(verdict.waiting)}
+    needed = {}
+    # A continued run has the same time again.
+    if plan.pricing.budget.calls is not None:
+        needed["calls"] = str(verdict.waiting)
     if plan.pricing.budget.usd is not None and spending.cost_now and n_calls > 0:
         # As much as the calls so far cost on average.
         cost = verdict.waiting * spending.cost_now / n_calls
-        needed = {"usd": f"{cost * _RESERVE:.2g}"}
+        needed["usd"] = format_amount(float(f"{cost * _RESERVE:.2g}"))
         yield Note(say("screen.budget_left", n=verdict.waiting, more=money(cost, plan.pricing.currency)))
-    settings = " ".join(f"--set budget.{name}={amount}" for name, amount in needed.items())
-    command = format_command(f"run --resume {results.run.get('run', '')} {settings}")
+    words = [f"run --resume {results.run.get('run', '')}"]
+    words += [f"--set budget.{name}={amount}" for name, amount in needed.items()]
+    command = format_command(" ".join(words))
     yield Note(say("screen.budget", command=command))
 
 

@@ -118,17 +118,19 @@ def bounds(headline: Headline) -> str:
 
 def describe_calls(requests: Mapping[str, int]) -> str:
     """Return the outcomes of a run's requests, and how many replies were given without a call."""
-    n_asked, n_given = requests["asked"], requests.get("given", 0)
+    n_asked, n_given, n_open = requests["asked"], requests.get("given", 0), requests.get("submitted", 0)
     parts = []
     if n_given:
         phrase = "common.given" if n_asked else "common.only_given"
         parts.append(say(phrase, n=n_given))
     if n_asked and requests["cached"] == n_asked:
         parts.append(say("common.no_call", n=n_asked))
-    elif n_asked and not requests["cached"]:
+    elif n_asked and not requests["cached"] and not n_open:
         parts.append(say("common.new_calls", **requests))
     elif n_asked or not n_given:
         parts.append(say("common.calls", **requests))
+    if n_open:
+        parts.append(say("common.open_calls", **requests))
     return " ".join(parts)
 
 

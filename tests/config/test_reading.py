@@ -442,3 +442,22 @@ def test_metrics_are_a_list_of_names_and_of_names_with_options() -> None:
         "contains": "all",
         "number": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("before", "assignments", "budget"),
+    [
+        (1, ["budget.calls=10"], {"usd": 1, "calls": 10}),
+        (1, ["budget.usd=2"], {"usd": 2}),
+        ({"calls": 5}, ["budget.minutes=3"], {"calls": 5, "minutes": 3}),
+        (None, ["budget=0.5", "budget.calls=2"], {"usd": 0.5, "calls": 2}),
+        (1, ["budget.calls=2", "budget=3"], {"usd": 3}),
+    ],
+)
+def test_a_number_is_the_short_form_of_a_budget_whose_keys_may_be_set(
+    before: object, assignments: list[str], budget: dict[str, float]
+) -> None:
+    raw = {"models": [{"name": "m"}], "suites": ["basic_control"], "budget": before}
+    parsed = parse(raw, "run.yaml", {}, assignments).budget
+    assert parsed is not None
+    assert parsed.model_dump(exclude_none=True) == budget

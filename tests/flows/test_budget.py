@@ -59,6 +59,7 @@ def test_no_call_starts_that_could_exceed_the_budget(
     assert done.returncode == 3, done.stdout + done.stderr
     suite = suite_of(tmp_path)
     assert (suite["outcome"], suite["waiting"]) == ("undecided", N - asked)
+    assert f"{N - asked} are still to be answered" in " ".join(done.stdout.split())
     assert re.search(r"the budget of .* is spent: \d+ requests not asked", " ".join(done.stdout.split()))
 
 
@@ -75,6 +76,24 @@ def test_what_it_takes_to_go_on_is_said_and_going_on_asks_the_rest_alone(run: Ru
         assert len({json.dumps(seen.body["messages"]) for seen in server.requests}) == N
     assert again.returncode == 0, again.stdout + again.stderr
     assert (suite_of(tmp_path)["score"], suite_of(tmp_path)["waiting"]) == (1.0, 0)
+
+
+def test_a_run_whose_time_is_over_ends_undecided_with_its_reports_and_goes_on(run: Run, tmp_path: Path) -> None:
+    with serve_openai(reply) as server:
+        words = ("--config", write(tmp_path), "--set", at(server))
+        run(*words, "--set", "budget={calls: 8}")
+        done = run(*words, "--set", "budget.minutes=0")
+        assert len(server.requests) == 8
+        screen = " ".join(done.stdout.split())
+        assert done.returncode == 3, done.stderr
+        assert "the budget of 0 minutes is spent: 12 requests not asked" in screen
+        assert "20 calls: 8 already answered, 0 asked now, 0 failed. 12 are still to be answered." in screen
+        assert suite_of(tmp_path)["outcome"] == "undecided"
+        command = re.search(r"Go on with another: .*? run (--resume \S+)", screen)
+        assert command, screen
+        again = run(*command[1].split(), "--set", "budget.minutes=60")
+        assert len(server.requests) == N
+    assert again.returncode == 0, again.stdout + again.stderr
 
 
 def test_judges_spend_from_the_same_budget_and_none_of_them_is_said_to_have_failed(
@@ -125,7 +144,7 @@ def test_replies_of_the_cache_cost_nothing(run: Run, tmp_path: Path) -> None:
     [
         (["budget=much"], "budget.usd: input should be a valid number"),
         (["budget=-1"], "budget.usd"),
-        (["budget={}"], "found no limit; expected a number of US dollars, or {calls: 500}"),
+        (["budget={}"], "found no limit; expected a number of US dollars, {calls: 500} or {minutes: 20}"),
         (["budget={calls: 1.5}"], "budget.calls"),
         (["budget={dollars: 5}"], "dollars"),
         (["budget=5", f"models=[{json.dumps(UNPRICED)}]"], "models.0: found no price, and a budget"),
