@@ -57,6 +57,7 @@ def _pieces(contents: Contents, size: int) -> Iterator[str]:
             few=overview.is_imprecise,
             address=address,
             titled=name_metric,
+            frequent_reasons=overview.frequent_reasons,
             t=say_on_page,
             translated=say_reason,
             measure=measure,

@@ -97,7 +97,7 @@ function placesInView() {
 // The outcome of a sample; of several metrics that decide, each with its own.
 function outcomesOf(i) {
   if (!S.outcomes(i)) return make("span", { class: "outcomes" }, mark(S.outcome(i), `${words[S.outcome(i)]} ${shares(S.value(i))}`));
-  return make("span", { class: "outcomes" }, ...S.outcomes(i).split("\n").map((line) => line.split("\t")).map(([name, outcome]) => mark(outcome, S.scoreTitle(name))));
+  return make("span", { class: "outcomes" }, ...linesOf(i).map((line) => mark(line[1], markTitle(line))));
 }
 
 function gridCell(at, model) {

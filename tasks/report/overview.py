@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from operator import itemgetter
 from typing import Any
 
 import polars as pl
@@ -21,8 +22,9 @@ from basic_control.metrics.analysis.summary import OVER_ALL, SummaryRow, Total, 
 from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.tasks.plan import Plan
 from basic_control.tasks.report.conclusion import conclusion
+from basic_control.tasks.report.language import say_reason
 from basic_control.tasks.report.samples import Frames, primary
-from basic_control.tasks.report.text import percent, shorten_name
+from basic_control.tasks.report.text import join_names, percent, shorten_name
 from basic_control.tasks.report.titles import SuiteTitles, family_title, metric_title
 from basic_control.tasks.report.verdict_table import model_rows, model_values, verdict_table
 from basic_control.tasks.report.words import (
@@ -42,6 +44,7 @@ WIDE = 1 / 3
 
 SHOWN_ERRORS = 40
 SHOWN_REPLIES = 5
+SHOWN_REASONS = 3
 LONGEST_REPLY = 60
 """Characters of a reply that can come twice: longer ones differ."""
 SERIES = 8
@@ -144,11 +147,18 @@ def _describe_column(headline: Headline, titles: SuiteTitles) -> tuple[str, floa
 
 def _list_reasons(model: ModelResult, titles: SuiteTitles) -> Iterator[str]:
     """Yield why a model does not pass, unless the table's scores and thresholds show it."""
-    # The overall score follows from the suites.
+    problem = model.missing or model.failed
+    if problem:
+        yield say_reason(problem)
+        return
+    # Several scores may have one reason; the overall score follows from the suites.
+    names_by_reason: dict[str, list[str]] = {}
     for score in model.headlines:
         reason = explain_outcome(score)
         if score.decided.outcome != "pass" and reason:
-            yield f"{titles.headline(score)}: {reason}"
+            names_by_reason.setdefault(reason, []).append(titles.headline(score))
+    for reason, names_of_scores in names_by_reason.items():
+        yield f"{join_names(names_of_scores)}: {reason}"
 
 
 def threshold_of(suite: Suite) -> float:
@@ -358,6 +368,21 @@ def typical_errors(scores: pl.DataFrame, items: pl.DataFrame, titles: SuiteTitle
         {**row, "category": titles.category(row["suite"], row["family"]), "share": row["n"] / row["asked"]}
         for row in frequent.iter_rows(named=True)
     ]
+
+
+def frequent_reasons(typical: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the reasons that are most frequent over all models: text, count, and the model if it is of one."""
+    models_by_reason: dict[str, Counter[str]] = {}
+    for row in typical:
+        models_by_reason.setdefault(row["reason"], Counter())[row["model"]] += row["n"]
+    reasons = []
+    for reason, counts in models_by_reason.items():
+        model = ""
+        if len(counts) == 1:
+            (model,) = counts
+        reasons.append({"reason": reason, "n": counts.total(), "model": model})
+    reasons.sort(key=itemgetter("n"), reverse=True)
+    return reasons[:SHOWN_REASONS]
 
 
 def frequent_replies(

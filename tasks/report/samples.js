@@ -36,7 +36,7 @@ function prepare(d) {
     model: column(rows.model), outcomes: column(rows.outcomes), scoredBy: column(rows.scored_by), ...judgedBy(d, ""), finish: cell("rows", "finish_reason"),
     reply: cell("rows", "text"), reasoning: cell("rows", "reasoning"), marks: cell("rows", "marks"), error: cell("rows", "error"), kind: cell("rows", "error_kind"),
     latency: (i) => rows.latency_s[i],
-    several: rows.outcomes.of.some(Boolean), scoreTitle: (name) => d.scores[name] ?? name,
+    several: rows.outcomes.of.some(Boolean), lowest: rows.scored_by.of.some(Boolean), scoreTitle: (name) => d.scores[name] ?? name,
     title: (key) => d.titles[key] || key.split("/").pop() || key,
     list: Int32Array.from({ length: n }, (_, i) => i), chosen: -1, sort: null, pattern: null, ticket: 0,
     view: "list", models: models(d), pair: [0, 1], item: -1, columns: [],
@@ -93,7 +93,7 @@ const narrow = () => NARROW.filter((name) => name !== "value" || !S.several);
 const usual = () => (matchMedia("(max-width: 34rem)").matches ? narrow() : FIRST.filter((name) => name !== "model" || S.models.length > 1));
 const heads = { value: "score", latency: "time" };
 // Of several scores a sample has the lowest.
-const headOf = (name) => words[name === "value" && S.several ? "lowest" : heads[name] ?? name];
+const headOf = (name) => words[name === "value" && S.lowest ? "lowest" : heads[name] ?? name];
 let controls = {};
 let grid, headLine, rowsBox, count, sample, panes;
 
@@ -289,13 +289,22 @@ async function order(ticket) {
   return true;
 }
 
-// The outcome of each metric that decides a sample, the chosen one first, then those that fail it.
-function outcomeLines(i) {
+// The outcome of each metric that decides a sample; what has no score has none by any metric.
+function linesOf(i) {
   const lines = S.outcomes(i).split("\n").map((line) => line.split("\t"));
+  const [[, first]] = lines;
+  return SCORED.includes(first) || lines.some((line) => line[1] !== first) ? lines : [["", first]];
+}
+
+// The same lines, that of the chosen metric first, then those of what fails the sample.
+function outcomeLines(i) {
+  const lines = linesOf(i);
   if (S.metric && !lines.some((line) => line[0] === S.metric)) lines.push([S.metric, S.outcome(i)]);
   return lines.sort((a, b) => (b[0] === S.metric) - (a[0] === S.metric) || RANK.indexOf(a[1]) - RANK.indexOf(b[1]));
 }
 
+const SCORED = ["right", "partial", "wrong"];
+const markTitle = ([name, outcome]) => (name ? S.scoreTitle(name) : words[outcome]);
 const mark = (outcome, text) => make("span", { class: `state ${outcome}`, "data-sign": SIGNS[outcome] }, plain(text));
 
 // What a judge that does not find a sample right by a metric says of it.
@@ -308,7 +317,8 @@ function judgeReason(i, name) {
 
 // Why a sample is not right; where it fails several metrics, also by which.
 function reasonOf(i) {
-  const name = S.metric || S.scoredBy(i);
+  const [first] = S.outcomes(i) ? outcomeLines(i) : [["", ""]];
+  const name = S.metric || S.scoredBy(i) || first[0];
   const reason = S.reason(i) || judgeReason(i, name);
   const fails = !S.metric && S.outcomes(i) && outcomeLines(i).filter((line) => isFailed(line[1])).length > 1;
   return reason && fails ? `${S.scoreTitle(name)}: ${reason}` : reason;
@@ -320,9 +330,9 @@ function drawOutcomes(i) {
   const reason = failed(i) ? reasonOf(i) : "";
   const further = new Map();
   for (const [, outcome] of lines.slice(NAMED)) further.set(outcome, (further.get(outcome) ?? 0) + 1);
-  const marks = [...lines.slice(0, NAMED).map(([name, outcome]) => [outcome, S.scoreTitle(name)]), ...[...further].map(([outcome, n]) => [outcome, `+${n}`])];
+  const marks = [...lines.slice(0, NAMED).map((line) => [line[1], markTitle(line)]), ...[...further].map(([outcome, n]) => [outcome, `+${n}`])];
   const draw = (name, isDrawn) => { const drawn = marks.filter((pair) => isDrawn(pair[0])); return drawn.length ? make("span", { class: name }, ...drawn.flatMap((pair) => [mark(...pair), " "])) : ""; };
-  const whole = plain([...lines.map(([name, outcome]) => `${S.scoreTitle(name)} ${words[outcome]}`), reason].filter(Boolean).join("; "));
+  const whole = plain([...lines.map((line) => (line[0] ? `${markTitle(line)} ${words[line[1]]}` : markTitle(line))), reason].filter(Boolean).join("; "));
   return make("span", { role: "gridcell", class: "several", "aria-label": whole, title: whole },
     draw("fails", isFailed), reason ? make("span", { class: "why" }, plain(reason)) : "", draw("passes", (outcome) => !isFailed(outcome)));
 }

@@ -3,10 +3,11 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 import polars as pl
 
-from basic_control.data.deciding import headlines
+from basic_control.data.deciding import components, headlines
 from basic_control.data.messages import write_transcript
 from basic_control.data.plugins import metric
 from basic_control.data.records import Message
@@ -59,7 +60,7 @@ def primary(scores: pl.DataFrame, items: pl.DataFrame, suites: Iterable[Suite]) 
 
     The value of a score that joins metrics is their mean by weight; of several headlines it is the lowest,
     whose name is `scored_by` ('' where there is one). The status is the worst; not applicable ones are left out.
-    `outcomes` has of several headlines a line each, in the suite's order: name, tab, outcome.
+    `outcomes` has of several metrics that make the headlines a line each, in the suite's order: name, tab, outcome.
     """
     parts = [
         (suite.name, metric, score.headline, share)
@@ -68,7 +69,7 @@ def primary(scores: pl.DataFrame, items: pl.DataFrame, suites: Iterable[Suite]) 
         for metric, share in score.shares.items()
     ]
     schema = {"suite": pl.String, "metric": pl.String, "headline": pl.String, "share": pl.Float64}
-    main = pl.DataFrame(parts, schema=schema, orient="row").with_row_index("order")
+    main = pl.DataFrame(parts, schema=schema, orient="row")
     of_suites = scores.join(items.select("item_id", "suite"), on="item_id", how="left")
     deciding = of_suites.join(main, on=["suite", "metric"]).with_columns(
         rank=pl.col("status").replace_strict(list(_WORST), range(len(_WORST)), return_dtype=pl.Int64),
@@ -83,7 +84,6 @@ def primary(scores: pl.DataFrame, items: pl.DataFrame, suites: Iterable[Suite]) 
         ranked.group_by([*KEY, "headline"], maintain_order=True)
         .agg(
             pl.col("rank", "status").first(),
-            pl.col("order").min(),
             reason=pl.col("reason").filter(pl.col("reason") != "").first(),
             value=pl.when(value.null_count() == 0).then((value * share).sum() / share.sum()),
             is_applied=is_applied.any(),
@@ -93,8 +93,6 @@ def primary(scores: pl.DataFrame, items: pl.DataFrame, suites: Iterable[Suite]) 
     # The lowest headline tells what went wrong with a reply, not one beside it.
     lowest = by_headline.sort("rank", "value", nulls_last=False, maintain_order=True)
     worst = pl.col("value").filter("is_applied")
-    # Of replies that fail different metrics the lowest score alone would say that they are alike.
-    outcome_lines = pl.format("{}\t{}", "headline", "outcome").sort_by("order").str.join("\n")
     return (
         lowest.group_by(KEY, maintain_order=True)
         .agg(
@@ -102,10 +100,27 @@ def primary(scores: pl.DataFrame, items: pl.DataFrame, suites: Iterable[Suite]) 
             pl.col("reason").first(),
             value=pl.when(worst.null_count() == 0).then(worst.min()),
             scored_by=pl.when(pl.len() > 1).then(pl.col("headline").first()).otherwise(pl.lit("")),
-            outcomes=pl.when(pl.len() > 1).then(outcome_lines).otherwise(pl.lit("")),
         )
         .with_columns(outcome=OUTCOME)
+        .join(_join_outcomes(of_suites, suites), on=KEY, how="left", maintain_order="left")
+        .with_columns(pl.col("outcomes").fill_null(""))
     )
+
+
+def _join_outcomes(scores: pl.DataFrame, suites: Iterable[Suite]) -> pl.DataFrame:
+    """Return each sample's outcomes by the metrics that decide it, a line each; '' where there is one.
+
+    Of replies that fail different metrics a joint score alone would say that they are alike.
+    """
+    deciding: list[tuple[str, str]] = []
+    for suite in suites:
+        names = chain.from_iterable(map(components, headlines(suite)))
+        deciding += [(suite.name, name) for name in dict.fromkeys(names)]
+    schema = {"suite": pl.String, "metric": pl.String}
+    order = pl.DataFrame(deciding, schema=schema, orient="row").with_row_index("order")
+    of_metrics = scores.join(order, on=["suite", "metric"]).with_columns(outcome=OUTCOME)
+    lines = pl.format("{}\t{}", "metric", "outcome").sort_by("order").str.join("\n")
+    return of_metrics.group_by(KEY).agg(outcomes=pl.when(pl.len() > 1).then(lines).otherwise(pl.lit("")))
 
 
 def _in_words(scores: pl.DataFrame) -> pl.DataFrame:

@@ -96,3 +96,29 @@ def test_each_outcome_is_legible_on_a_telephone(crossed_run: ReportData, visit: 
     for state in row.locator(".state").all():
         assert state.evaluate("one => one.getBoundingClientRect().right") <= right_edge
         assert state.evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
+def test_a_mean_of_several_metrics_names_the_outcome_of_each(visit: Open, tmp_path: Path) -> None:
+    suite = {"metrics": {name: {} for name in METRICS}, "score": [*METRICS], "threshold": 0.4}
+    shares = {("alpha", "exact_match"): 0.0, ("alpha", "contains"): 1.0, ("alpha", "all"): 0.0}
+    mean_run = tickets(tmp_path, suite, ["alpha"], shares)
+    assert set(outcomes(mean_run)["outcomes"]) == {"exact_match\twrong\ncontains\tright"}
+    page = visit(write_page(mean_run, tmp_path))
+    row = page.locator("#browser .row").first
+    assert row.locator(".fails").inner_text().split() == ["exact_match"]
+    assert row.locator(".num").last.inner_text() == "50%", "the score is their mean"
+    assert page.locator("#f-metric option").first.inner_text() == "Score"
+
+
+def test_a_reply_that_did_not_come_has_one_outcome_and_a_reason_stands_once(
+    crossed_run: ReportData, visit: Open, tmp_path: Path
+) -> None:
+    # As if no call had been answered.
+    lost_scores = crossed_run.scores.with_columns(
+        value=pl.lit(None, pl.Float64), status=pl.lit("model_error"), reason=pl.lit("timeout")
+    )
+    page = visit(write_page(replace(crossed_run, scores=lost_scores), tmp_path))
+    row = page.locator("#browser .row").first
+    assert row.locator(".state").all_inner_texts() == ["model error"]
+    assert row.locator(".why").inner_text() == "timeout"
+    assert page.locator(".frequent", has_text="reasons").locator("a").all_inner_texts() == ["timeout 120"]
