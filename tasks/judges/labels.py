@@ -21,6 +21,7 @@ from typing import Any
 
 import polars as pl
 
+from basic_control.config.declared import suites_in
 from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
 from basic_control.data.questions import format_expected, format_question
@@ -33,6 +34,7 @@ from basic_control.metrics.cascade import mean_value_in
 from basic_control.metrics.panels import aggregate
 from basic_control.metrics.stats.agreement import Agreement, agreement
 from basic_control.metrics.stats.labelled import Powered, prediction_powered
+from basic_control.prompts import fill
 from basic_control.tasks.plan import SuitePlan
 from basic_control.tasks.store.runs import Run, load_replies, load_table
 from basic_control.tasks.store.tables import write_json
@@ -85,14 +87,19 @@ def load_judged(run: Run, root: str = "") -> pl.DataFrame:
         InputError: the store does not have them, or nothing was judged.
     """
     texts = load_replies(run, root).rename({"text": "response"}).drop("error")
-    rows = join_judged(load_table(run, "scores", root), load_table(run, "items", root).unique("item_id"), texts)
+    items = load_table(run, "items", root).unique("item_id")
+    rows = join_judged(load_table(run, "scores", root), items, texts, suites_in(run.configuration))
     if rows.is_empty():
         raise InputError(f"run {run.name}: no reply was scored by a judge, so there is nothing to label.")
     return rows
 
 
-def join_judged(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
+def join_judged(
+    scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame, suites: Iterable[Suite] = ()
+) -> pl.DataFrame:
     """Join the judges' scores with their items and with the replies scored (`response`).
+
+    `asked_prompt` is what a reply answers: of `suites` with several prompts, each reply's own.
 
     The judges' mean is used even if no judge counts: human labels correct it. It is null where no judge was asked,
     since none counts: the next run asks, once there are labels.
@@ -114,8 +121,36 @@ def join_judged(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) 
         for prompt, facts in judged_replies.select("prompt", "facts").rows()
     ]
     judged_replies = judged_replies.with_columns(prompt=pl.Series(prompts, dtype=pl.String))
-    columns = ("value", "details", "prompt", "facts", "response", "cluster", "question")
+    asked_prompts = pl.Series(_fill_prompts(judged_replies, items, suites), dtype=pl.String)
+    judged_replies = judged_replies.with_columns(asked_prompt=asked_prompts)
+    columns = ("value", "details", "prompt", "asked_prompt", "facts", "response", "cluster", "question")
     return judged_replies.select(*KEY, *columns).sort(*KEY)
+
+
+def _fill_prompts(judged_replies: pl.DataFrame, items: pl.DataFrame, suites: Iterable[Suite]) -> Iterator[str]:
+    """Yield the prompt that each reply answers: the stored one, or another of its suite's, filled for its row."""
+    prompts: dict[tuple[str, str], str] = {}
+    models = judged_replies["model"].unique()
+    for suite in suites:
+        # Items are stored with the first.
+        for name, template in [*suite.prompts_by_name.items()][1:]:
+            prompts |= {(suite.name, model): template for model in models if model.endswith(f" [{name}]")}
+    if not prompts:
+        yield from judged_replies["prompt"]
+        return
+    languages = dict(items.select("item_id", "language").iter_rows())
+    columns = ("suite", "model", "item_id", "prompt", "facts")
+    for suite_name, model, item_id, stored, facts in judged_replies.select(columns).iter_rows():
+        template = prompts.get((suite_name, model))
+        if template is None:
+            yield stored
+            continue
+        row = json.loads(facts)
+        # What cannot be filled any more is shown as it stands.
+        text = template
+        with suppress(InputError):
+            text = fill(template, languages[item_id], row)
+        yield format_question(text, row)
 
 
 def number_replies(judged_replies: pl.DataFrame) -> pl.DataFrame:
@@ -211,6 +246,9 @@ def sheet(judged_replies: pl.DataFrame, *, n: int, metric: str = "") -> pl.DataF
         positions = Random(f"0 {key}").sample(range(group.height), n_drawn)
         parts.append(group[sorted(positions)].with_columns(probability=pl.lit(n_drawn / group.height)))
     drawn = pl.concat(parts)
+    # Labels are kept by the stored prompt; people read the one that was asked.
+    if "asked_prompt" in drawn.columns:
+        drawn = drawn.with_columns(prompt="asked_prompt")
     references = pl.Series(_references(drawn), dtype=pl.String)
     labelled = drawn.with_columns(reference=references, label=pl.lit("")).select(COLUMNS)
     contexts = ["\n\n".join(map(str, json.loads(facts).get(CONTEXTS) or [])) for facts in drawn["facts"]]

@@ -24,7 +24,7 @@ def list_judged_replies(data: ReportData) -> pl.DataFrame:
     texts = data.replies.select("item_id", "model", "repeat", response="text").unique(
         ["item_id", "model", "repeat"], maintain_order=True
     )
-    return join_judged(data.scores, data.items, texts)
+    return join_judged(data.scores, data.items, texts, data.plan.declarations)
 
 
 def draw_rows(judged: pl.DataFrame) -> pl.DataFrame | None:

@@ -17,6 +17,7 @@ from basic_control.tasks.judges.labels import (
     join_judged,
     label_rows,
     load_corrections,
+    reply_names,
     sheet,
     store_labels,
 )
@@ -102,3 +103,22 @@ def test_a_label_holds_for_each_row_of_its_reply(tmp_path: Path) -> None:
     labels = label_rows(replies, tmp_path, CRITERIA)
     assert labels.height == 30
     assert {int(row["item_id"][1:4]) % 2 == row["label"] for row in labels.iter_rows(named=True)} == {True}
+
+
+def test_a_sheet_shows_each_reply_with_its_own_prompt_and_labels_are_kept_as_before() -> None:
+    """Of the second prompt's replies the sheet had the first one's text."""
+    prompts = {"short": "Answer: {{ line }}", "long": "Think, then answer: {{ line }}", "gone": "{{ nowhere }}!"}
+    suite = Suite(name="s", items={}, prompts=prompts, metrics={"rubric": {"criteria": "Polite."}})
+    scores, items, texts = build_tables(1)
+    models = ["m [short]", "m [long]", "m [gone]", "other"]
+    of_models = [
+        pl.concat([table.with_columns(model=pl.lit(model)) for model in models]) for table in (scores, texts)
+    ]
+    replies = join_judged(of_models[0], items, of_models[1], [suite])
+    drawn = sheet(replies, n=2)
+    for item_id, model, prompt in drawn.select("item_id", "model", "prompt").iter_rows():
+        line = int(item_id[1:4])
+        expected = {"m [long]": f"Think, then answer: {line}", "m [gone]": "{{ nowhere }}!"}
+        assert prompt == expected.get(model, f"Q{line}")
+    plain = join_judged(of_models[0], items, of_models[1])
+    assert reply_names(replies, "Polite.") == reply_names(plain, "Polite."), "earlier labels are found"
