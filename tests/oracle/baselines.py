@@ -14,10 +14,12 @@ from basic_control.tasks.compare.baseline import check_baseline, compare_planned
 from basic_control.tasks.store import manifest as manifests
 from basic_control.tasks.store.baselines import write_baseline
 from basic_control.tasks.store.runs import find_run, load_items, load_replies
-from tests.oracle.draws import LETTERS, Question, Reply, Suite, is_single, pick, runs
+from tests.oracle.cases import LETTERS, Question, Reply, Sequel, Suite
+from tests.oracle.draws import pick, runs
 from tests.oracle.held_against import check, check_pair, check_tests, equal, hold
-from tests.oracle.pairs import Sequel, lines_of, outcomes
+from tests.oracle.pairs import lines_of, outcomes
 from tests.oracle.product import BEFORE, NOW, Output, configuration, decide_run, manifest_of, measure_run
+from tests.oracle.rules import is_single
 
 RIGHT, WRONG, LIKE = Reply("right"), Reply("zz"), Reply(LETTERS[:4])
 CHANGES = (

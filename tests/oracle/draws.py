@@ -1,14 +1,15 @@
 """Draw small runs: suites of one to three metrics, their replies, scores, thresholds, weights and gates."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 from hypothesis import strategies as st
 
-LETTERS = "abcdefghijkl"
-"""Answers and replies are beginnings of it, so that similarity is a matter of counting."""
+from tests.oracle.cases import LETTERS, Place, Question, Reply, Run, Suite
+from tests.oracle.rules import is_single
+
 STATES = ("judge_failed", "not_applicable")
 METRICS = (
     ("exact_match",), ("exact_match",), ("similarity",), ("exact_match", "contains"), ("exact_match", "similarity"),
@@ -30,65 +31,6 @@ TURNED: Mapping[str, Mapping[str, bool]] = {
 """The option that a later run may have the other way round, and its default."""
 NUDGES = (1e-6, -1e-6, 0.0004, -0.0004)
 """By how much a threshold may miss a score that is the same once it is rounded."""
-
-
-@dataclass(frozen=True)
-class Reply:
-    """How a call ended: a text, perhaps cut at its token limit, or no reply.
-
-    `state`: why it has no value by the metric `of`, by default by any; `cause`: the kind of error of a failed call.
-    """
-
-    text: str = ""
-    cut: bool = False
-    failed: bool = False
-    state: str = ""
-    of: str = ""
-    cause: str = "server"
-
-
-@dataclass(frozen=True)
-class Question:
-    """A row of a suite's file; `answer` is its expected answer."""
-
-    text: str
-    answer: str
-    columns: Mapping[str, str] = field(default_factory=dict)
-
-
-Place = tuple[str, int, int]
-"""A model, a row and a repeat."""
-
-
-@dataclass(frozen=True)
-class Suite:
-    """A suite: the options of each metric, its `score` as it is declared, its replies."""
-
-    name: str
-    metrics: Mapping[str, Mapping[str, Any]]
-    questions: tuple[Question, ...]
-    replies: Mapping[Place, Reply]
-    threshold: float | None
-    weight: float | None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    score: Any = None
-
-    @property
-    def gate_on(self) -> str:
-        """What makes a question's value of its repeats."""
-        return str(self.options.get("gate_on", "mean"))
-
-
-@dataclass(frozen=True)
-class Run:
-    """A configuration, and what its models replied."""
-
-    models: tuple[str, ...]
-    suites: tuple[Suite, ...]
-    threshold: float | None
-    gate: str
-    undecided: str = "undecided"
-    repeats: int = 1
 
 
 def pick(draw: st.DrawFn, *values: Any) -> Any:
@@ -169,29 +111,6 @@ def drawn_suites(draw: st.DrawFn, name: str, models: tuple[str, ...], repeats: i
     return replace(suite, weight=pick(draw, *weights))
 
 
-def headline_names(suite: Suite) -> list[str]:
-    """Return the scores that decide a suite; if none has a threshold, those that are measured (section 8)."""
-    limits = {name: options.get("threshold") for name, options in suite.metrics.items()}
-    if suite.score is None:
-        limits |= {name: suite.threshold for name, options in suite.metrics.items() if "threshold" not in options}
-        return [name for name, limit in limits.items() if limit is not None] or [*limits]
-    own = [name for name, limit in limits.items() if limit is not None]
-    name = joined_name(suite.score)
-    if suite.threshold is None and own and name not in own:
-        return own
-    return list(dict.fromkeys([name, *own]))
-
-
-def is_single(suite: Suite) -> bool:
-    """Return whether a suite has one headline, and may be part of the overall score."""
-    return len(headline_names(suite)) == 1
-
-
-def joined_name(score: Any) -> str:
-    """Return what a declared score is called: all, its only metric, or nothing for a mean of several."""
-    return "all" if score == "all" else next(iter(score)) if len(score) == 1 else ""
-
-
 @st.composite
 def runs(draw: st.DrawFn, *, is_recorded: bool = False, most: int = 24) -> Run:
     """Draw a run of one to three suites by one or two models; recorded replies are one model's, and none failed."""
@@ -213,17 +132,6 @@ def runs(draw: st.DrawFn, *, is_recorded: bool = False, most: int = 24) -> Run:
         pick(draw, "undecided", "undecided", "pass"),
     )
     return Run(models, tuple(suites), _threshold(draw, 20, 15), gate, undecided, repeats)
-
-
-def select(suite: Suite, rows: Sequence[int]) -> Suite:
-    """Return a suite as if it had these rows only."""
-    places = {row: place for place, row in enumerate(rows)}
-    replies = {
-        (model, places[row], repeat): reply
-        for (model, row, repeat), reply in suite.replies.items()
-        if row in places
-    }
-    return replace(suite, questions=tuple(suite.questions[row] for row in rows), replies=replies)
 
 
 def edited(run: Run) -> Run:

@@ -9,10 +9,10 @@ from math import isclose, sqrt
 from typing import Any
 
 from tests.oracle import rules
-from tests.oracle.draws import Run, headline_names
+from tests.oracle.cases import Run
 from tests.oracle.pairs import ALPHA, Line, holm_steps
 from tests.oracle.product import Output
-from tests.oracle.rules import ENDS, ZERO, Headline, Interval, Intervals, Score
+from tests.oracle.rules import ENDS, ZERO, Headline, Interval, Intervals, Score, headline_names
 
 Document = Mapping[str, Any]
 Expected = Mapping[str, Sequence[Mapping[str, Headline]]]

@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.oracle.baselines import check_sequel, drive_sequel, sequels
-from tests.oracle.draws import Run, edited, reread, runs
+from tests.oracle.cases import Run
+from tests.oracle.draws import edited, reread, runs
 from tests.oracle.held_against import check
 from tests.oracle.judges import check_panel, drive_panel, panels
 from tests.oracle.product import Output, command, drive

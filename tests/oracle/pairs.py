@@ -13,8 +13,18 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from tests.oracle.draws import Run, headline_names
-from tests.oracle.rules import ZERO, Headline, clusters_of, headlines, mean, mean_of, units_of, weighted
+from tests.oracle.cases import Sequel
+from tests.oracle.rules import (
+    ZERO,
+    Headline,
+    clusters_of,
+    headline_names,
+    headlines,
+    mean,
+    mean_of,
+    units_of,
+    weighted,
+)
 
 Key = tuple[str, str, str]
 ALPHA = 0.05
@@ -22,18 +32,6 @@ SIDES = {"value": ("value", "value"), "worst": ("upper", "lower"), "best": ("low
 """The ends of the baseline and of the run: what is scored, and what is missing or cut for the worst or the best."""
 NEAR = 0.25
 """The rules do not say how exactly a sign-flip test is computed: so far from a level its p is the reported one."""
-
-
-@dataclass(frozen=True)
-class Sequel:
-    """A run, and one after it that is compared with it; `changed` is a rule that differs, if any."""
-
-    before: Run
-    after: Run
-    max_drop: float
-    fails_on: str = "regression"
-    changed: str = ""
-    is_allowed: bool = False
 
 
 @dataclass(frozen=True)
@@ -194,17 +192,6 @@ def signed(sizes: Sequence[float]) -> "np.ndarray[Any, np.dtype[np.float64]]":
     return totals
 
 
-def holm(chances: Sequence[float]) -> list[bool]:
-    """Return which are significant with Holm's correction."""
-    order = sorted(range(len(chances)), key=chances.__getitem__)
-    significant = [False] * len(chances)
-    for rank, place in enumerate(order):
-        if chances[place] > ALPHA / (len(chances) - rank):
-            break
-        significant[place] = True
-    return significant
-
-
 def holm_steps(chances: Sequence[float]) -> list[tuple[float, float]]:
     """Return Holm's level and adjusted chance of each: the first that is not significant sets all later levels."""
     steps, level, highest, is_open = [(ALPHA, 1.0)] * len(chances), ALPHA, 0.0, True
@@ -226,8 +213,11 @@ def outcomes_at(lines: Sequence[Line], end: str, margin: Fraction, factor: float
         below.append(min(test.p_below * off, 1.0))
         above.append(float((1 - margin) ** len(line.units(end))) if is_equal else min(test.p_above * off, 1.0))
         held.append(is_equal and (line.is_identical or not margin))
-    listed = zip(holm(below), holm(above), held, strict=True)
-    return ["regressed" if low else "held" if high or equal else "undecided" for low, high, equal in listed]
+    listed = zip(holm_steps(below), holm_steps(above), held, strict=True)
+    return [
+        "regressed" if low[1] <= ALPHA else "held" if high[1] <= ALPHA or equal else "undecided"
+        for low, high, equal in listed
+    ]
 
 
 def outcomes(lines: Sequence[Line], max_drop: float, *, is_allowed: bool) -> dict[Key, set[str]]:

@@ -32,7 +32,7 @@ from basic_control.tasks.score import join_metrics, measure
 from basic_control.tasks.store import manifest as manifests
 from basic_control.tasks.store.tables import Store
 from tests.helpers.inside import call
-from tests.oracle.draws import Reply, Run, Suite
+from tests.oracle.cases import Reply, Run, Suite
 
 REASONS = {"judge_failed": "rate: unparsable reply", "not_applicable": ""}
 BEFORE, NOW = "20261104_140233", "20261105_140233"

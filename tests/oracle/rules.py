@@ -10,7 +10,7 @@ from functools import partial
 from math import comb, sqrt
 from typing import Any
 
-from tests.oracle.draws import LETTERS, Question, Reply, Run, Suite, headline_names, is_single, joined_name
+from tests.oracle.cases import LETTERS, Question, Reply, Run, Suite
 
 Z = 1.959963984540054
 ENDS = ("value", "lower", "upper")
@@ -350,23 +350,41 @@ def part_of(suite: Suite, metric: str, model: str, repeats: int) -> Part:
     return Part(suite, metric, tuple(rows), once)
 
 
-def headlines(suite: Suite, model: str, repeats: int) -> dict[str, Headline]:
-    """Return a model by each score that is shown of a suite, by name (section 8)."""
+def columns_of(suite: Suite) -> dict[str, tuple[Mapping[str, float], float | None]]:
+    """Return the scores that are shown of a suite, by name: their parts' weights, and their threshold (8)."""
     own = {name: options.get("threshold") for name, options in suite.metrics.items()}
     shown: dict[str, tuple[Mapping[str, float], float | None]] = {}
     if suite.score is None:
         for name, options in suite.metrics.items():
             shown[name] = {name: 1.0}, own[name] if "threshold" in options else suite.threshold
     else:
-        names = ["all"] if suite.score == "all" else suite.score
-        name = joined_name(suite.score)
-        limit = suite.threshold if own.get(name) is None else own[name]
-        shown[name] = names if isinstance(names, dict) else dict.fromkeys(names, 1.0), limit
+        names = {"all": 1.0} if suite.score == "all" else suite.score
+        names = names if isinstance(names, dict) else dict.fromkeys(names, 1.0)
+        name = next(iter(names)) if len(names) == 1 else ""
+        shown[name] = names, suite.threshold if own.get(name) is None else own[name]
         shown |= {
             metric: ({metric: 1.0}, limit) for metric, limit in own.items() if limit is not None and metric != name
         }
-    if len({*suite.metrics} - {"similarity"}) > 1 and "all" not in shown:
-        shown["all"] = {"all": 1.0}, None
+    if len({*suite.metrics} - {"similarity"}) > 1:
+        shown.setdefault("all", ({"all": 1.0}, None))
+    return shown
+
+
+def headline_names(suite: Suite) -> list[str]:
+    """Return the scores that decide a suite; if none has a threshold, those that are measured."""
+    shown = columns_of(suite)
+    deciding = [name for name, (_, limit) in shown.items() if limit is not None]
+    return deciding or [name for name in shown if name != "all" or suite.score == "all"]
+
+
+def is_single(suite: Suite) -> bool:
+    """Return whether a suite has one headline, and may be part of the overall score."""
+    return len(headline_names(suite)) == 1
+
+
+def headlines(suite: Suite, model: str, repeats: int) -> dict[str, Headline]:
+    """Return a model by each score that is shown of a suite, by name."""
+    shown = columns_of(suite)
     parts = {metric: part_of(suite, metric, model, repeats) for shares, _ in shown.values() for metric in shares}
     by_name = {}
     for name, (shares, limit) in shown.items():

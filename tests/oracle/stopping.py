@@ -14,10 +14,11 @@ from basic_control.config.settings import Settings
 from basic_control.data.tables import ITEMS
 from basic_control.metrics.analysis.stopping import cut_into_rounds
 from basic_control.tasks.generate import items_of
-from tests.oracle.draws import LETTERS, Question, Reply, Run, Suite, edited, headline_names, pick, select
+from tests.oracle.cases import LETTERS, Question, Reply, Run, Suite, select
+from tests.oracle.draws import edited, pick
 from tests.oracle.held_against import equal, hold, intervals_of
 from tests.oracle.product import Output, configuration, decide_run, measure_run
-from tests.oracle.rules import Headline, answer_of, clusters_of, exit_code, headlines, mean, worst
+from tests.oracle.rules import Headline, answer_of, clusters_of, exit_code, headline_names, headlines, mean, worst
 
 WRONG = (
     (Reply("zz"), Reply(LETTERS[:6])),

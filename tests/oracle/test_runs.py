@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from tests.oracle.draws import Question, Reply, Run, Suite
+from tests.oracle.cases import Question, Reply, Run, Suite
 from tests.oracle.held_against import check
 from tests.oracle.kinds import KINDS
 from tests.oracle.product import drive
