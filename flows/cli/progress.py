@@ -8,7 +8,7 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 EVERY_S = 10.0
 """Between two lines."""
 DRAWN_S = 0.25
+SILENT_S = 5.0
+"""So long without a reply, while calls fail, is no pace any more."""
 CAUSE, BAR_CAUSE = 120, 24
 """Characters shown of a failure in a line, and beside a bar."""
 
@@ -42,7 +44,8 @@ class Count:
     """The progress of some work: calls, their rate per second, and whether some of its batches are open.
 
     `elsewhere` of them are awaited: `holders` says who is asking them, or what they wait in. `trouble` is the
-    commonest failure of attempts that happens now, and how often it did.
+    commonest failure of attempts that happens now, and how often it did. Where nothing but failures came for a
+    while, `silent_s` says for how long, and `deadline_s` how long each call is retried.
     """
 
     total: int
@@ -54,11 +57,13 @@ class Count:
     elsewhere: int = 0
     holders: tuple[str, ...] = ()
     trouble: tuple[int, str] = (0, "")
+    silent_s: float = 0.0
+    deadline_s: float = 0.0
 
     @property
     def time_to_end_s(self) -> float | None:
-        """Seconds until the end at the rate so far; None before there is a rate."""
-        if not self.rate:
+        """Seconds until the end at the rate so far; None before there is a rate, and while nothing is answered."""
+        if not self.rate or self.silent_s:
             return None
         return (self.total - self.done) / self.rate
 
@@ -95,7 +100,20 @@ class Work:
             elsewhere=sum(tally.elsewhere for tally in waiting),
             holders=tuple(sorted(set().union(*(tally.holders for tally in waiting)))),
             trouble=max((tally.trouble.main_cause for tally in waiting), default=(0, "")),
+            silent_s=_measure_silence(waiting),
+            deadline_s=max((tally.deadline_s for tally in waiting), default=0.0),
         )
+
+
+def _measure_silence(tallies: "Sequence[BatchProgress]") -> float:
+    """Return for how many seconds calls fail without a reply; 0 where one came lately, or none failed since."""
+    last_s = max((tally.last_s or tally.first_s for tally in tallies), default=0.0)
+    failed_s = max((tally.trouble.last_s for tally in tallies if tally.trouble.main_cause[0]), default=0.0)
+    # A slow server is silent too, but none of its calls fails.
+    silent_s = time.monotonic() - last_s
+    if not last_s or failed_s <= last_s or silent_s < SILENT_S:
+        return 0.0
+    return silent_s
 
 
 class Display(logging.Handler):
@@ -294,7 +312,7 @@ def _pieces(count: Count, language: str) -> tuple[str, str, str]:
     from basic_control.prompts.phrases import phrase
 
     rate = waiting = remaining = ""
-    if count.rate:
+    if count.rate and not count.silent_s:
         rate = f"{count.rate:.1f}".replace(".", phrase("common.point", language))
     if count.elsewhere:
         holders = ", ".join(count.holders) or _format_phrase("another", language)
@@ -312,7 +330,11 @@ def _describe_trouble(count: Count, language: str, longest: int = CAUSE) -> str:
     if len(message) > longest:
         # The ellipsis counts too: a column is that wide.
         message = message[: longest - 1] + "…"
-    return _format_phrase("trouble", language, cause=message, n=n)
+    trouble = _format_phrase("trouble", language, cause=message, n=n)
+    if not count.silent_s:
+        return trouble
+    times = {"time": _clock(count.silent_s), "limit": _clock(count.deadline_s)}
+    return f"{_format_phrase('silent', language, **times)}, {trouble}"
 
 
 def _bar_texts(count: Count, language: str = "en") -> dict[str, str]:

@@ -80,7 +80,9 @@ class Trouble:
 class BatchProgress:
     """The progress of a batch; passed to the progress callback after every change.
 
-    `elsewhere` are pending elsewhere: `holders` say who is asking them, or in what they wait.
+    `elsewhere` are pending elsewhere: `holders` say who is asking them, or in what they wait. `first_s` and
+    `last_s` (monotonic) are when the first call began and the last reply came, `deadline_s` how long a call is
+    retried.
     """
 
     total: int
@@ -95,6 +97,7 @@ class BatchProgress:
     elsewhere: int = 0
     holders: tuple[str, ...] = ()
     trouble: Trouble = field(default_factory=Trouble)
+    deadline_s: float = 0.0
 
     @property
     def done(self) -> int:

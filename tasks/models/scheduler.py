@@ -183,7 +183,7 @@ async def ask_all(
     if not endpoint:
         endpoint = Endpoint(count_connections(model.concurrency))
         shared.endpoints[digest_entry(model)] = endpoint
-    tally = BatchProgress(total=len(distinct))
+    tally = BatchProgress(total=len(distinct), deadline_s=model.deadline_s)
     holder = f"{name_owner()}:{uuid.uuid4().hex[:8]}"
     writer = Writer(cache, holder=holder, run=run or holder, way=digest_way(model))
     endpoint.begin(writer.run)

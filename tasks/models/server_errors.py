@@ -64,6 +64,8 @@ _BEARER = re.compile(r"\b(bearer|basic)\s+[\w.~+/=*-]{4,}", re.IGNORECASE)
 _UNTRUSTED = re.compile(r"certificate verify failed: ([^('\"]{1,200})")
 # As in: [SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1006)
 _HANDSHAKE = re.compile(r"\[SSL: ?([A-Z0-9_]{1,80})\]")
+# What aiohttp adds, also for http: Cannot connect to host 127.0.0.1:8000 ssl:default [Connect call failed …]
+_TRANSPORT = re.compile(r" ssl:(?:default|True|False|None)(?= \[)")
 _LONGEST = 400
 _READ = 20_000
 """Characters of a body that are searched for what it means."""
@@ -259,7 +261,7 @@ class ServerErrors:
         is_half = not isinstance(message, str)
         if is_half:
             message, text = "", "the connection ended within the response"
-        reason = self.clean(message or text) or type(error).__name__
+        reason = self.clean(_TRANSPORT.sub("", message or text)) or type(error).__name__
         route = f" (through the proxy {self._proxy})" if self._proxy else ""
         text = f"no answer from {self.where}: {reason}{route}"
         advised = self._advise("connection", text)

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import termios
+import time
 from pathlib import Path
 from typing import Any
 
@@ -373,3 +374,37 @@ def test_the_line_names_the_commonest_failure_while_it_happens(
     tally.trouble.last_s -= FRESH_S + 1
     display.draw()
     assert "503" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        (
+            "en",
+            "no reply for 0:45, each call is tried for 5:00 (deadline_s), now failing: HTTP 503: down (1 tries)",
+        ),
+        (
+            "ru",
+            "ответов нет уже 0:45, каждый вызов повторяется до 5:00 (deadline_s), сейчас не удаётся: HTTP 503",
+        ),
+    ],
+)
+def test_a_server_that_died_has_no_pace_and_the_line_says_how_long_it_is_waited_for(
+    language: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = time.monotonic()
+    tally = BatchProgress(total=40, answered=12, first_s=now - 50, last_s=now - 45.5, deadline_s=300)
+    tally.trouble.note(CallError("server", "HTTP 503: down"))
+    display = LineDisplay(10.0, language)
+    display.suite = "s"
+    display.note(Cell("s"), tally)
+    display.draw()
+    line = capsys.readouterr().err
+    assert text in line
+    assert not any(word in line for word in ("left", "ends about", "calls/s", "осталось", "вызовов/с"))
+    # A reply is a pace again.
+    tally.last_s = time.monotonic()
+    display.draw()
+    line = capsys.readouterr().err
+    assert "deadline_s" not in line
+    assert "ends about" in line or "конец около" in line

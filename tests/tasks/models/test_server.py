@@ -162,6 +162,7 @@ def test_a_proxy_that_cannot_be_used_fails_the_call(
     assert error.kind == kind
     assert text in error.message
     assert "pass-word" not in error.message
+    assert "ssl:" not in error.message, "nothing is encrypted here"
 
 
 @pytest.mark.parametrize("scheme", ["socks5", "socks5h", "socks", "SOCKS5"])
