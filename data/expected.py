@@ -27,12 +27,14 @@ class ExpectedAnswers:
     """How the metrics of a suite read its rows' expected answers.
 
     `options` are those of metrics that all rows complete; `readings` counts the rows of each metric, column and
-    form; `n_unread` counts those that a metric leaves out, `left_out` holds the positions of the rows that every
-    metric does, in the order of the draw. `problems` are messages about rows that nobody allowed to leave out.
+    form; `doubtful` counts those that may be meant otherwise, `n_unread` those that a metric leaves out, `left_out`
+    holds the positions of the rows that every metric does, in the order of the draw. `problems` are messages about
+    rows that nobody allowed to leave out.
     """
 
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     readings: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
+    doubtful: Mapping[tuple[str, str], int] = field(default_factory=dict)
     n_unread: Mapping[str, int] = field(default_factory=dict)
     left_out: frozenset[int] = frozenset()
     problems: tuple[str, ...] = ()
@@ -52,7 +54,7 @@ def read_expected(suite: Suite, required: Sequence[str]) -> ExpectedAnswers:
     options: dict[str, dict[str, Any]] = {}
     for name, user in metrics.items():
         options[name] = options_of(user, completed.get(name, suite.options(name)))
-    readings = Counter[tuple[str, str, str]]()
+    readings, doubtful = Counter[tuple[str, str, str]](), Counter[tuple[str, str]]()
     unread: dict[str, list[tuple[Item, Expectation]]] = {name: [] for name in metrics}
     left_out = set[int]()
     has_texts = any(_HOLDS_TEXTS.search(file.name) for file in unit.files(suite.source))
@@ -71,6 +73,7 @@ def read_expected(suite: Suite, required: Sequence[str]) -> ExpectedAnswers:
                 unread[name].append((item, expectation))
             else:
                 column = _name_column(suite, expectation.column)
+                doubtful[name, column] += expectation.is_doubtful
                 for form in expectation.readings:
                     readings[name, column, form] += 1
         # A row is asked as long as some metric can score its reply, with or without an expected answer.
@@ -80,9 +83,9 @@ def read_expected(suite: Suite, required: Sequence[str]) -> ExpectedAnswers:
     counts = {name: len(rows) for name, rows in unread.items()}
     if not suite.skip_unreadable:
         problems = [_describe_unread(suite, name, rows, n_rows) for name, rows in unread.items()]
-        return ExpectedAnswers(completed, dict(readings), counts, problems=tuple(problems))
+        return ExpectedAnswers(completed, dict(readings), dict(doubtful), counts, problems=tuple(problems))
     problems = [_describe_empty(suite, n_rows)] if len(left_out) == n_rows else []
-    return ExpectedAnswers(completed, dict(readings), counts, frozenset(left_out), tuple(problems))
+    return ExpectedAnswers(completed, dict(readings), dict(doubtful), counts, frozenset(left_out), tuple(problems))
 
 
 def _build_sample(item: Item) -> Sample:
@@ -151,6 +154,13 @@ def _describe_empty(suite: Suite, n_rows: int) -> str:
         f"suite {suite.name}: no metric can read the expected answer of any of {plural(n_rows, 'row')}; expected "
         "at least one. Correct them, or name the right column under `columns`."
     )
+
+
+def list_doubts(suite: Suite, expected: ExpectedAnswers) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield what may be misread, as the names of phrases and their values."""
+    for (name, column), n in Counter(expected.doubtful).most_common():
+        if n:
+            yield "common.read_in_two_ways", {"suite": suite.name, "metric": name, "column": column, "n": n}
 
 
 def list_remarks(suite: Suite, expected: ExpectedAnswers) -> Iterator[tuple[str, Mapping[str, Any]]]:

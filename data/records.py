@@ -327,12 +327,14 @@ class Expectation:
     """How a metric reads a row's expected answer.
 
     `problem` says what was expected, where the metric cannot read it ('' if it can). `readings` name the forms
-    that it was read from, for people; none if it has the usual one. `column` holds it.
+    that it was read from, for people; none if it has the usual one. `column` holds it. `is_doubtful`: another
+    reading, that of the column's other rows, may be meant.
     """
 
     problem: str = ""
     readings: tuple[str, ...] = ()
     column: str = "answer"
+    is_doubtful: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The options of a row, and which of them its expected answer names."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -37,12 +37,16 @@ class Offer(NamedTuple):
 
 
 class Naming(NamedTuple):
-    """The labels that an expected answer names, and how; or what is wrong. `index` is the index that it is."""
+    """The labels that an expected answer names, and how; or what is wrong. `index` is the index that it is.
+
+    `is_doubtful`: a whole number is read as a text, where others of its column are indices.
+    """
 
     labels: frozenset[str] = frozenset()
     reading: str = ""
     problem: str = ""
     index: int | None = None
+    is_doubtful: bool = False
 
 
 def offer_of(sample: Sample, options: Mapping[str, Any]) -> Offer:
@@ -139,12 +143,29 @@ def _read_flags(answer: Any, offer: Offer) -> Naming | None:
 
 
 def _read_naming(answer: Any, offer: Offer, options: Mapping[str, Any]) -> Naming:
-    """Return the options that one value names: a given label, an option's text, a letter, an index."""
+    """Return the options that one value names: a given label, an option's text, a letter, an index.
+
+    Where the column's indices have a base, a whole number among them is an index, whatever the options' texts.
+    """
     text = fold(write_value(answer))
     labels = {label.upper(): label for label in offer.texts}
     label = labels.get(text.strip("().: ").upper())
     if offer.is_labelled and label:
         return Naming(frozenset([label]), "" if label.isalpha() else "a given label")
+    number, base = _read_whole(answer), options.get("index")
+    index = Naming()
+    if number is not None:
+        index = _read_index(number, offer, base)
+    if index.labels:
+        return index
+    naming = _read_words(text, label, offer)
+    if number is not None and not naming.labels:
+        return index
+    return naming._replace(is_doubtful=None not in {number, base})
+
+
+def _read_words(text: str, label: str | None, offer: Offer) -> Naming:
+    """Return the options that a text names, which is no label of the row's: an option's text, or a letter."""
     # A text comes before a letter that the loader gave: an option may be "A".
     wording = text.casefold()
     matching = frozenset(key for key, option in offer.texts.items() if option and option.casefold() == wording)
@@ -153,12 +174,19 @@ def _read_naming(answer: Any, offer: Offer, options: Mapping[str, Any]) -> Namin
     if label and not offer.is_labelled:
         return Naming(frozenset([label]))
     lead = _LEAD.match(text)
-    lead_label = labels.get(lead[1].upper()) if lead else None
-    if lead and lead_label is not None and _agrees(text[lead.end() :], offer.texts[lead_label]):
-        return Naming(frozenset([lead_label]), "a letter with its text")
-    if _WHOLE.fullmatch(text) and not isinstance(answer, bool):
-        return _read_index(int(float(text)), offer, options)
+    if lead:
+        named_label = {letter.upper(): letter for letter in offer.texts}.get(lead[1].upper())
+        if named_label is not None and _agrees(text[lead.end() :], offer.texts[named_label]):
+            return Naming(frozenset([named_label]), "a letter with its text")
     return Naming(problem=f"expected one of its options ({_range(offer)}), by label, text, letter or index")
+
+
+def _read_whole(answer: Any) -> int | None:
+    """Return the whole number that a value is; None if it is none."""
+    text = fold(write_value(answer))
+    if isinstance(answer, bool) or not _WHOLE.fullmatch(text):
+        return None
+    return int(float(text))
 
 
 def _agrees(text: str, option: str) -> bool:
@@ -170,8 +198,7 @@ def _range(offer: Offer) -> str:
     return f"{first} to {last}"
 
 
-def _read_index(index: int, offer: Offer, options: Mapping[str, Any]) -> Naming:
-    base = options.get("index")
+def _read_index(index: int, offer: Offer, base: int | None) -> Naming:
     if base is None:
         return Naming(
             problem="an index, from 0 or from 1? Set `index: 0` or `index: 1` in the options of choice", index=index
@@ -200,30 +227,84 @@ def find_right_options(sample: Sample, offer: Offer, options: Mapping[str, Any])
     labels = frozenset[str]()
     if not problem:
         labels = labels.union(*map(attrgetter("labels"), namings))
-    return Naming(labels, reading, problem, namings[0].index)
+    is_doubtful = any(naming.is_doubtful for naming in namings)
+    return Naming(labels, reading, problem, namings[0].index, is_doubtful)
 
 
 def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
     """Return how a row's right option is read, and from which form its options."""
     offer = offer_of(sample, options)
     naming = find_right_options(sample, offer, options)
-    return Expectation(naming.problem, tuple(filter(None, [naming.reading, offer.reading])))
+    readings = tuple(filter(None, [naming.reading, offer.reading]))
+    return Expectation(naming.problem, readings, is_doubtful=naming.is_doubtful)
 
 
 def completes(samples: Iterable[Sample], options: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the options with the base of indices: 0 if one of the column is 0, 1 if one is the number of options.
 
+    A column has one reading: if all its whole numbers can be indices, and some can be nothing else, they are. If
+    only some can be, and one of these is the text of another option as well, nothing says which it is.
+
     Source: SPEC 8.
     """
     if options.get("index") is not None:
         return options
-    reaches_end = False
+    numbers = list[_Number]()
     for sample in samples:
-        offer = offer_of(sample, options)
-        index = find_right_options(sample, offer, options).index
-        if index == 0:
-            return {**options, "index": 0}
-        reaches_end |= index == len(offer.texts) and any(offer.texts.values())
-    if reaches_end:
-        return {**options, "index": 1}
-    return options
+        numbers += _list_numbers(sample, options)
+    indices = [*filter(attrgetter("is_index"), numbers)]
+    if not indices:
+        return options
+    base = _find_base(numbers)
+    if base is None or not all(number.fits(base) for number in numbers):
+        base = _find_base(indices)
+        if base is None or any(number.is_another(base) for number in numbers):
+            return options
+    return {**options, "index": base}
+
+
+class _Number(NamedTuple):
+    """A whole number that is expected: of which row's options, and whether it names none of them by text."""
+
+    value: int
+    offer: Offer
+    naming: Naming
+
+    @property
+    def is_index(self) -> bool:
+        return self.naming.index is not None
+
+    @property
+    def is_end(self) -> bool:
+        """Whether it is the number of options, which no index from 0 is."""
+        return self.value == len(self.offer.texts) and any(self.offer.texts.values())
+
+    def fits(self, base: int) -> bool:
+        """Return whether it can be an index from a base."""
+        return base <= self.value < base + len(self.offer.texts)
+
+    def is_another(self, base: int) -> bool:
+        """Return whether it names another option as an index than by its text."""
+        if self.is_index or not self.fits(base):
+            return False
+        return [*self.offer.texts][self.value - base] not in self.naming.labels
+
+
+def _list_numbers(sample: Sample, options: Mapping[str, Any]) -> Iterator[_Number]:
+    """Yield the whole numbers of a row's expected answer that are no label of its options."""
+    offer, answer = offer_of(sample, options), sample.get("answer")
+    if offer.problem or is_absent(answer) or _read_flags(parse_json(answer), offer):
+        return
+    for value in answers_of(answer).values:
+        number, naming = _read_whole(value), _read_naming(value, offer, options)
+        if number is not None and (naming.index is not None or not offer.is_labelled):
+            yield _Number(number, offer, naming)
+
+
+def _find_base(numbers: Sequence[_Number]) -> int | None:
+    """Return from where indices count: from 0 if one is 0, from 1 if one is the number of options; else None."""
+    if any(number.value == 0 for number in numbers):
+        return 0
+    if any(number.is_end for number in numbers):
+        return 1
+    return None

@@ -7,7 +7,7 @@ from typing import Any
 from basic_control.data.batches import StoredIdentity
 from basic_control.data.documents import NEWLY_APART
 from basic_control.data.errors import InputError
-from basic_control.data.expected import list_remarks
+from basic_control.data.expected import list_doubts, list_remarks
 from basic_control.prompts.phrases import phrase
 from basic_control.tasks.plan import Plan
 
@@ -27,6 +27,13 @@ def check_expected(plan: Plan) -> None:
         problems.extend(suite.expected.problems)
     if problems:
         raise InputError("\n".join(problems))
+
+
+def format_doubts(plan: Plan) -> Iterator[str]:
+    """Yield which expected answers may be misread."""
+    for suite in plan.suites:
+        for name, values in list_doubts(suite.suite, suite.expected):
+            yield phrase(name, plan.report.language, **values)
 
 
 def format_expected_remarks(plan: Plan) -> Iterator[str]:

@@ -36,7 +36,7 @@ from basic_control.tasks.judges.labels import has_labels
 from basic_control.tasks.judges.passports import PassportFinder, find_missing_exams, find_suite_statuses
 from basic_control.tasks.models.requests import build_requests
 from basic_control.tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target, resolve
-from basic_control.tasks.plan_remarks import format_expected_remarks
+from basic_control.tasks.plan_remarks import format_doubts, format_expected_remarks
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.store.samples import SampleRow, fill_item, merge_columns, select_returned
 from basic_control.tasks.twins.renew import TWIN, plan_twins, twins_of
@@ -535,6 +535,7 @@ def estimate_short_exams(
 
 def _list_notes(plan: Plan) -> Iterator[str]:
     language, store = plan.report.language, plan.store
+    yield from format_doubts(plan)
     yield from format_expected_remarks(plan)
     in_batches = [model.name for model in (*plan.models, *plan.judges) if model.batch != "off"]
     if in_batches:

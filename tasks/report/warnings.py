@@ -28,7 +28,7 @@ from basic_control.metrics.analysis.summary import OF_SUITES, cells
 from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.tasks.models.protocol import UNASKED
 from basic_control.tasks.plan import Plan
-from basic_control.tasks.plan_remarks import format_expected_remarks, format_newly_apart
+from basic_control.tasks.plan_remarks import format_doubts, format_expected_remarks, format_newly_apart
 from basic_control.tasks.report import passports
 from basic_control.tasks.report.cascades import cascade_warnings
 from basic_control.tasks.report.language import say, say_reason
@@ -102,6 +102,8 @@ def notes(
 
 def _of_rows(results: Results, plan: Plan) -> Iterator[Note]:
     """Yield what is said of rows before they are asked."""
+    for line in format_doubts(plan):
+        yield Note(line, topic="rows")
     for line in (*format_expected_remarks(plan), *format_newly_apart(plan, results.run)):
         yield Note(line, "info", topic="rows")
 

@@ -10,10 +10,12 @@ import pytest
 
 from basic_control.config.settings import Settings
 from basic_control.data.errors import InputError
-from basic_control.data.plugins import loader
+from basic_control.data.options import options_of
+from basic_control.data.plugins import loader, metric
 from basic_control.flows.preflight import check_rows
+from basic_control.metrics._choices import find_right_options, offer_of
 from basic_control.tasks.plan import resolve
-from basic_control.tasks.plan_remarks import format_expected_remarks
+from basic_control.tasks.plan_remarks import check_expected, format_doubts, format_expected_remarks
 from tests.conftest import Run
 from tests.helpers.recorded import written
 from tests.helpers.runs import latest
@@ -234,6 +236,73 @@ def test_answers_as_text_are_compared_as_text(tmp_path: Path) -> None:
     (declared,) = settings(suite("own", data, {"exact_match": {}}, items={"answers": "text"})).suites
     answers = [item.facts["answer"] for item in loader("table").load(declared.source, ())]
     assert answers == ["18.0", "true", '["a", "b"]']
+
+
+def numbered(answer: Any, *options: str) -> dict[str, Any]:
+    return {"question": "how many?", "options": [*options], "answer": answer}
+
+
+ROWS_OF_NUMBERS = {
+    "all are indices, one the text of another option": (
+        [numbered(2, "5", "14", "4", "2"), numbered(0, "7", "8"), numbered("1", "3", "1")],
+        {},
+        ["4", "7", "1"],
+        0,
+    ),
+    "from 1, one the text of another option": (
+        [numbered(2, "5", "14", "2"), numbered(3, "7", "8", "9"), numbered(1, "6", "4", "5")],
+        {},
+        ["14", "9", "6"],
+        0,
+    ),
+    "all are texts": ([numbered(2, "5", "14", "2"), numbered(0, "7", "0")], {}, ["2", "0"], 0),
+    "the user's index": ([numbered(2, "5", "14", "2"), numbered(1, "1", "0")], {"index": 0}, ["2", "0"], 0),
+    "the user's index from 1": ([numbered(2, "5", "14", "2"), numbered(1, "0", "1")], {"index": 1}, ["14", "0"], 0),
+    "an index, and a text that is none": (
+        [numbered(0, "red", "blue"), numbered(20, "10", "20")],
+        {},
+        ["red", "20"],
+        1,
+    ),
+    "labels of the rows": (
+        [{**numbered("1"), "options": {"1": "a", "2": "b"}}, numbered(0, "c", "d"), numbered(1, "e", "f")],
+        {},
+        ["a", "c", "f"],
+        0,
+    ),
+    "letters beside indices": ([numbered("B", "1", "2"), numbered(0, "3", "4")], {}, ["2", "3"], 0),
+    "several right ones": ([numbered([0, 2], "2", "1", "5"), numbered([1], "4", "6")], {}, ["2 5", "6"], 0),
+}
+
+
+@pytest.mark.parametrize("case", ROWS_OF_NUMBERS)
+def test_the_whole_numbers_of_a_column_have_one_meaning(case: str) -> None:
+    """Each reply is the text of what is expected, and is right; a number that is both is an index if all can be."""
+    samples, options, expected, n_doubtful = ROWS_OF_NUMBERS[case]
+    unit = metric("choice")
+    assert unit.completes
+    assert unit.expects
+    completed = unit.completes(samples, options_of(unit, options))
+    for sample, texts in zip(samples, expected, strict=True):
+        offer = offer_of(sample, completed)
+        labels = find_right_options(sample, offer, completed).labels
+        assert {offer.texts[label] for label in labels} == {*texts.split()}, sample
+    assert sum(unit.expects(sample, completed).is_doubtful for sample in samples) == n_doubtful
+
+
+def test_numbers_that_may_be_either_are_refused_until_the_index_is_set(tmp_path: Path) -> None:
+    """Of 0 and 7 one is an index and one a text: what is 2, the third option or the fourth?"""
+    rows = [numbered(0, "red", "blue"), numbered(7, "6", "7"), numbered(2, "5", "14", "4", "2")]
+    data = written(tmp_path / "rows.jsonl", rows)
+    models = [{"name": "m", "provider": "ollama"}]
+    plan = resolve(Settings.model_validate({"models": models, "suites": [suite("own", data, {"choice": {}})]}))
+    with pytest.raises(InputError, match=r"row 1: found 0, an index, from 0 or from 1\? Set `index: 0`"):
+        check_expected(plan)
+    declared = suite("own", data, {"choice": {"index": 0}})
+    plan = resolve(Settings.model_validate({"models": models, "suites": [declared]}))
+    check_expected(plan)
+    (doubt,) = format_doubts(plan)
+    assert "own: choice reads whole numbers of answer as an option's text in 1 row, as an index in others" in doubt
 
 
 def test_readings_are_named_once_a_suite(tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ def convert(raw: Mapping[str, Any], path: Path) -> Conversion:
     if not questions.rows:
         raise InputError(f"{path}: its data has no row.")
     account.add("rows", "taken", f"{len(questions.rows)}, with their questions filled in")
+    # A task is asked of whatever model is named at the command line.
     conversion.models = [STAND_IN]
     account.add("model", "changed", "a task names none; the model in the package stands in")
     shared: dict[str, Any] = {"items": {}, "prompt": questions.prompt}
@@ -102,7 +103,7 @@ def _require_generated(raw: Mapping[str, Any], path: Path) -> None:
     if kind == "multiple_choice":
         hint = (
             " Ask for an option's letter instead, and read it by the metric `choice`: "
-            "basic-control init --kind choice."
+            "basic-control init --kind choice; of a target that is an index, `choice: {index: 0}`."
         )
     raise InputError(
         f"{path}: found output_type {str(kind)[:60]!r}; expected generate_until: likelihoods are no replies.{hint}"
