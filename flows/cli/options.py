@@ -2,9 +2,9 @@
 
 import os
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,7 +17,8 @@ from basic_control.data.commands import LAST
 from basic_control.data.errors import InputError
 from basic_control.data.truncation import NAMES
 from basic_control.flows.cli.console import say
-from basic_control.flows.cli.hints import FOREIGN, check_name, explain_word, refuse_foreign
+from basic_control.flows.cli.hints import FOREIGN, explain_word, refuse_foreign
+from basic_control.flows.cli.named_models import build_entries, list_chosen
 from basic_control.tasks.runtime.logs import FORMS, VARIABLE
 
 if TYPE_CHECKING:
@@ -297,49 +298,6 @@ def _refuse_contradictions(options: RunOptions) -> None:
             raise InputError(message)
 
 
-OLLAMA = "ollama"
-
-
-def build_entries(kind: str, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the entries of `models` or `judges` for names like `openai/gpt-6-luna`, `phi3` or `embedded`.
-
-    The part before the first slash counts if it is a provider; otherwise the whole is an Ollama model. A provider's
-    name alone stands for its shipped entry, if it has one. Entries with equal names keep the whole given name.
-
-    Raises:
-        InputError: a provider that needs a model name is given alone.
-    """
-    import yaml
-
-    from basic_control.config.reading import DEFAULT
-    from basic_control.data.plugins import discover
-    from basic_control.data.records import Provider
-
-    providers = discover(Provider)
-    option = f"--{kind.removesuffix('s')}"
-    entries: list[dict[str, Any]] = []
-    for spec in names:
-        provider, _, name = spec.partition("/")
-        if provider not in providers:
-            check_name(option, spec, providers)
-            entries.append({"name": spec, "provider": OLLAMA})
-        elif name:
-            entries.append({"name": name, "provider": provider})
-        else:
-            shipped = yaml.safe_load(DEFAULT.read_text(encoding="utf-8"))[kind]
-            matches = [entry for entry in shipped if entry["provider"] == provider]
-            if not matches:
-                raise InputError(f"{option} {spec}: found a provider alone, expected {option} {provider}/NAME.")
-            entries.append(matches[0])
-    # Models of two providers may have one name: a run tells its targets apart by name.
-    frequencies = Counter(entry["name"] for entry in entries)
-    for index, spec in enumerate(names):
-        name = entries[index]["name"]
-        if frequencies[name] > 1:
-            entries[index] = {**entries[index], "name": spec, "model": name}
-    return entries
-
-
 KEYS = {
     "name": "report.name",
     "note": "report.note",
@@ -512,10 +470,14 @@ def read_settings(
         # Before the file is read: what --model replaces is in it no more.
         if configuration is None:
             sets = keep_parameters_of_file(sets, options.config)
-            settings = read(options.config or None, sets, only)
+            interpret = partial(read, options.config or None, only=only)
         else:
             sets = keep_parameters(sets, configuration, "the configuration")
-            settings = parse(configuration, "configuration", {}, sets, only)
+            interpret = partial(parse, configuration, "configuration", {}, only=only)
+        settings = interpret(sets=sets)
+        chosen = list_chosen(settings)
+        if chosen:
+            settings = interpret(sets=[*sets, *chosen])
     _refuse_unready(settings)
     # Options win over the keys of an earlier run's configuration too.
     if options.wait:

@@ -27,7 +27,7 @@ PROVIDERS = {"openai", "azure", "anthropic", "ollama", "http"}
     ],
 )
 def test_a_model_without_its_provider_is_told_with_it(run: Run, name: str, meant: str) -> None:
-    done = run("--model", name)
+    done = run("--model", name, extra={"OPENAI_API_KEY": ""})
     assert done.returncode == 2
     assert f"Did you mean --model {meant}?" in done.stderr
 

@@ -8,10 +8,11 @@ import pytest
 
 from basic_control.data.errors import InputError
 from basic_control.flows.cli.application import main
-from basic_control.flows.cli.options import RunOptions, build_entries, parse_words, read_settings
+from basic_control.flows.cli.named_models import build_entries
+from basic_control.flows.cli.options import RunOptions, parse_words, read_settings
 from tests.conftest import Run
 from tests.helpers.runs import at, latest
-from tests.servers.running import serve_openai
+from tests.servers.running import serve_ollama, serve_openai
 
 
 @pytest.mark.parametrize(
@@ -141,3 +142,51 @@ def test_given_responses_are_sampled_where_a_set_says_so() -> None:
 def test_a_name_may_have_any_character() -> None:
     settings, _ = read_settings("cot", RunOptions(name="🚀 first", note="𝔸"))
     assert (settings.title, settings.report.note) == ("🚀 first", "𝔸")
+
+
+def test_a_model_without_a_provider_is_of_the_server_that_is_there(run: Run, tmp_path: Path) -> None:
+    """No Ollama answers, and the environment names a server of OpenAI's API, which is asked."""
+    (tmp_path / "rows.jsonl").write_text('{"question": "Q", "answer": "A"}', encoding="utf-8")
+    suite = {"name": "own", "items": {"data": "rows.jsonl"}, "prompt": "{{ question }}", "metrics": ["exact_match"]}
+    raw = {"models": [{"name": "small"}], "judges": [{"name": "j"}], "suites": [suite]}
+    (tmp_path / "eval.yaml").write_text(json.dumps(raw), encoding="utf-8")
+    with serve_openai("A") as server:
+        named = {"OPENAI_BASE_URL": server.base_url}
+        told = "small, j: asked at OpenAI's API, since no provider is named, OPENAI_BASE_URL is set and no Ollama"
+        done = run("eval.yaml", command="run", cwd=tmp_path, extra=named)
+        assert told in done.stderr
+        assert [request.body["model"] for request in server.requests] == ["small"]
+        # What is recorded says which: a repetition needs no such choice.
+        again = run("--run", "last", "--fresh", command="run", cwd=tmp_path, extra=named)
+        assert (again.returncode, "asked at OpenAI's" in again.stderr) == (0, False), again.stderr
+        done = run("eval.yaml", "--model", "other", command="run", cwd=tmp_path, extra=named)
+        assert "other: asked at OpenAI's API" in done.stderr
+        assert server.requests[-1].body["model"] == "other"
+
+
+def test_ollama_goes_first_where_it_is_named(run: Run, tmp_path: Path) -> None:
+    with serve_ollama("ANSWER: 4", models=["small"]) as server:
+        named = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OLLAMA_HOST": server.url}
+        done = run("basic_control", "--model", "small", "--limit", "1", command="run", cwd=tmp_path, extra=named)
+        assert "asked at OpenAI's" not in done.stderr
+        assert server.requests
+
+
+@pytest.mark.parametrize(
+    ("name", "variables", "provider"),
+    [
+        ("gpt-4o-mini", {"OPENAI_API_KEY": "sk-test"}, "openai"),
+        ("qwen3:8b", {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, "openai"),
+        ("org/model", {"OPENAI_API_KEY": "sk-test"}, "openai"),
+        ("phi3", {"OPENAI_API_KEY": ""}, "ollama"),
+        ("phi3", {"OPENAI_API_KEY": "sk-test", "OLLAMA_HOST": "127.0.0.1:9"}, "ollama"),
+        ("ollama/phi3", {"OPENAI_API_KEY": "sk-test"}, "ollama"),
+    ],
+)
+def test_the_environment_says_whose_a_bare_name_is(
+    monkeypatch: pytest.MonkeyPatch, name: str, variables: dict[str, str], provider: str
+) -> None:
+    for variable, value in variables.items():
+        monkeypatch.setenv(variable, value)
+    (entry,) = build_entries("models", [name])
+    assert entry["provider"] == provider

@@ -9,6 +9,7 @@ from basic_control.data.commands import TOP, format_command
 from basic_control.data.errors import InputError
 from basic_control.data.exits import Exit
 from basic_control.flows.cli.console import show, show_written
+from basic_control.flows.cli.named_models import list_servers
 from basic_control.flows.cli.options import Folder, RunOptions, as_yaml, read_settings
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def init(
 
     settings, _ = read_settings("", RunOptions(config=str(files[0])))
     code = show_estimate(settings)
-    show(f"Next: {format_command(f'run {files[0]}')}")
+    show(f"Next: {format_command(f'run {files[0]}')}", *list_servers(str(files[0])))
     return code
 
 

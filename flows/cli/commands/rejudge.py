@@ -9,7 +9,8 @@ from basic_control.data.errors import InputError
 from basic_control.data.exits import Exit
 from basic_control.flows.cli.console import prose, show, show_written
 from basic_control.flows.cli.evaluating import evaluate
-from basic_control.flows.cli.options import RUN, File, Name, Sets, build_entries, find_runs_folder
+from basic_control.flows.cli.named_models import build_entries
+from basic_control.flows.cli.options import RUN, File, Name, Sets, find_runs_folder
 from basic_control.tasks.runtime.logs import begin
 
 if TYPE_CHECKING:
