@@ -103,6 +103,11 @@ def drawn_suites(draw: st.DrawFn, name: str, models: tuple[str, ...], repeats: i
     for model, repeat in product(models, range(repeats)):  # an equal request has the same reply
         by_text = {text: _reply(draw, answer, metrics, kinds, odds=odds) for text, answer in answers.items()}
         replies |= {(model, row, repeat): by_text[question.text] for row, question in enumerate(rows)}
+    if len(metrics) > 1 and draw(st.integers(0, 9)) == 0:  # to which a metric does not apply at all
+        idle = Reply(LETTERS[:3], state="not_applicable", of=pick(draw, *metrics))
+        replies = {
+            place: reply if reply.failed else replace(idle, text=reply.text) for place, reply in replies.items()
+        }
     right = sum(replies[models[0], row, 0].text == question.answer for row, question in enumerate(rows))
     threshold, score = _threshold(draw, len(rows), right), _score(draw, metrics)
     options = {"slices": ["topic"]} if "topic" in rows[0].columns else {}
