@@ -381,9 +381,9 @@ def read(path: Path_, *, runs: Path_ = RUNS) -> FinishedRun:
     Raises:
         InputError: the message of the command line.
     """
-    from basic_control.tasks.compare.sides import is_run
+    from basic_control.tasks.compare.sides import find_own_run, is_run
 
-    name = str(path)
+    name = find_own_run(str(path), Path(runs))
     if is_run(name, Path(runs)):
         return _read_run(name, Path(runs))
     return _read_file(name, Path(runs))

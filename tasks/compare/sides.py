@@ -1,5 +1,6 @@
 """The common form of a side of a comparison: a finished run of ours, or another tool's file."""
 
+import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ import polars as pl
 
 from basic_control.data.batches import Ref
 from basic_control.data.commands import LAST
+from basic_control.data.documents import METHODOLOGY
 from basic_control.data.errors import InputError
 from basic_control.data.tables import SCORES
 from basic_control.metrics.analysis.other_tools import compare_stated
@@ -41,6 +43,8 @@ from basic_control.tasks.store.runs import (
 )
 
 EXPECTED = "expected answers"
+_HEAD = 400
+"""Bytes of a file that say whether it is a `results.json` of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,33 @@ def is_run(name: str, runs: Path) -> bool:
     return is_there or not (path.exists() or path.suffix)
 
 
+def find_own_run(name: str, runs: Path) -> str:
+    """Return the run of a `results.json` of ours: the one beside it, or the one that it names; others as they are.
+
+    Raises:
+        InputError: that run is not here.
+    """
+    path = Path(name)
+    if path.suffix != ".json" or not path.is_file():
+        return name
+    with path.open("rb") as file:
+        is_ours = METHODOLOGY.encode() in file.read(_HEAD)
+    if not is_ours:
+        return name
+    if (path.parent / MANIFEST).is_file():
+        return str(path.parent.resolve())
+    try:
+        run = json.loads(path.read_text(encoding="utf-8"))["run"]["run"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return name  # the readers of files say what is wrong
+    if isinstance(run, str) and Path(run).name == run and (runs / run / MANIFEST).is_file():
+        return run
+    raise InputError(
+        f"{name}: found the summary of run {run}, which has no rows; expected the run itself in {runs}. Name its "
+        "folder in place of the file, or the folder of runs: --set store.runs=FOLDER."
+    )
+
+
 def read_sides(names: Sequence[str], *, runs: Path, root: str = "", form: FileForm | None = None) -> list[Side]:
     """Read the sides of a comparison, in order: runs, pinned baselines, and files of other tools.
 
@@ -71,7 +102,7 @@ def read_sides(names: Sequence[str], *, runs: Path, root: str = "", form: FileFo
         InputError: a run or file is not there, or cannot be read.
     """
     form = form or FileForm()
-    names = _resolve_last(names, runs)
+    names = [find_own_run(name, runs) for name in _resolve_last(names, runs)]
     pinned: dict[str, Baseline] = {}
     run_of: dict[str, str] = {}
     for name in names:
