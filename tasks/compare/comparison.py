@@ -360,7 +360,7 @@ def _explain_no_pair(sides: Sequence[Side], n_shared: int) -> str:
 
 def _describe_questions(sides: Sequence[Side]) -> str:
     """Return why questions are not the same."""
-    if not all(side.is_file for side in sides):
+    if not any(side.is_file for side in sides):
         return "the versions of their data or families differ"
     # Where ids are shared their texts differ, else the questions would be too.
     old = _read_prompts(sides[0])

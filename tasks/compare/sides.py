@@ -23,6 +23,7 @@ from basic_control.tasks.exchange.frames import (
     LogFrames,
     Scales,
     Side,
+    ask_as_sent,
     build_frames,
     find_differing,
     find_shared_ids,
@@ -118,7 +119,10 @@ def read_sides(names: Sequence[str], *, runs: Path, root: str = "", form: FileFo
     for name, run in zip(run_names, find_all(run_names, runs), strict=True):
         ours[name] = load_side(run, root)
     ours.update({name: _build_pinned_side(pinned[name]) for name in names if name in pinned})
-    logs = {n: _read_log(Path(name), form) for n, name in enumerate(names) if name not in ours}
+    digests: set[str] = set()
+    for side in ours.values():
+        digests.update(side.items["text_digest"].drop_nulls())
+    logs = {n: _read_log(Path(name), form, digests) for n, name in enumerate(names) if name not in ours}
     if not logs:
         return [ours[name] for name in names]
     return _add_files(names, ours, _share_directions(logs), form)
@@ -189,8 +193,8 @@ def _build_pinned_side(baseline: Baseline) -> Side:
     return Side(side.name, side.items, scores, side.replies, side.provenance, tables=baseline.tables)
 
 
-def _read_log(path: Path, form: FileForm) -> LogFrames:
-    log = read(path, form.columns)
+def _read_log(path: Path, form: FileForm, digests: Collection[str]) -> LogFrames:
+    log = ask_as_sent(read(path, form.columns), digests)
     for n, row in enumerate(log.rows, 1):
         if not (row.id or row.question.strip()):
             raise InputError(f"{path}, row {n}: found neither a question nor an id.")
@@ -284,14 +288,18 @@ def _compare_expected(sides: Sequence[Side]) -> list[Side]:
 
 
 def _align_names(sides: Sequence[Side]) -> list[Side]:
-    """Give single suites without a common name, and their main metrics, a common name."""
+    """Give single suites without a common name, and their main metrics, a common name.
+
+    A file's only suite has the name of the suite, among several, that asks most of its questions.
+    """
     first = next((side for side in sides if [*side.metrics_by_suite] != [UNNAMED]), sides[0])
-    suites_of_first = [*first.metrics_by_suite]
+    if any(side.is_file for side in sides):
+        first = max((first, *sides), key=_count_suites)
     aligned: list[Side] = []
     for side in sides:
-        is_single = len(side.metrics_by_suite) == len(suites_of_first) == 1
-        if is_single and suites_of_first[0] not in side.metrics_by_suite:
-            aligned.append(_rename(side, suites_of_first[0], {}))
+        suite = _find_suite(side, first)
+        if suite and len(side.metrics_by_suite) == 1 and not side.metrics_by_suite.keys() & first.metrics_by_suite:
+            aligned.append(_rename(side, suite, {}))
         else:
             aligned.append(side)
     metrics_by_side = [*map(list_side_metrics, aligned)]
@@ -301,6 +309,22 @@ def _align_names(sides: Sequence[Side]) -> list[Side]:
     main_metrics = [metrics[0] for metrics in metrics_by_side]
     label = " / ".join(dict.fromkeys(main_metrics))
     return [_rename(side, "", {main: label}) for side, main in zip(aligned, main_metrics, strict=True)]
+
+
+def _count_suites(side: Side) -> int:
+    return len(side.metrics_by_suite)
+
+
+def _find_suite(side: Side, first: Side) -> str:
+    """Return the suite of another side that asks most of a side's questions; its only one; '' if none does."""
+    suites = [*first.metrics_by_suite]
+    if len(suites) == 1:
+        return suites[0]
+    asked_by_both = first.items.join(side.items, on="text_digest", how="semi")
+    counts = dict(asked_by_both.group_by("suite").len().iter_rows())
+    # Of suites that ask as many, the first.
+    most_asking = max(suites, key=lambda suite: counts.get(suite, 0))
+    return most_asking if counts.get(most_asking) else ""
 
 
 def _rename(side: Side, suite: str, metrics: Mapping[str, str]) -> Side:

@@ -4,7 +4,7 @@ Source: SPEC 15, 18.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -18,13 +18,14 @@ from basic_control.data.tables import ITEMS, SCORES
 from basic_control.metrics.analysis.baseline import ComparedSide
 from basic_control.metrics.analysis.other_tools import StatedScore
 from basic_control.metrics.analysis.provenance import Provenance, SuiteRules
-from basic_control.tasks.exchange.logs import UNREAD, Log, Recorded
+from basic_control.tasks.exchange.logs import UNREAD, Log, Material, Recorded
 from basic_control.tasks.store.baselines import Tables
 from basic_control.tasks.store.runs import Run
 
 UNNAMED = "results"
 """The suite of files that name none."""
 _SHOWN = 60
+_BETWEEN = "\n\n"
 _S = pl.String()
 _ROWS = {
     "id": _S, "suite": _S, "model": _S, "repeat": pl.Int64(), "template": _S, "cut": pl.Boolean(),
@@ -102,6 +103,23 @@ class Side(ComparedSide):
         return pairs
 
 
+def ask_as_sent(log: Log, digests: Collection[str]) -> Log:
+    """Return a log whose rows are asked as they were sent, where that is a question of one of our runs.
+
+    `digests` are those of our runs' questions. Examples may stand before a question, with empty lines between them.
+    """
+
+    def name_question(row: Recorded) -> Recorded:
+        text = row.material.sent
+        while text:
+            if identify_text(text, "")[0] in digests:
+                return row._replace(question=text, material=Material())
+            _, _, text = text.partition(_BETWEEN)
+        return row
+
+    return replace(log, rows=tuple(map(name_question, log.rows)))
+
+
 def build_frames(log: Log) -> LogFrames:
     """Return a log's replies and scores as frames."""
     stated: list[tuple[Any, ...]] = []
@@ -126,7 +144,7 @@ def _row(row: Recorded) -> tuple[Any, ...]:
     answer = row.answer if isinstance(row.answer, str) else "; ".join(row.answer)
     words, expected = identify_text(question, answer)
     text = words
-    choices, contexts = row.material
+    choices, contexts, _ = row.material
     if choices or contexts or (isinstance(row.answer, list) and len(row.answer) > 1):
         facts = {"question": question, "options": choices, "contexts": contexts, "answer": row.answer}
         _, text, expected = identify_question(Item(prompt="", answer=answer, facts=facts))

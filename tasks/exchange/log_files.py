@@ -181,7 +181,8 @@ def _make_storable(row: Recorded) -> Recorded:
     try:
         answer = (row.answer,) if isinstance(row.answer, str) else row.answer
         texts = (row.question, row.response or "", row.id, row.suite, row.target, row.template, row.error)
-        "".join((*texts, *answer, *row.material.choices, *row.material.contexts, *row.scores)).encode()
+        choices, contexts, sent = row.material
+        "".join((*texts, *answer, *choices, *contexts, sent, *row.scores)).encode()
     except UnicodeEncodeError:
         return Recorded(*map(clean, row))
     return row

@@ -58,10 +58,14 @@ class Usage(NamedTuple):
 
 
 class Material(NamedTuple):
-    """What a question shows beside its text: the options of a choice, the texts that it is about."""
+    """What a question shows beside its text: the options of a choice, the texts that it is about.
+
+    `sent` is the whole prompt, where the file has it beside the question.
+    """
 
     choices: tuple[str, ...] = ()
     contexts: tuple[str, ...] = ()
+    sent: str = ""
 
 
 class Recorded(NamedTuple):

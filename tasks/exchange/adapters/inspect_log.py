@@ -142,6 +142,9 @@ def _read_sample(sample: Mapping[str, Any], facts: Mapping[str, str], epochs: in
     if not messages:
         question = find_text(join_parts(sample.get("input")), attached)
     turns = cut_before_reply(read_messages_of_file(sample.get("messages"), attached))
+    sent = ""
+    if len(turns.before) == 1:
+        sent = turns.before[0].content
     # A single message without calls is asked as a text.
     if not turns.is_chat and not turns.calls:
         turns = Turns()
@@ -160,7 +163,7 @@ def _read_sample(sample: Mapping[str, Any], facts: Mapping[str, str], epochs: in
             read_count(within(output, "usage", "input_tokens")),
             read_count(within(output, "usage", "output_tokens")),
         ),
-        material=Material(choices=tuple(map(str, sample.get("choices") or ()))),
+        material=Material(choices=tuple(map(str, sample.get("choices") or ())), sent=sent),
         turns=turns,
     )
 

@@ -47,12 +47,17 @@ def _has_aggregates(source: Source) -> bool:
 
 
 def _read_question(row: Mapping[str, Any]) -> str:
-    """Return the question: the document's if it has one, else the prompt that was sent."""
+    """Return the question: the document's if it has one; '' if it has none."""
     doc = read_mapping(row["doc"])
     for key in _QUESTIONS:
         text = doc.get(key)
         if isinstance(text, str) and text.strip():
             return text
+    return ""
+
+
+def _read_sent(row: Mapping[str, Any]) -> str:
+    """Return the prompt that was sent, with the examples before the question."""
     arguments = row["arguments"]
     sent = within(arguments, "gen_args_0", "arg_0")
     if isinstance(arguments, list) and arguments and isinstance(arguments[0], list) and arguments[0]:
@@ -116,7 +121,7 @@ def _tell_apart(rows: list[tuple[Recorded, str]]) -> Iterator[Recorded]:
         documents_of.setdefault(row.question, set()).add(document)
     for row, document in rows:
         if len(documents_of[row.question]) > 1:
-            yield row._replace(material=Material(contexts=(document,)))
+            yield row._replace(material=row.material._replace(contexts=(document,)))
         else:
             yield row
 
@@ -149,15 +154,16 @@ def read(source: Source) -> Iterator[Found]:
             scores[document_id] |= _read_scores(sample)
             continue
         several_count += len(replies) > 1
-        scores[document_id] = _read_scores(sample)
+        scores[document_id], sent = _read_scores(sample), _read_sent(sample)
         row = Recorded(
             "",
-            _read_question(sample),
+            _read_question(sample) or sent,
             read_expected(sample["target"]),
             next(iter(replies), None),
             scores[document_id],
             str(model or "model"),
             task,
+            material=Material(sent=sent),
         )
         rows.append((row, _digest_document(sample)))
     yield from _tell_apart(rows)

@@ -169,7 +169,7 @@ def _read_row(
             read_count(within(response, "tokenUsage", "prompt")),
             read_count(within(response, "tokenUsage", "completion")),
         ),
-        material=Material(contexts=_list_contexts(variables, question, varying)),
+        material=Material(contexts=_list_contexts(variables, question, varying), sent=prompt),
         turns=turns,
     )
 

@@ -10,6 +10,8 @@ import yaml
 from basic_control.data.errors import InputError
 from basic_control.flows.cli.application import main
 from basic_control.prompts import fill
+from basic_control.tasks.compare.comparison import compare_sides
+from basic_control.tasks.compare.sides import read_sides
 from basic_control.tasks.exchange.moving.conversions import Conversion
 from basic_control.tasks.exchange.moving.output import convert_file
 from tests.conftest import Run
@@ -110,6 +112,49 @@ def test_verdicts_are_those_of_the_harness(run: Run, tmp_path: Path) -> None:
     document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
     (model,) = document["final"]["models"]
     assert {suite["suite"]: suite["score"] for suite in model["suites"]} == {"legs-strict": 0.5, "legs-loose": 0.5}
+    # Read in two ways, a reply counts once: nothing joins the two.
+    assert [suite["weight"] for suite in model["suites"]] == [1.0, 0.0]
+
+
+SENT = ["{}", "Question: A snail?\nAnswer: 0\n\n{}", "Count.\n\nQuestion: A snail?\nAnswer: 0\n\n{}"]
+
+
+def _write_samples(path: Path, sent: str, *, is_chat: bool) -> None:
+    """Write the harness's samples of the task, the first of them right, with what was sent for each."""
+    lines = []
+    for number, row in enumerate(ROWS):
+        text = sent.format(f"Question: {row['q']}\nAnswer:")
+        if is_chat:
+            text = json.dumps([{"role": "user", "content": text}])
+        sample = {"doc_id": number, "doc": {"question": row["q"]}, "target": row["a"], "resps": [["#### 4"]]}
+        arguments = {"gen_args_0": {"arg_0": text, "arg_1": {}}}
+        score = {"filter": "strict", "metrics": ["exact_match"], "exact_match": 1 - number}
+        lines.append(json.dumps({**sample, "arguments": arguments, **score}) + "\n")
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+def test_the_harness_samples_of_a_task_are_paired_with_our_run_of_it(run: Run, tmp_path: Path) -> None:
+    """By what was sent, with or without examples before it, and by the document where our run asks its question."""
+    convert(tmp_path, TASK | {"filter_list": BOTH})
+    assert main(["init", str(tmp_path / "new"), "--from", str(tmp_path / "task.yaml")]) == 0
+    with serve_openai(lambda _: "#### 4") as server:
+        models = [{"name": "tiny", "provider": "openai", "base_url": server.base_url}]
+        words = ["--set", f"models={json.dumps(models)}", "--set", "report.html=false"]
+        assert run("--config", str(tmp_path / "new" / "eval.yaml"), *words).returncode == 0
+    file, folder = tmp_path / "samples_legs_2026-11-20T10-11-12.345678.jsonl", latest(tmp_path)
+    for sent in SENT:
+        _write_samples(file, sent, is_chat=sent == SENT[-1])
+        theirs, ours = read_sides([str(file), folder.name], runs=folder.parent)
+        asked = ours.items.filter(suite="legs-strict")
+        assert theirs.items.join(asked, on=["suite", "text_digest"], how="semi").height == len(ROWS)
+    _write_samples(file, "Another task: {}", is_chat=False)
+    with pytest.raises(InputError) as refusal:
+        compare_sides(read_sides([str(file), folder.name], runs=folder.parent))
+    # One question of each side says why they do not match.
+    assert "'How many legs has a cat?'" in str(refusal.value)
+    assert "'Question: How many legs has a cat? Answer:'" in str(refusal.value).replace("\\n", " ").replace(
+        "\n", " "
+    )
 
 
 @pytest.mark.parametrize(
