@@ -103,7 +103,7 @@ function details(metric, place) {
   const text = metric.details?.[place];
   if (!text) return [];
   const found = parsed(text);
-  const name = make("summary", {}, fill(words.details, { metric: plain(metric.name) }));
+  const name = make("summary", {}, fill(words.details, { metric: plain(S.scoreTitle(metric.name)) }));
   const box = make("details", {}, name);
   if (found && typeof found === "object" && found.judges && typeof found.judges === "object") {
     box.open = !metric.name.includes(".");

@@ -76,7 +76,7 @@ function judgedBy(d, name) {
 const FILTERS = ["model", "category", "level", "language", "outcome"];
 // A column of the list: its least width in rem, its share of what is left, and what it shows.
 const COLUMNS = {
-  number: { rem: 3.2, share: 0, text: (i) => (S.number(i) === null ? "–" : String(S.number(i))), by: (i) => S.number(i), num: true },
+  number: { rem: 4, share: 0, text: (i) => (S.number(i) === null ? "–" : String(S.number(i))), by: (i) => S.number(i), num: true },
   outcome: { rem: 6.4, share: 0, text: (i) => words[S.outcome(i)], draw: (i) => (S.outcomes(i) ? drawOutcomes(i) : null), by: (i) => Object.keys(SIGNS).indexOf(S.outcome(i)) },
   model: { rem: 5.5, share: 5, text: (i) => S.model(i), by: (i) => S.model(i) },
   category: { rem: 5.5, share: 5, text: (i) => [S.title(S.category(i)), S.level(i), S.language(i)].filter(Boolean).join(" · "), by: (i) => S.category(i) },
@@ -330,10 +330,13 @@ function drawOutcomes(i) {
   const reason = failed(i) ? reasonOf(i) : "";
   const further = new Map();
   for (const [, outcome] of lines.slice(NAMED)) further.set(outcome, (further.get(outcome) ?? 0) + 1);
-  const marks = [...lines.slice(0, NAMED).map((line) => [line[1], markTitle(line)]), ...[...further].map(([outcome, n]) => [outcome, `+${n}`])];
-  const draw = (name, isDrawn) => { const drawn = marks.filter((pair) => isDrawn(pair[0])); return drawn.length ? make("span", { class: name }, ...drawn.flatMap((pair) => [mark(...pair), " "])) : ""; };
+  const marks = lines.slice(0, NAMED).map((line) => [line[1], markTitle(line), line[0] ? words[line[1]] : ""]);
+  for (const [outcome, n] of further) marks.push([outcome, `+${n}`, words[outcome]]);
+  // For those who hear it a sign is a word.
+  const drawOne = ([outcome, text, word]) => [mark(outcome, text), make("span", { class: "sr" }, word), " "];
+  const draw = (name, isDrawn) => { const drawn = marks.filter((one) => isDrawn(one[0])); return drawn.length ? make("span", { class: name }, ...drawn.flatMap(drawOne)) : ""; };
   const whole = plain([...lines.map((line) => (line[0] ? `${markTitle(line)} ${words[line[1]]}` : markTitle(line))), reason].filter(Boolean).join("; "));
-  return make("span", { role: "gridcell", class: "several", "aria-label": whole, title: whole },
+  return make("span", { role: "gridcell", class: "several", title: whole },
     draw("fails", isFailed), reason ? make("span", { class: "why" }, plain(reason)) : "", draw("passes", (outcome) => !isFailed(outcome)));
 }
 

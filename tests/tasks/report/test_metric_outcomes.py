@@ -59,11 +59,12 @@ def test_a_row_names_the_metrics_that_fail_it_and_says_why(
     judged_run = replace(crossed_run, scores=crossed_run.scores.with_columns(details=details))
     page = visit(write_page(judged_run, tmp_path))
     row = page.locator("#browser .row").first
-    assert row.locator(".fails").inner_text().split() == ["exact_match"]
-    assert row.locator(".passes").inner_text().split() == ["contains"]
+    assert row.locator(".fails .state").all_inner_texts() == ["exact_match"]
+    assert row.locator(".passes .state").all_inner_texts() == ["contains"]
     assert row.locator(".why").inner_text() == "It <b>names</b> no team."
-    label = "exact_match wrong; contains right; It <b>names</b> no team."
-    assert row.locator(".several").get_attribute("aria-label") == label
+    assert row.locator(".fails .sr").all_inner_texts() == ["wrong"], "what is heard of it has the word"
+    tip = "exact_match wrong; contains right; It <b>names</b> no team."
+    assert row.locator(".several").get_attribute("title") == tip
     assert page.locator(".sample h3 .state.wrong").inner_text() == "exact_match"
 
 
@@ -105,7 +106,7 @@ def test_a_mean_of_several_metrics_names_the_outcome_of_each(visit: Open, tmp_pa
     assert set(outcomes(mean_run)["outcomes"]) == {"exact_match\twrong\ncontains\tright"}
     page = visit(write_page(mean_run, tmp_path))
     row = page.locator("#browser .row").first
-    assert row.locator(".fails").inner_text().split() == ["exact_match"]
+    assert row.locator(".fails .state").all_inner_texts() == ["exact_match"]
     assert row.locator(".num").last.inner_text() == "50%", "the score is their mean"
     assert page.locator("#f-metric option").first.inner_text() == "Score"
 
