@@ -130,7 +130,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables written by suites, in batches."""
+    """The tables written by suites, in batches; `n_offered` questions were there, of which rounds may ask fewer."""
 
     items: list[Ref] = field(default_factory=list)
     queries: list[QueryResult] = field(default_factory=list)
@@ -142,6 +142,7 @@ class Tables:
     twin_items: list[Ref] = field(default_factory=list)
     twin_scores: list[Ref] = field(default_factory=list)
     twin_counts: list[TwinCount] = field(default_factory=list)
+    n_offered: int = 0
 
     @property
     def of_twins(self) -> "Tables":

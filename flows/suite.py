@@ -268,7 +268,7 @@ def run_suite(plan: SuitePlan, identities: Identities) -> Tables:
     """Ask every target the suite's items, or as many as its verdict needs, and score the replies by its metrics."""
     items = items_of(plan)
     judges = judges_of(plan, items, identities)
-    tables = Tables(judged=examine(plan, judges))
+    tables = Tables(judged=examine(plan, judges), n_offered=sum(ref.rows for ref in items))
     left_out, deciders = judges.find_left_out(), judges.deciders()
     twins, counts = renew_items(plan, items)
     log_event("suite_started", **count_calls(plan, identities, [*items, *twins.values()]))

@@ -1,6 +1,6 @@
 """What a suite shows at its end: its models' headlines, before any threshold, and what decides them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -50,6 +50,8 @@ def find_suite(plan: Plan, suite: SuitePlan, tables: Tables, identities: Identit
     once = observations(stored, drawn)
     finder = PassportFinder([suite], identities.judges, store)
 
+    followed = monitor(store, tables.items, tables.scores, list_monitored([suite], finder))
+
     def replies() -> pl.DataFrame:
         return replies_of(store, tables).rename({"text": "response"})
 
@@ -59,7 +61,7 @@ def find_suite(plan: Plan, suite: SuitePlan, tables: Tables, identities: Identit
         corrected=correct_means(once.replies, once.items, [suite.suite], finder.passport),
         judge_statuses=find_statuses(drawn, finder),
         labels=load_corrections(Path(plan.store.runs) / LABELS, [suite.suite], stored, drawn, replies),
-        stopping=monitor(store, tables.items, tables.scores, list_monitored([suite], finder)),
+        stopping=[*_limit_to_rows(followed, tables.n_offered)],
         waiting=waiting,
         missing=identities.missing,
     )
@@ -69,6 +71,12 @@ def find_suite(plan: Plan, suite: SuitePlan, tables: Tables, identities: Identit
     telling = replace(once, scores=scores)
     summary = summarise(scores, once.items)
     return SuiteFindings(suite_headlines(declaration, models, telling, summary, facts), facts)
+
+
+def _limit_to_rows(followed: Sequence[ConfidenceSequence], n_offered: int) -> Iterator[ConfidenceSequence]:
+    """Yield sequences with the questions that there are, where those are fewer than might be asked."""
+    for sequence in followed:
+        yield replace(sequence, most=min(sequence.most, n_offered or sequence.most))
 
 
 def read_scored(store: Store, tables: Tables) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -54,6 +54,16 @@ def asked(server: Server, since: int = 0) -> Counter[tuple[str, str]]:
     return Counter((r.body["model"], r.body["messages"][-1]["content"]) for r in seen)
 
 
+def test_the_maximum_is_the_rows_that_there_are(run: Run, tmp_path: Path) -> None:
+    with serve_openai(answer) as server:
+        done = run(*words(server, tmp_path, "near", first=30, most=1000))
+    (model,) = document(tmp_path)["final"]["models"]
+    stopping = model["suites"][0]["stopping"]
+    # 300 rows, of which no more can be asked, whatever the rule's maximum is.
+    assert stopping["most"] == 300
+    assert f"{stopping['asked']} of 300 questions" in " ".join(done.stdout.split())
+
+
 def test_each_model_is_asked_as_long_as_its_verdict_is_open(run: Run, tmp_path: Path) -> None:
     with serve_openai(answer) as server:
         done = run(*words(server, tmp_path))
