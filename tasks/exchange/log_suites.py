@@ -12,11 +12,15 @@ from basic_control.data.errors import InputError, plural
 from basic_control.data.messages import write_message
 from basic_control.data.records import Message
 from basic_control.tasks.exchange.log_files import read as read_log
-from basic_control.tasks.exchange.logs import Log, Recorded, read_share
+from basic_control.tasks.exchange.logs import Log, Recorded, name_our_metric, read_share
 
 ROWS, RUN = "rows.jsonl", "run.yaml"
 # What a suite's name may not have: the spaces and `:` of `gsm8k: cot, 5 shots`.
 _UNSAFE = re.compile(r"[^a-zA-Z0-9_.-]")
+_COMPARED = 1_000
+"""Replies that are scored to choose a metric."""
+_CANDIDATES = ("exact_match", "number", "math", "contains")
+_NEAR = 0.005
 # An expected answer that is a number, with its currency or unit: `-1,250.50`, `$18`, `12 %`.
 _NUMBER = re.compile(r"[-−+]?[$€£]?\d[\d., ]*%?")
 
@@ -152,6 +156,48 @@ def choose_own_metric(log: Replay) -> str:
     return "exact_match"
 
 
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How a metric of ours scores a log's replies: its mean, and on how many of `n` it differs from the tool's."""
+
+    metric: str
+    mean: float
+    n_differing: int
+    n: int
+
+
+def compare_with_stated(log: Replay, metric: str) -> Agreement | None:
+    """Score a log's first replies by a metric of ours, beside the tool's scores; None without either."""
+    from basic_control.tasks.exchange.verifying import add_our_scores  # metrics, which reading a file does not need
+
+    rows = tuple(row for row in log.rows[:_COMPARED] if log.get_stated(row) is not None)
+    try:
+        scored_rows = add_our_scores(Log(log.tool, rows), metric).rows
+    except InputError:
+        return None
+    ours: list[float] = []
+    n_differing = 0
+    for row in scored_rows:
+        score = row.scores.get(name_our_metric(metric))
+        value = score.value if score else None
+        ours.append(value or 0.0)
+        n_differing += value is None or abs(value - (log.get_stated(row) or 0.0)) > _NEAR
+    return Agreement(metric, sum(ours) / len(ours), n_differing, len(ours))
+
+
+def find_agreeing_metric(log: Replay) -> str:
+    """Return the metric that fits the expected answers; another one if the stated scores hold under it alone."""
+    usual = choose_own_metric(log)
+    best = compare_with_stated(log, usual)
+    for name in _CANDIDATES:
+        if best is None or not best.n_differing:
+            break
+        agreement = compare_with_stated(log, name)
+        if agreement and agreement.n_differing < best.n_differing:
+            best = agreement
+    return best.metric if best else usual
+
+
 def write(log: Replay, folder: Path, *, metric: str = "", language: str = "en") -> str:
     """Write a log into a folder, `rows.jsonl` and a `run.yaml` that scores it; return its metric.
 
@@ -161,7 +207,7 @@ def write(log: Replay, folder: Path, *, metric: str = "", language: str = "en") 
     for name in (ROWS, RUN):
         if (folder / name).exists():
             raise InputError(f"{folder / name} already exists; choose another folder with --to.")
-    chosen = metric or choose_own_metric(log)
+    chosen = metric or find_agreeing_metric(log)
     metrics: dict[str, Any] = {chosen: {}}
     if log.accuracy is not None:
         metrics["stated"] = {}

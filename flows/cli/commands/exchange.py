@@ -27,7 +27,7 @@ def read(
     Args:
         log: a file or folder of any tool that `compare` reads, of one model
         to: the folder to write
-        metric: what scores the replies here (default: number, choice or exact_match, by the expected answers)
+        metric: what scores the replies here (default: as the expected answers and the log's own scores show)
         stated: which of the log's own scores to show beside ours (default: its first)
         task: the evaluation to read, if a file has several (default: the first)
         language: the language of the questions
@@ -43,6 +43,14 @@ def read(
     for remark in evaluation.remarks:
         show(f"Not carried over: {remark}")
     show_written([str(to / log_suites.ROWS), str(to / log_suites.RUN)])
+    # Who reads only our score should know that the tool's was another.
+    agreement = log_suites.compare_with_stated(evaluation, chosen)
+    if agreement and agreement.n_differing:
+        show(
+            f"{chosen} gives {percent(agreement.mean)}, and differs from the stated score on "
+            f"{agreement.n_differing} of {agreement.n} replies: the tool reads or compares them otherwise. "
+            "Choose another with --metric, or write its pattern into run.yaml: metrics: {regex: {pattern: …}}."
+        )
     show(f"It will be scored by {chosen}. Next: {format_command(f'run {to / log_suites.RUN}')}")
 
 

@@ -9,6 +9,7 @@ import yaml
 
 from basic_control.config.reading import read as read_configuration
 from basic_control.data.errors import InputError
+from basic_control.flows.cli.application import main
 from basic_control.tasks.exchange.log_suites import Replay, choose_own_metric, read, write
 from tests.tasks.exchange.logs import LINES, instances, lines, lm_eval
 
@@ -165,6 +166,34 @@ def test_the_metric_fits_the_expected_answers(tmp_path: Path) -> None:
     assert choose_own_metric(read(lm_eval(tmp_path))) == "number"
     assert choose_own_metric(read(lm_eval(tmp_path, target="$1,250.50"))) == "number"
     assert choose_own_metric(read(lm_eval(tmp_path, target="in 1912"))) == "exact_match"
+
+
+SOLVED = ["11 + 38 = 49\n#### 49", "63 - 6 = 57\n#### 57", "1 + 1 = 2\n#### 2"]
+
+
+@pytest.mark.parametrize(
+    ("replies", "scores", "metric"),
+    [
+        (["So #### 49", "It is 57.", "#### 3"], [1, 1, 0], "number"),
+        (SOLVED, [1, 1, 1], "exact_match"),
+        # The filter wants "####", which no metric without a pattern does.
+        (["So #### 49", "It is 57.", "#### 2"], [1, 0, 1], "number"),
+    ],
+)
+def test_the_metric_is_one_under_which_the_stated_scores_hold(
+    replies: list[str], scores: list[int], metric: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = []
+    for number, (target, reply, score) in enumerate(zip(SOLVED, replies, scores, strict=True)):
+        sample = {"doc_id": number, "doc": {"question": f"How many, {number}?"}, "target": target, "arguments": []}
+        scored = {"resps": [[reply]], "filter": "strict", "metrics": ["exact_match"], "exact_match": score}
+        lines.append(json.dumps({**sample, **scored}) + "\n")
+    path = tmp_path / "samples_sums.jsonl"
+    path.write_text("".join(lines), encoding="utf-8")
+    assert main(["exchange", "read", str(path), "--to", str(tmp_path / "out")]) == 0
+    text = capsys.readouterr().out
+    assert f"It will be scored by {metric}." in text
+    assert ("gives 100%, and differs from the stated score on 1 of 3 replies" in text) == (scores == [1, 0, 1])
 
 
 @real
