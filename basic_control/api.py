@@ -184,6 +184,22 @@ class ComparedSides(ScreenedOutcome):
 
     comparison: "RunComparison" = field(repr=False)
 
+    @property
+    def changes(self) -> "pl.DataFrame":
+        """A row for each score of a reply that changed: its question, both replies, both scores; losses first."""
+        from basic_control.tasks.report.compared_frames import tabulate_changes
+
+        return tabulate_changes(self.comparison)
+
+    @property
+    def pairs(self) -> "pl.DataFrame":
+        """A row for each pair of models by each score: means, difference, low, high, p, verdict, conclusion."""
+        from basic_control.tasks.report.compared_frames import tabulate_pairs
+        from basic_control.tasks.report.language import use_language
+
+        with use_language(self.comparison.language):
+            return tabulate_pairs(self.comparison)
+
 
 @dataclass(frozen=True, repr=False)
 class GatedRun(ScreenedOutcome):

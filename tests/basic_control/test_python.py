@@ -21,6 +21,7 @@ import pytest
 import basic_control as bc
 from basic_control import api
 from basic_control.function_server import FunctionServer, ServedFunction
+from tests.helpers.inside import call
 from tests.servers.running import serve_openai
 
 ROWS = [
@@ -144,8 +145,34 @@ def test_files_of_other_tools_are_read_compared_and_gated(tmp_path: Path) -> Non
     assert (read.passed, read.report) == (True, tmp_path / "old.csv")
     compared = bc.compare(tmp_path / "old.csv", tmp_path / "new.csv")
     assert compared.comparison.pairs[0].difference == pytest.approx(-8 / 30)
+    (pair,) = compared.pairs.iter_rows(named=True)
+    assert (pair["n"], pair["difference"], pair["verdict"]) == (30, pytest.approx(-8 / 30), "worse")
+    assert pair["low"] < pair["difference"] < pair["high"] < 0
+    # The command decides by the same text.
+    code, screen, _ = call(["compare", "old.csv", "new.csv"], dict(os.environ), tmp_path)
+    assert (code, screen.splitlines()[0]) == (compared.exit_code, compared.verdict)
+    changes = compared.changes
+    assert {*changes["question"]} == {f"q{n}" for n in range(12, 20)}
+    assert {*changes.select("before_score", "after_score").iter_rows()} == {(1.0, 0.0)}
+    assert {"before_reply", "after_reply", "expected", "suite", "metric"} < {*changes.columns}
     gated = bc.gate(tmp_path / "new.csv", baseline=tmp_path / "old.csv")
     assert (gated.passed, gated.exit_code) == (False, 1)
+
+
+def test_changed_rows_have_both_replies_and_an_equal_run_has_none(tmp_path: Path) -> None:
+    def know_one(_prompt: str) -> str:
+        return "Paris"
+
+    earlier = bc.evaluate(ROWS, know_three, prompt=PROMPT, metrics="exact_match", **places(tmp_path))
+    later = bc.evaluate(ROWS, know_one, prompt=PROMPT, metrics="exact_match", **places(tmp_path))
+    changes = bc.compare(earlier, later).changes
+    losses = changes.filter(changes["after_score"] < changes["before_score"])
+    replies = {*losses.select("question", "before_reply", "after_reply").iter_rows()}
+    assert replies == {("Norway", "Oslo", "Paris"), ("Japan", "Tokyo", "Paris")}
+    again = bc.evaluate(ROWS, know_three, prompt=PROMPT, metrics="exact_match", **places(tmp_path))
+    equal = bc.compare(earlier, again)
+    assert equal.changes.is_empty()
+    assert equal.changes.columns == changes.columns
 
 
 def test_an_error_has_the_message_of_the_command_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
