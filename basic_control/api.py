@@ -286,14 +286,18 @@ def evaluate(
     has its `response`. `prompt` is a template over a row's columns (default: its `question`). `metrics` are names,
     names with options, functions and metrics made by `@bc.metric`, one or several. `columns` maps our names to the
     rows': `{"answer": "expected"}`. A metric below `threshold` fails. `name` is the suite's, `suite` its other
-    keys. `version` (also of functions that score), `concurrency` and `keys`: as of `run`.
+    keys, which may also stand among `keys`. `version` (also of functions that score), `concurrency` and the other
+    `keys`: as of `run`.
 
     Raises:
         InputError: the message of the command line.
         KeyboardInterrupt: it was stopped; what was answered is kept.
     """
+    from basic_control.config.settings import Settings, Suite
     from basic_control.data.errors import InputError
 
+    suite_keys = Suite.model_fields.keys() - Settings.model_fields.keys() - _OPTIONS
+    declared_keys = {**(suite or {}), **{key: keys.pop(key) for key in [*keys] if key in suite_keys}}
     # The rows are kept beside the runs, where the run itself will find them again.
     runs = Path((keys.get("store") or {}).get("runs") or keys.get("store.runs") or RUNS)
     rows_file, columns_found = write_rows(rows, runs)
@@ -301,7 +305,7 @@ def evaluate(
     our_names = {str(theirs): ours for ours, theirs in (columns or {}).items()}
     column_names = [our_names.get(column, column) for column in columns_found]
     measures = EvaluationMetrics(metrics, column_names)
-    declared: dict[str, Any] = {"name": name, "metrics": measures.options, "threshold": threshold, **(suite or {})}
+    declared: dict[str, Any] = {"name": name, "metrics": measures.options, "threshold": threshold, **declared_keys}
     items = {"data": rows_file, **declared.get("items", {})}
     if columns:
         items["columns"] = as_plain(columns, "columns")
@@ -333,8 +337,9 @@ def _default_prompt(columns: Sequence[str]) -> str:
         InputError: there is none.
     """
     from basic_control.data.errors import InputError
+    from basic_control.data.usual_columns import find_column
 
-    question = next((column for column in _QUESTIONS if column in columns), "")
+    question = next((name for name in _QUESTIONS if find_column(name, columns) is not None), "")
     if columns and not question:
         raise InputError(
             f"prompt: found none, and no column named {' or '.join(_QUESTIONS)}; expected a template over the "

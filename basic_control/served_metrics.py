@@ -126,13 +126,14 @@ class EvaluationMetrics:
         """
         from basic_control.data.decorators import list_columns
         from basic_control.data.errors import InputError
+        from basic_control.data.usual_columns import find_column
         from basic_control.tasks.models.served_metric import name_function
 
         columns = list_columns(function)
         needs = unit.needs
         if callable(needs):
             needs = needs({})
-        missing = [column for column in needs if column not in self._columns]
+        missing = [column for column in needs if find_column(column, self._columns) is None]
         if self._columns and missing:
             raise InputError(
                 f"metric {unit.name}: its parameter {missing[0]!r} is no column; expected response (the reply), "

@@ -35,17 +35,28 @@ class MissingColumnError(InputError):
 
 
 def find_column(name: str, columns: Collection[str]) -> str | None:
-    """Return the column that holds what we call so: of our own name, else of another tool's; None without one."""
-    return next(filter(columns.__contains__, (name, *USUAL_NAMES.get(name, ()))), None)
+    """Return the column that holds what we call so, or None: of our own name, of another tool's, else in capitals.
+
+    Only a single column may differ in case: of `Answer` and `ANSWER` neither is `answer`.
+    """
+    names = (name, *USUAL_NAMES.get(name, ()))
+    column = next(filter(columns.__contains__, names), None)
+    if column is not None:
+        return column
+    folded_names = {known_name.casefold() for known_name in names}
+    matches = [column for column in columns if str(column).strip().casefold() in folded_names]
+    if len(matches) == 1:
+        return matches[0]
+    return None
 
 
 def add_columns(row: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return a row with those of our columns that it has under other names; without such, the row itself.
+    """Return a row with those columns that it has under other names; without such, the row itself.
 
     `response` is not among them: a column `answer` is the expected answer.
     """
     columns: dict[str, Any] = {}
-    for name in USUAL_NAMES.keys() & {*names} - row.keys() - {"response"}:
+    for name in {*names} - row.keys() - {"response"}:
         column = find_column(name, row)
         if column is None:
             continue

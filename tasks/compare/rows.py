@@ -5,12 +5,13 @@ Everything in a row may be a model's or a stranger's text: whoever shows it make
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
 import polars as pl
 
+from basic_control.data.deciding import components, headlines
 from basic_control.data.prefixes import measure_shared_beginnings
 from basic_control.data.questions import WHOLE, build_content, format_expected
 from basic_control.data.suites import ALL, Suite
@@ -27,7 +28,8 @@ ANSWERED = frozenset({"scored", "no_answer", "truncated"})
 class ShownRow:
     """A reply as one metric scored it; `value` is in [0, 1], None where it is missing.
 
-    `name` is the question's own one, '' if its row has none.
+    `name` is the question's own one, '' if its row has none. `failed_by` are the metrics by which the reply lost
+    points, where several make what decides its suite.
     """
 
     suite: str
@@ -43,6 +45,7 @@ class ShownRow:
     name: str = ""
     item_id: str = ""
     repeat: int = 0
+    failed_by: tuple[str, ...] = ()
 
     @property
     def is_failed(self) -> bool:
@@ -57,7 +60,23 @@ def list_worst_first(side: Side, metrics: Collection[str] = ()) -> list[ShownRow
     that are wrong; within equal values the order is that of asking.
     """
     scores = _sort_scores(side, metrics).unique(KEY, keep="first", maintain_order=True)
-    return _build_rows(side, scores)
+    failed_by = _find_failing_metrics(side)
+    rows = _build_rows(side, scores)
+    keys = scores.select(KEY).iter_rows()
+    return [replace(row, failed_by=failed_by.get(key, ())) for row, key in zip(rows, keys, strict=True)]
+
+
+def _find_failing_metrics(side: Side) -> dict[tuple[Any, ...], tuple[str, ...]]:
+    """Return by reply the metrics by which it lost points, of the suites that several metrics decide."""
+    pairs = []
+    for suite in side.suites:
+        names = dict.fromkeys(name for score in headlines(suite) for name in components(score) if name != ALL)
+        if len(names) > 1:
+            pairs.extend((suite.name, name) for name in names)
+    scores = select_deciding_scores(side, pairs)
+    is_failed = (pl.col("status") != "not_applicable") & (pl.col("value").fill_null(0) < 1)
+    failed = scores.filter(is_failed).group_by(KEY, maintain_order=True).agg("metric")
+    return {tuple(key): tuple(names) for *key, names in failed.iter_rows()}
 
 
 def list_failed(side: Side, metrics: Collection[str] = ()) -> list[ShownRow]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from basic_control.metrics.analysis.score_remarks import Remark
 from basic_control.tasks.compare.rows import ShownRow
 from basic_control.tasks.report.language import say, say_reason
+from basic_control.tasks.report.text import shorten_name
 
 NAME = 40
 """Characters of a question's own name."""
@@ -80,10 +81,10 @@ def describe_ending(row: ShownRow) -> str:
     return say_reason(row.reason)
 
 
-def line_of(row: ShownRow, width: int, *, has_remarks: bool = False) -> str:
-    """Return a row as one line of at most `width` characters: `question → reply (expected …)`.
+def line_of(row: ShownRow, width: int, *, has_remarks: bool = False, model: str = "") -> str:
+    """Return a row as one line of at most `width` characters: `question → reply (expected …) ✗ model: metric`.
 
-    `has_remarks`: what the score says stands below, so that nothing of it is cut here.
+    `has_remarks`: what the score says stands below, so that nothing of it is cut here. `model` is named if given.
     """
     question, reply = map(_join_lines, (add_name(row.name, row.question), find_ending(row.reply)))
     ending = describe_ending(row)
@@ -91,6 +92,9 @@ def line_of(row: ShownRow, width: int, *, has_remarks: bool = False) -> str:
         ending = ""
     if ending:
         ending = f" ({cut(ending, width // 3)})"
+    failure = ": ".join(filter(None, (model, ", ".join(row.failed_by))))
+    if failure:
+        ending += f" ✗ {cut(failure, width // 3)}"
     room = max(width - len(ending) - len(" → "), 8)
     # The question takes what the reply leaves of the line, and at least a third.
     shown_reply = cut(reply, max(room - len(question), 2 * room // 3)) or f"({say('screen.empty_reply')})"
@@ -125,11 +129,18 @@ def cut(text: str, longest: int) -> str:
 
 
 def list_entries(rows: Sequence[ShownRow], n: int, width: int, *, has_remarks: bool = False) -> list[Entry]:
-    """Return the first `n` lines of rows, as `line_of`; rows that read alike, as of repeats, are one."""
+    """Return the first `n` lines of rows, as `line_of`; rows that read alike, as of repeats, are one.
+
+    Of several models' rows each line names its model.
+    """
     counts: dict[str, int] = {}
     first_rows: dict[str, ShownRow] = {}
+    models = dict.fromkeys(row.model for row in rows)
+    model_names = dict.fromkeys(models, "")
+    if len(models) > 1:
+        model_names = {model: shorten_name(model, among=models) for model in models}
     for row in rows:
-        line = line_of(row, width - len(" (× 99)"), has_remarks=has_remarks)
+        line = line_of(row, width - len(" (× 99)"), has_remarks=has_remarks, model=model_names[row.model])
         if line not in counts and len(counts) == n:
             break
         counts[line] = counts.get(line, 0) + 1

@@ -12,8 +12,9 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from basic_control.config.declared import load_declarations
 from basic_control.data.characters import make_visible
-from basic_control.data.deciding import columns
+from basic_control.data.deciding import columns, components
 from basic_control.data.exits import Exit, GateOutcome
 from basic_control.data.suites import Suite, find_targets
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
@@ -66,6 +67,7 @@ MARKS: Mapping[GateOutcome, str] = {"pass": "✓", "fail": "✗", "undecided": "
 MODELS = 6
 """Maximum rows of the table; with more models, the best and the worst are shown."""
 WORST = 2
+_LEAST_PARTS = 2
 INTERVALS = 2
 """Maximum columns whose cells have intervals: beside more of them nobody sees the marks."""
 WARNINGS = 3
@@ -307,6 +309,7 @@ def screen(
             *changed,
             *_describe_luck(headlines, names, has_passed=verdict.exit_code_gated == Exit.PASSED),
             *_describe_stops(headlines, names),
+            *_describe_parts(results, headlines, names, plan),
             *_describe_means(headlines, names),
             *twins.lines(results.twins.results),
             *panel(headlines_of(verdict.models), results.judged, str(results.run.get("run", ""))),
@@ -446,6 +449,31 @@ def _describe_luck(headlines: Sequence[Headline], names: Sequence[str], *, has_p
             scores.append(join_name(name, estimate, is_spaced=" " in name))
     if scores:
         yield say("screen.luck_passed", scores=join_names(scores))
+
+
+def _describe_parts(
+    results: Results, headlines: Sequence[Headline], names: Sequence[str], plan: Plan
+) -> Iterator[str]:
+    """Yield the metrics by themselves that an own suite's score joins."""
+    own_suites = (suite for suite in plan.declarations if suite.name not in load_declarations())
+    suites = {suite.name: suite for suite in own_suites if suite.score}
+    for headline in headlines:
+        suite = suites.get(headline.suite)
+        if suite is None or headline.metric != suite.headline:
+            continue
+        metrics = components(suite)
+        if len(metrics) < _LEAST_PARTS:
+            continue
+        name = score_name(headline)
+        if len(names) > 1:
+            name = f"{shorten_name(headline.model, among=names)}, {name}"
+        means = []
+        for cell in results.cells:
+            is_headlines = (cell.suite, cell.model) == (headline.suite, headline.model)
+            is_whole = not (cell.family or cell.level or cell.language)
+            if is_headlines and is_whole and cell.metric in metrics and cell.value.mean is not None:
+                means.append(f"{cell.metric} {format_whole_percent(cell.value.mean)}")
+        yield say("screen.beside", name=name, each=join_names(means))
 
 
 def _describe_means(headlines: Sequence[Headline], names: Sequence[str]) -> Iterator[str]:

@@ -339,3 +339,38 @@ def test_a_headline_is_asked_until_each_is_decided_and_has_its_own_sequence(run:
     assert all(sequences[name]["alpha"] == 0.025 for name in metrics), "half of 0.05 for each of two headlines"
     n_asked = {sequences[name]["asked"] for name in metrics}
     assert sequences["regex"]["decided"] < sequences["exact_match"]["decided"] == max(n_asked) < 400
+
+
+CHECKED = {"exact_match": {}, "regex": {"pattern": "^[A-Z]"}, "contains": {"texts": ["Sales"]}}
+"""Of the tickets 15, 20 and 5 hold, in this order."""
+
+
+@pytest.mark.parametrize("score", ["all", [*CHECKED]])
+def test_the_metrics_that_a_score_joins_stand_beside_it(run: Run, tmp_path: Path, score: Any) -> None:
+    suite = {"name": "tickets", "metrics": CHECKED, "score": score, "threshold": 0.9}
+    done = run(write_configuration(tmp_path, suite))
+    name = {"all": "tickets, all at once"}.get(str(score), "tickets, score")
+    assert f"{name}: contains 25, exact_match 75 and regex 100" in done.stdout
+    assert "Ticket 15 → Sales (expected Billing) ✗ exact_match\n" in done.stdout
+
+
+def test_of_several_models_a_failing_row_says_whose_it_is(run: Run, tmp_path: Path) -> None:
+    rows = [{"question": f"Ticket {n}", "answer": "Billing"} for n in range(4)]
+    suite = {"name": "tickets", "prompt": "{{ question }}", "metrics": ["exact_match"], "threshold": 0.5}
+    path = write_configuration(tmp_path, suite, rows=rows)
+    document = json.loads(Path(path).read_text(encoding="utf-8"))
+    del document["suites"][0]["responses_of"]
+
+    def answer(body: dict[str, Any]) -> str:
+        is_right = body["model"] == "steady" and "3" not in str(body["messages"])
+        return "Billing" if is_right else "Sales"
+
+    with serve_openai(answer) as server:
+        entries = [
+            {"name": name, "provider": "openai", "base_url": server.base_url} for name in ("steady", "hasty")
+        ]
+        Path(path).write_text(json.dumps({**document, "models": entries}), encoding="utf-8")
+        done = run(path)
+    lines = [line for line in done.stdout.splitlines() if "✗ hasty" in line or "✗ steady" in line]
+    # The model that failed comes first, also where the other's reply is as bad.
+    assert lines == [f"Ticket {n} → Sales (expected Billing) ✗ hasty" for n in range(3)]

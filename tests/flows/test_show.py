@@ -68,9 +68,9 @@ def test_the_screen_show_and_compare_name_rows_by_their_questions(
         assert "| tickets | m | exact\\_match | Reset my key | (empty) | 0% | expected Access |" in table
         lines = [line for line in first.stdout.splitlines() if " → " in line]
         assert lines == [
-            "The page is blank → … Access (expected Web)",
-            "Refund me twice → ⟦U+001B⟧[31mWeb⟦U+001B⟧[0m (expected Billing)",
-            "Reset my key → (empty) (expected Access)",
+            "The page is blank → … Access (expected Web) ✗ exact_match, contains",
+            "Refund me twice → ⟦U+001B⟧[31mWeb⟦U+001B⟧[0m (expected Billing) ✗ exact_match, contains",
+            "Reset my key → (empty) (expected Access) ✗ exact_match, contains",
         ]
         alone = run("last", command="compare")
         assert alone.returncode == 2
@@ -101,8 +101,13 @@ def test_rows_of_own_tests_are_named_by_their_ids(run: Run, configuration: Path)
     (configuration.parent / "tickets.jsonl").write_text(text, encoding="utf-8")
     with serve_openai(answer_ticket) as server:
         ended = run(str(configuration), "--set", at(server, name="m"))
-    assert "case 1: The page is blank → … Access (expected Web)" in ended.stdout.splitlines()
-    assert "  case 4: Reset my key → (empty) (expected Access)" in run(command="show").stdout.splitlines()
+    assert (
+        "case 1: The page is blank → … Access (expected Web) ✗ exact_match, contains" in ended.stdout.splitlines()
+    )
+    assert (
+        "  case 4: Reset my key → (empty) (expected Access) ✗ exact_match, contains"
+        in run(command="show").stdout.splitlines()
+    )
     (report,) = latest(configuration.parent).glob("reports/*.md")
     assert "| case 4: Reset my key | (empty) | 0%" in report.read_text(encoding="utf-8")
 

@@ -11,7 +11,7 @@ import pytest
 import basic_control as bc
 from basic_control.config.settings import Settings
 from basic_control.data.errors import InputError
-from basic_control.data.usual_columns import parse_list, read_contexts
+from basic_control.data.usual_columns import find_column, parse_list, read_contexts
 from basic_control.tasks.generate import items_of
 from tests.conftest import Run
 from tests.helpers.runs import latest
@@ -231,3 +231,37 @@ def test_the_loader_of_a_table_of_contexts_reads_the_same_names(tmp_path: Path) 
             suite={"items": {"loader": "retrieved"}},
             store={"runs": str(tmp_path / "runs")},
         )
+
+
+@pytest.mark.parametrize(
+    ("columns", "name", "column"),
+    [
+        (["Question", "Answer"], "answer", "Answer"),
+        ([" ANSWER ", "id"], "answer", " ANSWER "),
+        (["Answer", "ANSWER"], "answer", None),
+        (["Answer", "answer"], "answer", "answer"),
+        (["User_Input"], "question", "User_Input"),
+        (["Query", "input"], "question", "input"),
+        (["ОТВЕТ"], "ответ", "ОТВЕТ"),
+        (["answers"], "answer", None),
+    ],
+)
+def test_a_column_is_found_whatever_its_case_if_it_is_the_only_one(
+    columns: list[str], name: str, column: str | None
+) -> None:
+    assert find_column(name, columns) == column
+
+
+def test_a_sheet_with_capitals_needs_no_mapping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sheet.csv").write_text("Question,Answer\nWho?,Ada\nWhere?,Rome\n", encoding="utf-8")
+
+    def is_short(response: str, answer: str) -> bool:
+        return len(response) <= len(answer)
+
+    rows = [{"Question": "Who?", "Answer": "Ada"}, {"Question": "Where?", "Answer": "Rome"}]
+    for source in ("sheet.csv", rows):
+        run = bc.evaluate(
+            source, lambda prompt: "Ada" * ("Who" in prompt), metrics=["exact_match", is_short], score="all"
+        )
+        assert run.samples["all"].to_list() == [1, 0]
