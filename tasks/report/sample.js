@@ -212,7 +212,7 @@ async function describe(i) {
   sample.setAttribute("aria-label", `${plain(S.model(i))}, ${plain(S.title(S.category(i)))}, ${words[outcome]}`);
   sample.replaceChildren(
     make("div", { class: "steps" }, button(words.copy_link, (event) => copy(linkTo({ ...sampleParts(i) }), event.currentTarget)), step(-1, words.previous), step(1, words.next)),
-    make("h3", {}, ...(S.outcomes(i) ? outcomeLines(i).map((line) => mark(line[1], markTitle(line))) : [mark(outcome, words[outcome])]), make("span", {}, plain(S.model(i)))),
+    make("h3", {}, ...outcomeLines(i).map((line) => mark(line[1], markTitle(line))), make("span", {}, plain(S.model(i)))),
     make("p", { class: "facts-line" }, [S.number(i) === null ? "" : `${words.number} ${S.number(i)}`, S.title(S.category(i)), S.level(i), S.language(i), S.id(i)].filter(Boolean).map(plain).join(" · ")),
     reasonOf(i) ? show(make("p", { class: "said", dir: "auto" }), reasonOf(i), S.pattern) : "",
     make("div", { class: "contrast" },

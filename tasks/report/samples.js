@@ -77,7 +77,7 @@ const FILTERS = ["model", "category", "level", "language", "outcome"];
 // A column of the list: its least width in rem, its share of what is left, and what it shows.
 const COLUMNS = {
   number: { rem: 4, share: 0, text: (i) => (S.number(i) === null ? "–" : String(S.number(i))), by: (i) => S.number(i), num: true },
-  outcome: { rem: 6.4, share: 0, text: (i) => words[S.outcome(i)], draw: (i) => (S.outcomes(i) ? drawOutcomes(i) : null), by: (i) => Object.keys(SIGNS).indexOf(S.outcome(i)) },
+  outcome: { rem: 6.4, share: 0, text: (i) => words[S.outcome(i)], draw: (i) => (S.several ? drawOutcomes(i) : null), by: (i) => Object.keys(SIGNS).indexOf(S.outcome(i)) },
   model: { rem: 5.5, share: 5, text: (i) => S.model(i), by: (i) => S.model(i) },
   category: { rem: 5.5, share: 5, text: (i) => [S.title(S.category(i)), S.level(i), S.language(i)].filter(Boolean).join(" · "), by: (i) => S.category(i) },
   question: { rem: 9, share: 12, text: (i) => S.asked(i), of: "items" },
@@ -298,6 +298,7 @@ function linesOf(i) {
 
 // The same lines, that of the chosen metric first, then those of what fails the sample.
 function outcomeLines(i) {
+  if (!S.outcomes(i)) return [["", S.outcome(i)]];
   const lines = linesOf(i);
   if (S.metric && !lines.some((line) => line[0] === S.metric)) lines.push([S.metric, S.outcome(i)]);
   return lines.sort((a, b) => (b[0] === S.metric) - (a[0] === S.metric) || RANK.indexOf(a[1]) - RANK.indexOf(b[1]));
@@ -317,11 +318,11 @@ function judgeReason(i, name) {
 
 // Why a sample is not right; where it fails several metrics, also by which.
 function reasonOf(i) {
-  const [first] = S.outcomes(i) ? outcomeLines(i) : [["", ""]];
-  const name = S.metric || S.scoredBy(i) || first[0];
+  const lines = outcomeLines(i);
+  const name = S.metric || S.scoredBy(i) || lines[0][0];
   const reason = S.reason(i) || judgeReason(i, name);
-  const fails = !S.metric && S.outcomes(i) && outcomeLines(i).filter((line) => isFailed(line[1])).length > 1;
-  return reason && fails ? `${S.scoreTitle(name)}: ${reason}` : reason;
+  const fails = lines.filter((line) => isFailed(line[1])).length;
+  return reason && fails > 1 && !S.metric ? `${S.scoreTitle(name)}: ${reason}` : reason;
 }
 
 // What fails a sample and why, then what it passes.

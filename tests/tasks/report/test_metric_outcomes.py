@@ -9,7 +9,7 @@ import pytest
 
 from basic_control.tasks.report.report_data import ReportData
 from tests.tasks.report.conftest import Open
-from tests.tasks.report.runs import outcomes, write_page
+from tests.tasks.report.runs import build, outcomes, write_page
 from tests.tasks.report.screens import tickets
 
 METRICS = ("exact_match", "contains")
@@ -109,6 +109,13 @@ def test_a_mean_of_several_metrics_names_the_outcome_of_each(visit: Open, tmp_pa
     assert row.locator(".fails .state").all_inner_texts() == ["exact_match"]
     assert row.locator(".num").last.inner_text() == "50%", "the score is their mean"
     assert page.locator("#f-metric option").first.inner_text() == "Score"
+
+
+def test_beside_a_suite_of_several_metrics_one_of_a_single_metric_says_why_too(visit: Open, tmp_path: Path) -> None:
+    page = visit(write_page(build(4, suites=["basic_control", "rag"]), tmp_path))
+    row = page.locator("#browser .row").first
+    assert row.locator(".state").all_inner_texts() == ["no answer"]
+    assert row.locator(".why").inner_text()
 
 
 def test_a_reply_that_did_not_come_has_one_outcome_and_a_reason_stands_once(
