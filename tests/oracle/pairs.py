@@ -129,11 +129,9 @@ class Line:
             chance = NormalDist().cdf(tango(len(paired), won, lost, -float(margin)))
             return Tested(chance, 1 - chance, is_exact=True)
         shifted = [(gap + margin) * share for gap, share in paired.values()]
-        if (
-            is_clustered
-            and len(clusters) < 10
-            and (chance := student(shifted, units, len(clusters) - 1)) is not None
-        ):
+        # A question that shares no template is a cluster of one.
+        chance = student(shifted, units) if is_clustered and len(units) < 10 else None
+        if chance is not None:
             return Tested(chance, 1 - chance)
         return Tested(*flipped([sum((shifted[place] for place in places), ZERO) for places in units]))
 
@@ -166,12 +164,12 @@ def tango(n: int, won: int, lost: int, margin: float) -> float:
     return (won - lost - n * margin) / sqrt(spread) if spread > 0 else 0.0
 
 
-def student(values: Sequence[Fraction], units: Sequence[Sequence[int]], freedom: int) -> float | None:
+def student(values: Sequence[Fraction], units: Sequence[Sequence[int]]) -> float | None:
     """Return where Student's t of a mean lies in its distribution; its error is that of the units' sums, if any."""
     middle = mean(values)
     apart = [float(sum(values[place] - middle for place in places)) for places in units]
     error = sqrt(sum(total**2 for total in apart) * len(units) / (len(units) - 1)) / len(values)
-    return float(stats.t.cdf(float(middle) / error, freedom)) if error > 1e-12 else None
+    return float(stats.t.cdf(float(middle) / error, len(units) - 1)) if error > 1e-12 else None
 
 
 def flipped(sums: Sequence[Fraction]) -> tuple[float, float]:
