@@ -25,6 +25,8 @@ from basic_control.tasks.store.manifest import strip_freshness
 _SAMPLING = ("temperature", "seed", "max_tokens", "system", "extra")
 _JUDGING = (*_SAMPLING, "structured")
 _ASKING = ("system", "temperature", "max_tokens", "extra", "repeats")
+_OVERRIDING = ("system", "temperature", "max_tokens")
+"""Settings of a suite in whose place a model's own is not used; `extra` is joined with it."""
 _OF_SUITE = ("strata", "gate_on", "k", "threshold")
 _DIGEST_LENGTH = 12
 
@@ -159,12 +161,15 @@ def _list_tested(suites: list[Suite], manifest: Mapping[str, Any]) -> Iterator[t
     for name, identity in (manifest.get("identities") or {}).items():
         yield f"model {name}", strip_freshness(identity)
     for entry in _list_entries(manifest, "models"):
-        yield f"parameters of {entry['name']}", _select_stated(entry, _SAMPLING)
+        yield f"parameters of {entry['name']}", _select_stated(entry, _list_in_force(entry["name"], suites))
     repeats = (manifest.get("configuration") or {}).get("repeats", 1)
     for suite in suites:
         # A suite's own setting goes before the configuration's.
         asking = {"repeats": repeats, **_select_stated(dict(suite), _ASKING)}
         yield f"parameters of suite {suite.name}", _select_stated(asking, _ASKING)
+        if suite.examples is not None:
+            examples = suite.examples.model_dump(mode="json", by_alias=True)
+            yield f"examples of suite {suite.name}", {key: examples[key] for key in ("data", "n", "seed", "as")}
         files = (manifest.get("files") or {}).get(suite.name)
         if files:
             yield f"data of suite {suite.name}", [file_digest[:_DIGEST_LENGTH] for file_digest in files]
@@ -175,6 +180,17 @@ def _list_tested(suites: list[Suite], manifest: Mapping[str, Any]) -> Iterator[t
         digests = {name or "text": _digest_prompt(prompt) for name, prompt in prompts.items() if prompt}
         yield f"prompt of suite {suite.name}", digests
         yield f"columns that the prompt of suite {suite.name} reads", sorted(find_columns_of_all(prompts.values()))
+
+
+def _list_in_force(model: str, suites: Iterable[Suite]) -> tuple[str, ...]:
+    """Return which parameters of a model are in force in some suite: those that not every suite sets itself."""
+    stated = [
+        _select_stated(dict(suite), _OVERRIDING) for suite in suites if not suite.models or model in suite.models
+    ]
+    if not stated:
+        return _SAMPLING
+    overridden = set.intersection(*({*values} for values in stated))
+    return tuple(name for name in _SAMPLING if name not in overridden)
 
 
 def _digest_prompt(prompt: str) -> str:

@@ -241,8 +241,8 @@ def estimate_target(
     """Count a target's calls; return them with its replies, of a suite with judges: cached ones and stand-ins."""
     suite, model = plan.suite, target.model
     identity = memory.identity("model", model)
+    unknown_model = model.name if "unavailable" in identity else ""
     tally = JudgeCalls()
-    counted_ids: set[str] = set()
     replies: list[ForeseenReply] = []
     has_judges, schema = bool(list_judged_metrics(suite)), reply_schema(suite)
     # What an application would find for its reply, such as passages, as far as metrics read it.
@@ -269,9 +269,10 @@ def estimate_target(
         columns = ("request_id", "item_id", "repeat", "payload")
         for request_id, item_id, repeat, payload in requests.select(columns).iter_rows():
             item, entry = items_by_id[item_id], cached.get(request_id)
-            # Equal requests share a call.
-            if request_id not in counted_ids:
-                counted_ids.add(request_id)
+            # Equal requests share a call, of whatever suites they are.
+            key = (unknown_model, request_id)
+            if key not in memory.foreseen:
+                memory.foreseen.add(key)
                 tally.count(entry, item["language"], count_sent_signs(payload), question=item["prompt"])
             if not has_judges:
                 continue

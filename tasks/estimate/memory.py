@@ -23,7 +23,8 @@ class Memory:
     """Read access to a store's reply cache; notes in `language`, problems in English.
 
     `absent` are the models and judges whose servers do not answer, and did once: their stored replies are found.
-    `examined` are the short exams that were counted: judge, step, language. `statuses` say what is known of judges.
+    `examined` are the short exams that were counted: judge, step, language. `foreseen` are the requests that were,
+    by model where its identity is not known. `statuses` say what is known of judges.
     """
 
     store: StoreSettings
@@ -34,6 +35,7 @@ class Memory:
     identities: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
     absent: dict[tuple[str, str], StoredIdentity] = field(default_factory=dict)
     examined: set[tuple[str, str, str]] = field(default_factory=set)
+    foreseen: set[tuple[str, str]] = field(default_factory=set)
     statuses: list[JudgeStatus] = field(default_factory=list)
 
     @property

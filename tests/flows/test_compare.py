@@ -17,6 +17,7 @@ from basic_control.config.reading import read
 from basic_control.flows.cli.application import main
 from basic_control.prompts import phrases
 from basic_control.tasks.compare.comparison import compare_runs
+from basic_control.tasks.compare.provenance import read_provenance
 from basic_control.tasks.compare.sides import list_stated_differences
 from basic_control.tasks.generate import items_of
 from basic_control.tasks.report import comparison
@@ -139,6 +140,25 @@ def test_what_else_may_be_behind_a_difference_is_said(tmp_path: Path) -> None:
     assert differing["model m"] == ["digest d1", "digest d2"]
     assert differing["parameters of m"] == ["temperature 0", "temperature 0.7"]
     assert len(compare_runs(["r1", "r2"], runs=tmp_path / "runs", every=True).pairs) == 3
+
+
+def test_the_examples_and_the_parameters_in_force_are_named() -> None:
+    """A model's max_tokens is in force where no suite has its own; the seed of examples says which were drawn."""
+    suite = {"items": {"data": "x.jsonl"}, "metrics": {"exact_match": {}}, "prompt": "{{ question }}"}
+    shots = {"data": "shots.jsonl", "n": 3, "seed": 7, "as": "text"}
+    suites = [
+        {"name": "a", **suite, "max_tokens": 256, "examples": shots},
+        {"name": "b", **suite, "max_tokens": 64},
+    ]
+    models = [{"name": "m", "provider": "openai", "max_tokens": 512, "temperature": 0.5}]
+    tested = read_provenance({"configuration": {"models": models, "suites": suites}}).tested
+    assert tested["examples of suite a"] == {"data": "shots.jsonl", "n": 3, "seed": 7, "as": "text"}
+    assert "examples of suite b" not in tested
+    assert tested["parameters of m"] == {"temperature": 0.5}
+    assert tested["parameters of suite a"]["max_tokens"] == 256
+    del suites[1]["max_tokens"]
+    tested = read_provenance({"configuration": {"models": models, "suites": suites}}).tested
+    assert tested["parameters of m"] == {"temperature": 0.5, "max_tokens": 512}
 
 
 def test_it_speaks_the_language_of_the_last_runs_report(

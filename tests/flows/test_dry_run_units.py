@@ -80,6 +80,16 @@ def test_a_call_to_a_judge_that_is_equal_counts_once(tmp_path: Path, times: int)
     assert found == {"model": 12, "judge": 12}
 
 
+def test_requests_of_two_suites_that_are_equal_count_once(tmp_path: Path) -> None:
+    rows = [{"question": f"Q{n}", "answer": "a"} for n in range(12)]
+    found = settings(tmp_path, rows, metrics={"exact_match": {}})
+    (suite,) = found.suites
+    again = suite.model_copy(update={"name": "again", "weight": 0})
+    asked_otherwise = suite.model_copy(update={"name": "other", "max_tokens": 7})
+    estimated = estimate(found.model_copy(update={"suites": (suite, again, asked_otherwise)}))
+    assert [portion.calls for portion in estimated.portions] == [12, 0, 12]
+
+
 def test_rows_that_differ_for_the_judge_alone_are_judged_each(tmp_path: Path) -> None:
     rows = [{"question": "Q", "reference": f"R{n}"} for n in range(6)]
     found = calls(settings(tmp_path, rows, metrics={"rubric": {"criteria": "Is it {{ reference }}?"}}))
