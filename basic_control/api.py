@@ -358,6 +358,7 @@ def compare(
     Raises:
         InputError: the message of the command line.
     """
+    from basic_control.data.commands import call_from_python
     from basic_control.flows.cli.commands.compare import show_comparison
     from basic_control.flows.cli.console import text_of
     from basic_control.tasks.compare.comparison import compare_runs
@@ -365,7 +366,7 @@ def compare(
 
     metrics = (metric,) if isinstance(metric, str) else tuple(metric)
     comparison = compare_runs([*map(_name_side, sides)], runs=Path(runs), metrics=metrics, language=language)
-    with use_language(comparison.language):
+    with use_language(comparison.language), call_from_python():
         screen = text_of(*show_comparison(comparison, 3))
     return ComparedSides(0, screen, comparison)
 
@@ -385,6 +386,7 @@ def gate(
     Raises:
         InputError: the message of the command line.
     """
+    from basic_control.data.commands import call_from_python
     from basic_control.data.suites import MAX_DROP
     from basic_control.flows.cli.commands.compare import decide
     from basic_control.flows.cli.console import text_of
@@ -392,8 +394,12 @@ def gate(
 
     name = _name_side(baseline) if baseline else ""
     rule = BaselineRule(name, MAX_DROP if max_drop is None else max_drop, allow_different)
-    verdict, comparison, lines = decide(_name_side(new), rule, runs=Path(runs), metric=metric, threshold=threshold)
-    return GatedRun(int(verdict.exit_code), text_of(*lines), verdict, comparison)
+    with call_from_python():
+        verdict, comparison, lines = decide(
+            _name_side(new), rule, runs=Path(runs), metric=metric, threshold=threshold
+        )
+        screen = text_of(*lines)
+    return GatedRun(int(verdict.exit_code), screen, verdict, comparison)
 
 
 def read(path: Path_, *, runs: Path_ = RUNS) -> FinishedRun:
@@ -411,13 +417,16 @@ def read(path: Path_, *, runs: Path_ = RUNS) -> FinishedRun:
 
 
 def _read_run(name: str, runs: Path) -> FinishedRun:
+    from basic_control.data.commands import call_from_python
     from basic_control.flows.cli.console import text_of
     from basic_control.tasks.report.brief import summary_parts
     from basic_control.tasks.store.runs import find_run, load_results
 
     stored = find_run(name, runs)
     measured, verdict = load_results(stored)
-    return FinishedRun(int(verdict.exit_code), text_of(*summary_parts(measured, verdict, stored)), stored.folder)
+    with call_from_python():
+        screen = text_of(*summary_parts(measured, verdict, stored))
+    return FinishedRun(int(verdict.exit_code), screen, stored.folder)
 
 
 def _read_file(name: str, runs: Path) -> ForeignFile:

@@ -42,11 +42,13 @@ def _end_with(asking: IO[bytes]) -> None:
 
 def carry_out(request: dict[str, Any]) -> dict[str, Any]:
     """Run what a request asks for; return the exit code, the screen and the run's folder, or why there is none."""
+    from basic_control.data.commands import call_from_python
     from basic_control.data.exits import Exit
     from basic_control.flows.cli.application import failure
 
     try:
-        return _run(request)
+        with call_from_python():
+            return _run(request)
     except KeyboardInterrupt as interrupt:
         go_on = str(interrupt) or "run it again to continue."
         return {"stopped": f"Stopped. Everything answered so far is kept; {go_on}", "exit_code": Exit.STOPPED}

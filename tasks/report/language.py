@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from basic_control.data.commands import is_from_python
 from basic_control.data.shown import Text
 from basic_control.prompts import phrases
 from basic_control.prompts.phrases import ENGLISH, get_declared, phrase, translate_reason
@@ -35,7 +36,10 @@ def decimal_point() -> str:
 
 
 def say(name: str, /, **values: object) -> str:
-    """Return a phrase, `section.name`, with its gaps filled."""
+    """Return a phrase, `section.name`, with its gaps filled; for a caller from Python in words for one, if any."""
+    in_python = f"{name}_python"
+    if is_from_python() and in_python in phrases.catalogue(ENGLISH).phrases:
+        name = in_python
     return phrase(name, current(), **values)
 
 
