@@ -12,7 +12,7 @@ from basic_control.flows.cli.console import say
 from basic_control.flows.cli.hints import check_name
 
 if TYPE_CHECKING:
-    from basic_control.config.settings import Settings
+    from basic_control.config.models import Judge, Model
 
 OLLAMA, OPENAI = "ollama", "openai"
 VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
@@ -90,11 +90,11 @@ def find_openai(name: str) -> str:
     return variables[0]
 
 
-def list_chosen(settings: "Settings") -> list[str]:
+def list_chosen(models: Sequence["Model"], judges: Sequence["Judge"]) -> list[str]:
     """Return the assignments that state the provider of models and judges without one, if that is not Ollama."""
     assignments: list[str] = []
     variables: dict[str, str] = {}
-    for kind, entries in (("models", settings.models), ("judges", settings.judges)):
+    for kind, entries in (("models", models), ("judges", judges)):
         for index, entry in enumerate(entries):
             is_stated = {"provider", "base_url"} & entry.model_fields_set
             # `think` is what Ollama alone has.

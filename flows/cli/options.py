@@ -475,7 +475,7 @@ def read_settings(
             sets = keep_parameters(sets, configuration, "the configuration")
             interpret = partial(parse, configuration, "configuration", {}, only=only)
         settings = interpret(sets=sets)
-        chosen = list_chosen(settings)
+        chosen = list_chosen(settings.models, settings.judges)
         if chosen:
             settings = interpret(sets=[*sets, *chosen])
     _refuse_unready(settings)
