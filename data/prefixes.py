@@ -24,6 +24,17 @@ def measure_shared_beginnings(texts: Sequence[str]) -> list[int]:
     return [lengths.get(text, 0) for text in texts]
 
 
+def cut_shared_beginnings(texts: Sequence[str]) -> list[str]:
+    """Return texts with an ellipsis in place of what they begin with alike."""
+    cut = []
+    for text, length in zip(texts, measure_shared_beginnings(texts), strict=True):
+        shortened = text
+        if length:
+            shortened = f"… {text[length:]}"
+        cut.append(shortened)
+    return cut
+
+
 def _find_boundary(shared: str) -> int:
     """Return where the last line of a common beginning starts, or else its last word; 0 near the start."""
     for ends in ("\n", " "):

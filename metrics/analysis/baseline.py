@@ -11,6 +11,7 @@ import polars as pl
 
 from basic_control.data.draw import content_id
 from basic_control.data.errors import InputError
+from basic_control.data.prefixes import cut_shared_beginnings
 from basic_control.metrics.analysis.observations import KEY, observations, question_values, values_of
 from basic_control.metrics.analysis.pairs import (
     LEAST_COMMON,
@@ -30,7 +31,12 @@ from basic_control.metrics.analysis.provenance import (
     refuse,
 )
 from basic_control.metrics.analysis.rounds import may_stop
-from basic_control.metrics.analysis.shared_questions import QuestionChanges, pair_questions, with_templates
+from basic_control.metrics.analysis.shared_questions import (
+    QuestionChanges,
+    add_names,
+    pair_questions,
+    with_templates,
+)
 from basic_control.metrics.stats.regression import Change, Regression, regressions
 
 SHOWN = 10
@@ -69,7 +75,11 @@ class ComparedSide:
 
 @dataclass(frozen=True, slots=True)
 class ChangedItem:
-    """An item whose value by a suite's headline changed; `before` is the baseline's value."""
+    """An item whose value by a suite's headline changed; `before` is the baseline's value.
+
+    `name` is the id from its author, or its data's name with the number of the row; `prompt` is without what it
+    begins with like others.
+    """
 
     suite: str
     model: str
@@ -80,6 +90,7 @@ class ChangedItem:
     status: str
     prompt: str
     metric: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +301,7 @@ def _pair_headline(
         identical,
         values_of(after, metrics)
         .join(earlier, on=KEY)
-        .join(items.select("item_id", "suite", "prompt"), on="item_id")
+        .join(add_names(items).select("item_id", "suite", "prompt", "name"), on="item_id")
         .with_columns(metric=pl.lit(draft.comparison.metric)),
     )
 
@@ -326,7 +337,14 @@ def _list_changed(model: str, headlines: Sequence[_PairedHeadline]) -> list[Chan
         return []
     gain = pl.col("value") - pl.col("before")
     order = (gain.abs(), gain, "suite", *KEY, "metric")
-    moved = pl.concat(headline.values for headline in headlines).filter(gain.abs() > NOTHING)
+    values = pl.concat(headline.values for headline in headlines)
+    moved = values.filter(gain.abs() > NOTHING)
     greatest = moved.sort(order, descending=[True, *[False] * (len(order) - 1)]).head(SHOWN)
-    rows = greatest.select("suite", *KEY, "before", "status", "prompt", "metric", after="value")
-    return [ChangedItem(model=model, **row) for row in rows.iter_rows(named=True)]
+    prompts = values["prompt"].drop_nulls().unique().to_list()
+    cut = dict(zip(prompts, cut_shared_beginnings(prompts), strict=True))
+    rows = greatest.select("suite", *KEY, "before", "status", "prompt", "metric", "name", after="value")
+    changed = []
+    for row in rows.iter_rows(named=True):
+        row["prompt"] = cut.get(row["prompt"], row["prompt"])
+        changed.append(ChangedItem(model=model, **row))
+    return changed

@@ -6,8 +6,11 @@ by count. A declared id with a different text is not a common question.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import polars as pl
+
+from basic_control.data.prefixes import cut_shared_beginnings
 
 _IDENTITY = ("item_id", "question_id", "text_digest", "answer_digest")
 _COLUMNS = (*_IDENTITY, "prompt", "answer")
@@ -17,15 +20,17 @@ SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class MovedQuestion:
-    """A question by its id; `prompt` is its text, '' if no longer known.
+    """A question by its id; `prompt` is its text without what it begins with like others, '' if that is not kept.
 
-    Of a relabelled one, `before` and `after` are the expected answers; None if no longer known.
+    Of a relabelled one, `before` and `after` are the expected answers; None if they are not kept. `name` is the id
+    from its author, or else the data's name with the number of the row.
     """
 
     question_id: str
     prompt: str
     before: str | None = None
     after: str | None = None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +93,9 @@ def pair_questions(suite: str, before: pl.DataFrame, after: pl.DataFrame) -> tup
 def _add_keys(before: pl.DataFrame, after: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Add the question key to the rows of both sides."""
     sides = [
-        _with_template(side).select(*_COLUMNS, "template").unique("item_id", keep="first", maintain_order=True)
+        add_names(_with_template(side))
+        .select(*_COLUMNS, "template", "name")
+        .unique("item_id", keep="first", maintain_order=True)
         for side in (before, after)
     ]
     is_declared = all((side["question_id"] != side["text_digest"]).any() for side in sides)
@@ -101,8 +108,12 @@ def _list_changes(suite: str, old: pl.DataFrame, new: pl.DataFrame, partners: pl
     common = partners.select("key").unique()
     # What has no partner stands on one side only, unless its id stands on the other with another text.
     before, after = (side.join(common, on="key", how="anti", maintain_order="left") for side in (old, new))
+    # Listed questions have no others beside them to show what all begin with.
+    prompts = pl.concat([side["prompt"] for side in (old, new)]).drop_nulls().unique().to_list()
+    cut = dict(zip(prompts, cut_shared_beginnings(prompts), strict=True))
+    _list_questions = partial(_list_with_texts, cut)
     relabelled = partners.filter(pl.col("answer_digest") != pl.col("answer_digest_right"))
-    later = {"question_id": "question_id_right", "prompt": "prompt_right"}
+    later = {"question_id": "question_id_right", "prompt": "prompt_right", "name": "name_right"}
     answers = {"before": "answer", "after": "answer_right"}
     return QuestionChanges(
         suite,
@@ -136,11 +147,28 @@ def with_templates(items: pl.DataFrame, partners: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(template=pl.coalesce("_stated", "template")).drop("_stated")
 
 
-def _list_questions(rows: pl.DataFrame, **answers: str) -> MovedQuestions:
-    """Count the distinct questions of rows, and list the first; `answers` are the columns of expected answers."""
+def add_names(items: pl.DataFrame) -> pl.DataFrame:
+    """Add how an item is told from others: the id from its author, or its data's name and the row's number."""
+    number = pl.lit("")
+    if {"family", "index"} <= {*items.columns}:
+        number = pl.concat_str("family", pl.col("index") + 1, separator=" ")
+    is_declared = pl.col("question_id") != pl.col("text_digest")
+    name = pl.when(is_declared).then(pl.col("question_id")).otherwise(number)
+    return items.with_columns(name=name.fill_null(""))
+
+
+def _list_with_texts(cut: Mapping[str, str], rows: pl.DataFrame, **answers: str) -> MovedQuestions:
+    """Count the distinct questions of rows, and list the first; `answers` are the columns of expected answers.
+
+    `cut` are the prompts as they are shown.
+    """
     questions = rows.unique("key", maintain_order=True)
-    columns = questions.head(SHOWN).select("question_id", pl.col("prompt").fill_null(""), **answers)
-    return MovedQuestions(questions.height, tuple(MovedQuestion(**row) for row in columns.iter_rows(named=True)))
+    columns = questions.head(SHOWN).select("question_id", pl.col("prompt").fill_null(""), "name", **answers)
+    listed_questions = []
+    for row in columns.iter_rows(named=True):
+        prompt = cut.get(row["prompt"], row["prompt"])
+        listed_questions.append(MovedQuestion(**{**row, "prompt": prompt}))
+    return MovedQuestions(questions.height, tuple(listed_questions))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from basic_control.data.deciding import components, headlines
-from basic_control.data.prefixes import measure_shared_beginnings
+from basic_control.data.prefixes import cut_shared_beginnings
 from basic_control.data.questions import WHOLE, build_content, format_expected
 from basic_control.data.suites import ALL, Suite
 from basic_control.metrics.analysis.score_remarks import Remark, list_remarks
@@ -153,13 +153,7 @@ def _format_questions(side: Side) -> dict[str, str]:
 
 def shorten_questions(questions: Mapping[str, str]) -> dict[str, str]:
     """Return a suite's questions, by any key, with an ellipsis in place of what they begin with alike."""
-    lengths = measure_shared_beginnings([*questions.values()])
-    shortened: dict[str, str] = {}
-    for (key, text), length in zip(questions.items(), lengths, strict=True):
-        shortened[key] = text
-        if length:
-            shortened[key] = f"… {text[length:]}"
-    return shortened
+    return dict(zip(questions, cut_shared_beginnings([*questions.values()]), strict=True))
 
 
 def _sort_scores(side: Side, metrics: Collection[str]) -> pl.DataFrame:

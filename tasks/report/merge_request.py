@@ -87,7 +87,7 @@ def _build_items_table(comparison: BaselineComparison) -> Table:
     has_several_metrics = n_headlines > len({pair.suite for pair in pairs})
 
     def identify(item: ChangedItem) -> str:
-        names = [item.suite, item.item_id]
+        names = [item.suite, item.name or item.item_id]
         if has_several_metrics:
             names.insert(1, item.metric)
         return " ".join(filter(None, names))

@@ -215,9 +215,11 @@ def _name(question: MovedQuestion, kind: str) -> str:
     name = _shorten(question.prompt) or question.question_id
     if kind != "relabelled":
         return name
-    return say(
+    text = say(
         "questions.relabelled_one", question=name, before=_answer(question.before), after=_answer(question.after)
     )
+    # Where the row stands that somebody may want to look at.
+    return f"{text} [{question.name}]".removesuffix(" []")
 
 
 def _answer(text: str | None) -> str:

@@ -66,12 +66,12 @@ def test_the_same_declared_id_with_another_text_is_named_and_not_in_common() -> 
     found, moved = pairs([("a", "7|old", "x"), ("b", "8|same", "x")], [("c", "7|new", "x"), ("d", "8|same", "y")])
     assert found == {("b", "d")}
     assert (moved.reworded.first, moved.n_common, moved.only_before.n, moved.only_after.n) == (
-        (MovedQuestion("7", ""),),
+        (MovedQuestion("7", "", name="7"),),
         1,
         0,
         0,
     )
-    assert moved.relabelled.first == (MovedQuestion("8", "", "x", "y"),)
+    assert moved.relabelled.first == (MovedQuestion("8", "", "x", "y", "8"),)
 
 
 def test_ids_that_one_side_alone_declares_leave_it_to_the_texts() -> None:
@@ -95,3 +95,19 @@ def test_several_runs_get_common_ids() -> None:
     assert found.items["item_id"].to_list() == ["a1", "a2", "b2", "c2"]
     assert [one.n_common for one in (*found.moved["r2"], *found.moved["r3"])] == [1, 1]
     assert found.moved["r1"] == ()
+
+
+def test_a_changed_question_is_shown_from_where_it_differs_and_named_by_its_row() -> None:
+    """One of three is relabelled: what all three begin with tells nobody which."""
+    instructions = "Which team handles this ticket, billing or network? Reply with its name.\n\n"
+    tickets = ("My invoice is wrong", "No signal", "Charged twice")
+    before = items([(f"a{n}", ticket, "billing") for n, ticket in enumerate(tickets)])
+    prompts = pl.Series("prompt", [instructions + ticket for ticket in tickets])
+    before = before.with_columns(prompts, family=pl.lit("tickets"), index=pl.Series([4, 0, 2]))
+    answers = pl.when(pl.col("item_id") == "a1").then(pl.lit("network")).otherwise("answer")
+    digests = pl.when(pl.col("item_id") == "a1").then(pl.lit("other")).otherwise("answer_digest")
+    after = before.with_columns(answer=answers, answer_digest=digests)
+    _, moved = pair_questions("s", before, after)
+    (question,) = moved.relabelled.first
+    assert (question.name, question.prompt) == ("tickets 1", "… No signal")
+    assert (question.before, question.after) == ("billing", "network")
