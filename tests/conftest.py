@@ -97,7 +97,7 @@ def pytest_runtest_setup() -> None:
 
     No fixture: setting one up for each of all tests takes longer than this.
     """
-    os.environ.pop("COLUMNS", None)
+    os.environ["COLUMNS"] = "160"
     console = sys.modules.get("basic_control.flows.cli.console")
     if console is not None:
         console._console.cache_clear()

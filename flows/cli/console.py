@@ -16,18 +16,22 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.text import Text
 
-WIDTH = 160
-"""Characters of a line if the width is unknown."""
+WIDTH = 80
+"""Characters of a line where nobody says how many there are: in a file, a pipe, or a build's log."""
+PAGE = 160
+"""Characters of a line in a notebook, or in the message of a failed test."""
 
 
 @cache
 def _console() -> "Console":
     from rich.console import Console
 
-    if sys.stdout.isatty() or "COLUMNS" in os.environ:
-        return Console()
-    # A file or a pipe has no width; do not break tables for it.
-    return Console(width=WIDTH)
+    return Console(width=None if _is_width_known() else WIDTH)
+
+
+def _is_width_known() -> bool:
+    """Return whether a terminal or the environment says how wide a line is."""
+    return sys.stdout.isatty() or bool(os.environ.get("COLUMNS"))
 
 
 class _Visible:
@@ -56,13 +60,25 @@ def show(*parts: "RenderableType") -> None:
         _print_part(_console(), part)
 
 
+def show_screen(*parts: "RenderableType") -> None:
+    """Print as `show`; where nobody says how wide a line is, lines break between words."""
+    from basic_control.tasks.report.text import wrap_line
+
+    for part in parts:
+        # Markdown, of several lines, has its own.
+        if isinstance(part, str) and "\n" not in part and not _is_width_known():
+            show(*wrap_line(make_visible(part), WIDTH) or [""])
+        else:
+            show(part)
+
+
 def text_of(*parts: "RenderableType") -> str:
-    """Return what `show` would print into a file."""
+    """Return what `show` prints, in lines of a page."""
     from rich.console import Console
 
     text = io.StringIO()
     # No terminal and no notebook, whatever the environment says.
-    console = Console(file=text, width=WIDTH, force_terminal=False, force_jupyter=False)
+    console = Console(file=text, width=PAGE, force_terminal=False, force_jupyter=False)
     for part in parts:
         _print_part(console, part)
     return text.getvalue()

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from basic_control.data.errors import Stopped, plural
 from basic_control.data.exits import Exit
-from basic_control.flows.cli.console import room, say, show
+from basic_control.flows.cli.console import room, say, show_screen
 from basic_control.flows.cli.progress import progress
 from basic_control.interrupts import interrupt_again, leave_at_once
 from basic_control.tasks.runtime.logs import is_structured
@@ -169,7 +169,7 @@ def show_outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool = False, a
     from basic_control.tasks.report.language import use_language
 
     with use_language(plan.report.language):
-        show(*_list_parts(outcome, plan, verbose=verbose, again=again))
+        show_screen(*_list_parts(outcome, plan, verbose=verbose, again=again))
 
 
 def _list_parts(outcome: "RunResult", plan: "Plan", *, verbose: bool, again: bool) -> "Iterator[RenderableType]":

@@ -44,6 +44,7 @@ from basic_control.tasks.report.text import (
     shorten_name,
     shorten_path,
     total_percent,
+    wrap_line,
 )
 from basic_control.tasks.report.titles import family_title, metric_title
 from basic_control.tasks.report.verdict_table import model_rows, model_values
@@ -262,7 +263,7 @@ def _wrap(lines: Iterable[str], width: int, limit: int) -> list[str]:
     """Return lines broken between words, each into `limit` lines at most."""
     broken_lines: list[str] = []
     for line in map(make_visible, lines):
-        broken_lines += wrap(line, width, max_lines=limit, placeholder=" …", break_on_hyphens=False)
+        broken_lines += wrap_line(line, width, limit)
     return broken_lines
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from basic_control.data.characters import make_visible
@@ -27,6 +28,11 @@ _NOTHING = "–"
 _SIGNS = ("+", "−")
 NAME = 26
 """Characters of a name on a screen."""
+
+# A command as it is typed: python -m basic_control label RUN
+_COMMAND = re.compile(r"(?:python -m basic_control|basic-control)(?: [^\s;,()]+)*")
+_JOINT = "\ue000"
+"""Stands for a space inside a command while a line is broken."""
 
 
 def escape_markdown(text: object) -> str:
@@ -171,6 +177,29 @@ def date_in_words(moment: datetime) -> str:
 def join_lines(text: str) -> str:
     """Return text on one line, its hidden characters visible."""
     return make_visible(" ".join(text.split()))
+
+
+def wrap_line(line: str, width: int, limit: int | None = None) -> list[str]:
+    """Break a line between words, into `limit` lines at most, all indented as it is; a command that fits is whole.
+
+    Without a limit no word is broken either, as of a path.
+    """
+
+    def join_command(match: re.Match[str]) -> str:
+        command = match[0]
+        return command.replace(" ", _JOINT) if len(command) <= width else command
+
+    indent = line[: len(line) - len(line.lstrip())]
+    lines = wrap(
+        _COMMAND.sub(join_command, line),
+        width,
+        max_lines=limit,
+        placeholder=" …",
+        break_on_hyphens=False,
+        break_long_words=limit is not None,
+        subsequent_indent=indent,
+    )
+    return [part.replace(_JOINT, " ") for part in lines]
 
 
 def shorten_path(path: str | Path) -> str:

@@ -12,6 +12,8 @@ from tests.servers.running import Server
 from tests.servers.script import Answer
 
 SCREENS = TOP / "tests" / "fixtures" / "screens"
+PIPE = {"COLUMNS": ""}
+"""The environment of a build's log, where nobody says how wide a line is."""
 REPLIES = TOP / "tests" / "fixtures" / "recorded" / "first_runs.parquet"
 """The embedded model's replies to the prompts of `make eval` and of what `init` writes, of November 2026."""
 

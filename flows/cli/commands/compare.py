@@ -10,7 +10,7 @@ from cyclopts.validators import Number
 
 from basic_control.data.errors import InputError
 from basic_control.data.exits import OUTCOMES, find_worst
-from basic_control.flows.cli.console import prose, room, say, show, show_written
+from basic_control.flows.cli.console import prose, room, say, show, show_screen, show_written
 from basic_control.flows.cli.options import ANYHOW, RUN, USUAL, File, FileOptions, Share, Where
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def gate(
             by=by or None,
             form=form.form(),
         )
-    show(*lines)
+    show_screen(*lines)
     if junit:
         show_written([write_atomically(Path(junit), _cases(verdict, comparison, new))])
     if json:

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from basic_control.data.commands import TOP, format_command
 from basic_control.data.errors import InputError, plural
 from basic_control.data.exits import Exit
-from basic_control.flows.cli.console import complain, say, show
+from basic_control.flows.cli.console import complain, say, show, show_screen
 from basic_control.flows.cli.evaluating import evaluate, show_outcome
 from basic_control.flows.cli.options import (
     UNGIVEN,
@@ -237,5 +237,5 @@ def demo(*, folder: Folder = "basic-control-demo", language: str = "en") -> int:
 
     show_outcome(outcome, plan)
     following = phrase("screen.demo_next", language, command=format_command("run config/ollama.yaml"))
-    show(phrase("screen.demo", language), following)
+    show_screen(phrase("screen.demo", language), following)
     return outcome.exit_code

@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from basic_control.data.commands import format_command
-from basic_control.flows.cli.console import show, show_written
+from basic_control.flows.cli.console import show, show_screen, show_written
 from basic_control.flows.cli.options import RUN, USUAL, File, Where
 
 if TYPE_CHECKING:
@@ -72,8 +72,10 @@ def label(
         if agreement is not None and agreement.alpha is not None:
             low, high = agreement.interval.low or 0.0, agreement.interval.high or 0.0
             measure = f"Krippendorff's alpha {agreement.alpha:.2f} [{low:.2f}, {high:.2f}]"
-            show(f"{estimate.suite}, {estimate.model}, {estimate.metric}: the labellers agree by {measure} on "
-                 f"{agreement.n_units} replies labelled twice.")  # fmt: skip
+            show_screen(
+                f"{estimate.suite}, {estimate.model}, {estimate.metric}: the labellers agree by {measure} on "
+                f"{agreement.n_units} replies labelled twice."
+            )
     # The labels outlast the run: later runs of the same replies find them by criterion, question and reply.
     identities, members = run.manifest.get("judge_identities", {}), members_in(run.configuration)
     collect = partial(collect_judged, identities=identities, members=members)
@@ -83,10 +85,12 @@ def label(
         )
     )
     if not is_estimable(judged_replies):
-        show("Of some replies no judge was asked, since none counts. Run again: that asks them, and the labels "
-             "correct what they say.")  # fmt: skip
+        show_screen(
+            "Of some replies no judge was asked, since none counts. Run again: that asks them, and the labels "
+            "correct what they say."
+        )
     again = format_command(f"run --run {run.name} --rerun report --set judges_must_have=labels")
-    show(f"Later runs of these replies use the labels. To gate this run on them: {again}")
+    show_screen(f"Later runs of these replies use the labels. To gate this run on them: {again}")
 
 
 def table_of(joined: "list[Labelled]") -> "Table":

@@ -77,7 +77,7 @@ def _show_rows(run: str, rows: "Sequence[ShownRow]", shown_rows: "Sequence[Shown
     from basic_control.tasks.report.words import suite_title
 
     n_failed = sum(row.is_failed for row in rows)
-    console.show(say("screen.replies", run=run, n=len(rows), k=n_failed))
+    console.show_screen(say("screen.replies", run=run, n=len(rows), k=n_failed))
     # Each score of a suite and model has a list of its own, in the order of the rows.
     groups: dict[tuple[str, str, str], list[ShownRow]] = {}
     for row in shown_rows:
@@ -86,10 +86,10 @@ def _show_rows(run: str, rows: "Sequence[ShownRow]", shown_rows: "Sequence[Shown
     n_shown = 0
     for ((suite, name, scored_by), group), share in zip(groups.items(), shares, strict=True):
         if share:
-            console.show("", f"{suite_title(suite)}, {name}, {scored_by}: {len(group)}")
+            console.show_screen("", f"{suite_title(suite)}, {name}, {scored_by}: {len(group)}")
             n_shown += _show_group(group, share)
     if len(shown_rows) > n_shown:
-        console.show("", say("screen.more_rows", n=len(shown_rows) - n_shown, total=len(shown_rows)))
+        console.show_screen("", say("screen.more_rows", n=len(shown_rows) - n_shown, total=len(shown_rows)))
 
 
 def _show_group(rows: "Sequence[ShownRow]", n: int) -> int:
@@ -99,11 +99,11 @@ def _show_group(rows: "Sequence[ShownRow]", n: int) -> int:
     width, _ = console.room()
     entries = list_entries(rows, n, width - len(INDENT), has_remarks=True)
     for entry in entries:
-        console.show(INDENT + entry.text)
+        console.show_screen(INDENT + entry.text)
         for sentence in list_unsaid(entry, width - len(DEEPER)):
-            console.show(DEEPER + sentence)
+            console.show_screen(DEEPER + sentence)
     for line in _count_reasons(rows):
-        console.show(INDENT + line)
+        console.show_screen(INDENT + line)
     return sum(entry.count for entry in entries)
 
 
