@@ -50,6 +50,13 @@ def find_key(model: Model) -> str:
     )
 
 
+_ADDRESSES = {
+    "openai": "; without base_url, OPENAI_BASE_URL is read",
+    "ollama": "; without base_url, OLLAMA_HOST is read",
+    "anthropic": "; without base_url, ANTHROPIC_BASE_URL is read",
+}
+
+
 def strip_secrets(url: str) -> str:
     """Return an address without user, password, query and fragment, safe to write down."""
     parts = urlsplit(url)
@@ -64,6 +71,8 @@ def read_address(model: Model, url: str) -> tuple[str, dict[str, str], dict[str,
     """
     host = url.rpartition("@")[2].partition("?")[0]
     text = f"model {model.name!r}: found base_url {host!r}, expected an address such as http://127.0.0.1:8000/v1"
+    if "$" in host or "{{" in host:
+        text += f". Variables are not filled in here{_ADDRESSES.get(model.provider, '')}"
     try:
         parts = urlsplit(url)
         is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0

@@ -1,5 +1,6 @@
 """Pin the scores of a run as a baseline, which later runs are compared with (docs/baselines.md)."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
@@ -86,9 +87,20 @@ def show_(name: Name, /) -> None:
                 show(f"  {title} {model}: {percent(mean)}, {scored.count()} / {len(scored)} scored")
     for suite, suite_rules in provenance.suites.items():
         for path, value in suite_rules.rules.items():
+            # An only suite has nothing beside it to weigh.
+            if path == "weight" and len(provenance.suites) == 1:
+                continue
             show(f"  {suite}: {path.removeprefix('metrics.')}: {one_line(value)}")
     for path, value in (*provenance.rules.items(), *provenance.units.items(), *provenance.tested.items()):
-        show(f"  {path}: {one_line(value)}")
+        if not _is_unused_sample(path, provenance.tested):
+            show(f"  {path}: {one_line(value)}")
+
+
+def _is_unused_sample(path: str, facts: Mapping[str, object]) -> bool:
+    """Return whether a fact is of a sample's draw, such as items.sample.n of suite s, where all rows are asked."""
+    key, _, suite = path.partition(" ")
+    is_of_draw = key in {"items.sample.n", "items.sample.seed"}
+    return is_of_draw and facts.get(f"items.sample.method {suite}") == "all"
 
 
 VERBS = (set_, list_, show_)

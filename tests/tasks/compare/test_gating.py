@@ -11,6 +11,7 @@ import pytest
 from basic_control.config.declared import suites_in
 from basic_control.data.tables import ITEMS, SCORES
 from basic_control.flows.cli.application import main
+from basic_control.flows.cli.commands.baseline import _is_unused_sample
 from basic_control.metrics.analysis.document import document
 from basic_control.metrics.analysis.observations import observations
 from basic_control.metrics.analysis.results import Results
@@ -234,7 +235,16 @@ def test_a_baseline_shows_the_total_of_a_suite_with_strata(
     pinned = str(tmp_path / "pinned.json")
     assert main(["baseline", "set", pinned, "new", *stratified]) == 0
     assert main(["baseline", "show", pinned]) == 0
-    assert "own app: 75%, 15 / 15 scored" in capsys.readouterr().out
+    screen = capsys.readouterr().out
+    assert "own app: 75%, 15 / 15 scored" in screen
+    assert "weight:" not in screen, "of an only suite it decides nothing"
+
+
+def test_a_baseline_shows_a_samples_size_only_where_a_sample_was_drawn() -> None:
+    size = "items.sample.n of suite own"
+    assert _is_unused_sample(size, {"items.sample.method of suite own": "all", size: "30"})
+    assert not _is_unused_sample(size, {"items.sample.method of suite own": "random", size: "30"})
+    assert not _is_unused_sample("data of suite own", {"items.sample.method of suite own": "all"})
 
 
 def test_an_undecided_gate_that_counts_as_passed_passes_in_junit_too(tmp_path: Path) -> None:

@@ -332,6 +332,12 @@ def test_what_is_no_address_is_one_clear_message(url: str) -> None:
     assert "pass-word" not in str(caught.value)
 
 
+@pytest.mark.parametrize("url", ["${OPENAI_BASE_URL}", "$OPENAI_BASE_URL/v1", "{{ env.OPENAI_BASE_URL }}"])
+def test_a_variable_in_an_address_is_not_filled_in_and_the_message_says_which_is_read(url: str) -> None:
+    with pytest.raises(InputError, match="without base_url, OPENAI_BASE_URL is read"):
+        open_client(Model(name="m", provider="openai", base_url=url))
+
+
 def test_a_key_that_no_header_can_carry_is_said_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "sk-gehäim")
     with pytest.raises(InputError, match="the key in MY_KEY contains characters") as caught:
