@@ -36,7 +36,8 @@ def place_items(items: pl.DataFrame) -> pl.DataFrame:
     """
     question = pl.col("item_id")
     if "text_digest" in items.columns:
-        question = pl.coalesce("text_digest", "item_id")
+        digest = pl.col("text_digest")
+        question = pl.when(digest != "").then(digest).otherwise("item_id")
     filled = items.unique("item_id").select("item_id", pl.col(TEMPLATE).fill_null(""), question=question)
     templates = filled.select(TEMPLATE).filter(pl.col("template") != "").unique().sort(TEMPLATE)
     return filled.join(templates.with_row_index("cluster"), on=TEMPLATE, how="left").select(

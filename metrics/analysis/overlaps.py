@@ -48,7 +48,9 @@ def _group_suites(items: pl.DataFrame) -> list[set[str]]:
     """Return the groups of suites that share questions, directly or by way of another suite."""
     if "text_digest" not in items.columns:
         return []
-    by_question = items.drop_nulls("text_digest").group_by("text_digest").agg(pl.col("suite").unique().sort())
+    by_question = (
+        items.filter(pl.col("text_digest") != "").group_by("text_digest").agg(pl.col("suite").unique().sort())
+    )
     groups: list[set[str]] = []
     for (suites,) in by_question.select(pl.col("suite")).unique().iter_rows():
         joined = {*suites}

@@ -5,7 +5,7 @@ The same text is printed at the end of a run and begins the Markdown summary.
 
 import sys
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -69,8 +69,6 @@ MODELS = 6
 """Maximum rows of the table; with more models, the best and the worst are shown."""
 WORST = 2
 _LEAST_PARTS = 2
-INTERVALS = 2
-"""Maximum columns whose cells have intervals: beside more of them nobody sees the marks."""
 WARNINGS = 3
 HEIGHT = 24
 """Lines of a terminal."""
@@ -166,36 +164,41 @@ class Screen:
     reasons: Sequence[str] = ()
 
     def table(self, width: int | None = None) -> Table:
-        """Return the table, limited to `width` characters: titles break and names shrink first, then columns go."""
+        """Return the table, limited to `width` characters.
+
+        Titles break and names shrink first, then intervals go, the first column's last, and then columns.
+        """
         n_columns = len(self.columns)
+        certain = sorted({n for _, cells in self.rows for n, cell in enumerate(cells) if cell.around})
         if width is None:
             heads = [say("common.model"), *(column.name for column in self.columns)]
-            return self._build_table(heads, sys.maxsize)
+            return self._build_table(heads, sys.maxsize, certain)
         first_head = say("common.model")
         has_threshold = any(column.threshold for column in self.columns)
         if has_threshold:
             first_head += f"\n{say('page.threshold')}"
-        attempts = [(n_columns, *fit) for fit in _FITS]
-        attempts += [(n, *fit) for n in range(n_columns - 1, 0, -1) for fit in _FITS[-2:]]
-        for n, name_width, head_width in attempts:
+        attempts = [(n_columns, n_intervals, fit) for n_intervals in (n_columns, 1, 0) for fit in _FITS]
+        attempts += [(n, 0, fit) for n in range(n_columns - 1, 0, -1) for fit in _FITS[-2:]]
+        for n, n_intervals, (name_width, head_width) in attempts:
+            with_intervals = certain[:n_intervals]
             heads = [column.break_name(head_width, has_threshold=has_threshold) for column in self.columns[:n]]
-            table = self._build_table([first_head, *heads], name_width)
+            table = self._build_table([first_head, *heads], name_width, with_intervals)
             # No two models may be cut to one name.
             names = {row[0] for row in table.rows}
             if _measure_width(table) <= width and len(names) == len(table.rows):
                 break
         return table
 
-    def _build_table(self, heads: Sequence[str], name_width: int) -> Table:
-        """Return the table of the columns that have a head, the models' names first."""
-        n, has_intervals = len(heads) - 1, len(self.columns) <= INTERVALS
+    def _build_table(self, heads: Sequence[str], name_width: int, with_intervals: Collection[int]) -> Table:
+        """Return the table of the columns that have a head, some with intervals, the models' names first."""
+        n = len(heads) - 1
         # Columns that find no room are hinted at.
         hint = ["…"] if n < len(self.columns) else []
         columns = [Column(heads[0], unbroken=True)]
         columns += [Column(head, numeric=True, unbroken=True) for head in (*heads[1:], *hint)]
         models, rows = [name for name, _ in self.rows], []
         for name, cells in self.rows:
-            texts = [cell.text(around=has_intervals) for cell in cells[:n]]
+            texts = [cell.text(around=number in with_intervals) for number, cell in enumerate(cells[:n])]
             rows.append([shorten_name(name, name_width, models), *texts, *([""] * len(hint))])
         if self.folded:
             ellipsis = say("screen.folded", n=self.folded)

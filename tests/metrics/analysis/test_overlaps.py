@@ -139,6 +139,15 @@ def test_the_same_replies_twice_are_compared_as_once(n_templates: int) -> None:
     assert (joint.test.method, joint.n_units) == (single.test.method, single.n_units)
 
 
+def test_items_that_do_not_say_what_they_ask_are_questions_each() -> None:
+    replies = {"m": [1.0] * 10, "n": [0.0] * 10}
+    scores, items = tables(dict.fromkeys("ab", replies), dict.fromkeys("ab", numbers(10)))
+    for digest in ("", None):
+        blank = items.with_columns(text_digest=pl.lit(digest, pl.String))
+        assert overall_of(scores, blank, [suite("a"), suite("b")]).n == 20
+        assert list_overlaps(Observations(scores, blank), [suite("a"), suite("b")]) == {}
+
+
 def test_a_question_of_two_suites_counts_once_and_by_both_weights() -> None:
     """Of ten questions in a and ten in b five are common: fifteen, and the difference is that of the suites."""
     replies = {"a": {"m": [1.0] * 10, "n": [0.0] * 10}, "b": {"m": [0.0] * 10, "n": [0.0] * 5 + [1.0] * 5}}
