@@ -102,7 +102,8 @@ def _row(item: Item) -> Row:
 @cache
 def _items(count: int) -> tuple[Row, ...]:
     drawn = [
-        _row(item)
+        # As a run has them: each is a question of its own.
+        {**_row(item), "question_id": item.item_id, "text_digest": item.item_id}
         for family in FAMILIES
         for level in ("easy", "hard")
         for language in ("en", "ru")
