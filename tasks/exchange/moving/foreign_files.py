@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from basic_control.data.commands import format_command
 from basic_control.data.errors import InputError
 from basic_control.data.files import stream_rows
 from basic_control.data.yaml_depth import check_depth
@@ -194,10 +195,26 @@ def read_value(path: Path) -> Any:
     Raises:
         InputError: it cannot be read as one.
     """
+    text = read_text(path)
     try:
-        return parse(read_text(path), path.name)
+        return parse(text, path.name)
     except UntakenError as error:
+        if _is_json_lines(text):
+            raise InputError(
+                f"{path}: found a JSON value on each line, as results have; expected another tool's configuration "
+                f"or data set. Of results, `{format_command(f'gate {path}')}` gives a verdict on their scores, "
+                f"and `{format_command(f'exchange read {path} --to FOLDER')}` scores their replies here."
+            ) from error
         raise InputError(f"{path}: {error}; expected another tool's configuration or data set.") from error
+
+
+def _is_json_lines(text: str) -> bool:
+    """Return whether the first two lines are a JSON object each."""
+    lines = [line for line in text.splitlines() if line.strip()][:2]
+    try:
+        return len(lines) > 1 and all(isinstance(json.loads(line), dict) for line in lines)
+    except (ValueError, RecursionError):
+        return False
 
 
 def read_rows(path: Path) -> list[Any]:

@@ -133,6 +133,19 @@ def _write_samples(path: Path, sent: str, *, is_chat: bool) -> None:
     path.write_text("".join(lines), encoding="utf-8")
 
 
+def test_the_harness_samples_are_no_configuration_and_the_message_says_what_reads_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "samples_legs.jsonl"
+    _write_samples(file, SENT[0], is_chat=False)
+    assert main(["init", str(tmp_path / "new"), "--from", str(file)]) == 2
+    error = capsys.readouterr().err
+    assert "found a JSON value on each line" in error
+    assert f"gate {file}`" in error
+    assert f"exchange read {file} --to FOLDER`" in error
+    assert "not valid" not in error
+
+
 def test_the_harness_samples_of_a_task_are_paired_with_our_run_of_it(run: Run, tmp_path: Path) -> None:
     """By what was sent, with or without examples before it, and by the document where our run asks its question."""
     convert(tmp_path, TASK | {"filter_list": BOTH})
