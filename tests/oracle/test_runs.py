@@ -49,6 +49,20 @@ def test_a_cut_reply_is_bounded_by_label(tmp_path: Path) -> None:
     check(drive(run, tmp_path), run)
 
 
+def test_a_threshold_over_suites_is_an_error_where_one_of_them_has_no_score(tmp_path: Path) -> None:
+    """The declared score applies to no row of the second suite, though another metric does."""
+    questions = tuple(Question(f"q{row}", "abcd") for row in range(8))
+    right = {("m0", row, 0): Reply("abcd") for row in range(8)}
+    idle = {place: Reply("abcd", state="not_applicable", of="exact_match") for place in right}
+    first = Suite("s0", {"exact_match": {}}, questions, right, None, 1.0)
+    second = Suite("s1", {"exact_match": {}, "contains": {}}, questions, idle, None, 1.0, score=["exact_match"])
+    run = Run(("m0",), (first, second), 0.75, "point")
+    output = drive(run, tmp_path)
+    check(output, run)
+    assert output.exit_code == 2
+    assert "no score in s1; look there" in output.markdown
+
+
 @pytest.mark.parametrize("own", ["own", "suite", "none"])
 @pytest.mark.parametrize("score", JOINED)
 def test_every_threshold_decides_every_score_as_the_rules_say(own: str, score: str, tmp_path: Path) -> None:
