@@ -289,9 +289,10 @@ def _overall(model: ModelResult, threshold: float | None, gate: Gate) -> Decisio
 def _by_score(model: ModelResult, threshold: float, gate: Gate) -> Decision:
     """Decide by the overall score, with its bounds."""
     parts = model.headlines_with_weight
-    unscored = [part.suite for part in parts if part.measured.score.mean is None]
-    if unscored:  # nothing reaches a threshold without a score
-        return Decision(threshold, "error", f"no score in {', '.join(unscored)}; look there")
+    # Nothing reaches a threshold without a score.
+    for part in parts:
+        if part.measured.score.mean is None:
+            return Decision(threshold, "error", f"no score in {part.suite}; look there")
     score = model.overall.measured.score
     is_sequence = score.interval.method == "sequence"
     if is_sequence:
