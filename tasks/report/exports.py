@@ -1,7 +1,7 @@
 """Exports of a run: its tables as Parquet, three tables as CSV, and the probabilities of deciding judges."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from basic_control.metrics.analysis.headlines import ModelResult
+from basic_control.metrics.stats.intervals import Z
 from basic_control.tasks.report.language import use_language
 from basic_control.tasks.report.verdict_table import verdict_table
 from basic_control.tasks.store.tables import encode_parquet, write_atomically
@@ -65,13 +67,33 @@ def write(data: "ReportData", folder: Path) -> list[Path]:
     frames = {
         "summary": data.summary,
         "scores": scores.select(*item_columns, *data.scores.columns),
-        "verdict": pl.DataFrame(table.rows, dict.fromkeys(table.names, pl.String), orient="row"),
+        "verdict": pl.DataFrame(table.rows, dict.fromkeys(table.names, pl.String), orient="row").hstack(
+            _list_figures(data.verdict.models)
+        ),
     }
     probabilities = probability_table(data.scores)
     if probabilities.height:
         frames["probabilities"] = probabilities
         written.append(write_parquet(probabilities, tables / "probabilities.parquet"))
     return written + [write_csv(frame, tables / f"{name}.csv") for name, frame in frames.items()]
+
+
+def _list_figures(models: Iterable[ModelResult]) -> pl.DataFrame:
+    """Return the numbers of the verdict's rows: shares from 0 to 1, their 95 % intervals, and rows scored.
+
+    `standard_error` is half the interval's width by 1.96.
+    """
+    rows: list[tuple[float | None, ...]] = []
+    for headline in chain.from_iterable(model.scores for model in models):
+        score, n = headline.measured.score, headline.measured.n_scored
+        low, high = score.interval.low, score.interval.high
+        error = None
+        if low is not None and high is not None:
+            error = (high - low) / (2 * Z)
+        # The overall score's questions are the units of its interval.
+        rows.append((score.mean, low, high, n if headline.suite else score.interval.units, error))
+    kinds = {"score": pl.Float64(), "low": pl.Float64(), "high": pl.Float64(), "n": pl.Int64()}
+    return pl.DataFrame(rows, {**kinds, "standard_error": pl.Float64()}, orient="row")
 
 
 def probability_table(scores: pl.DataFrame) -> pl.DataFrame:

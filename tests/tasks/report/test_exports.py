@@ -64,6 +64,18 @@ def test_csv_reads_back_row_for_row(data: ReportData, tmp_path: Path) -> None:
     assert all(row["family"] == families[row["item_id"]] for row in scores)
 
 
+def test_the_verdict_has_its_numbers_as_numbers(data: ReportData, tmp_path: Path) -> None:
+    exports.write(data, tmp_path)
+    frame = pl.read_csv(tmp_path / "tables" / "verdict.csv")
+    scores = [part.measured.score for model in data.verdict.models for part in model.scores]
+    assert frame.height == len(scores)
+    for row, score in zip(frame.iter_rows(named=True), scores, strict=True):
+        assert row["score"] == pytest.approx(score.mean)
+        assert (row["low"], row["high"]) == pytest.approx((score.interval.low, score.interval.high))
+        assert row["standard_error"] == pytest.approx((row["high"] - row["low"]) / 3.92, rel=1e-3)
+        assert row["n"] > 0
+
+
 @pytest.mark.parametrize("cell", HOSTILE)
 def test_no_cell_of_a_model_is_a_formula(cell: str, tmp_path: Path) -> None:
     """An apostrophe stands before it, which spreadsheets take for 'text follows'."""
