@@ -146,10 +146,13 @@ class Part:
 
     @property
     def covered(self) -> list[bool]:
-        """Whether each answer that applies is scored; of k answers, each question to which so many may apply."""
+        """Whether each answer that applies is scored; of k answers, each question that has them, or lacks one."""
         if self.suite.gate_on != "mean":
-            values, possible = self.values(join=self.join), self.values("upper", self.join)
-            return [text in values for text in self.questions if text in possible]
+            values = self.values(join=self.join)
+            missing = {
+                text for text, row in self.questions.items() for one in row if one.applies and one.value is None
+            }
+            return [text in values for text in self.questions if text in values or text in missing]
         answers = [answer for repeats in self.questions.values() for answer in repeats]
         return [answer.value is not None for answer in answers if answer.applies]
 
