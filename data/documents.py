@@ -2,7 +2,7 @@
 
 RESULTS_VERSION = 2
 """Version of results.json. Raised when a key is renamed, removed or changes its meaning; not for a new key."""
-METHODOLOGY_VERSION = 2
+METHODOLOGY_VERSION = 3
 """Version of what scores and intervals mean. Raised whenever one of them is computed or decided otherwise."""
 METHODOLOGY = "methodology_version"
 """Its key in results.json and in manifests; those before it have none."""

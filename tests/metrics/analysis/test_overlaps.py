@@ -156,3 +156,11 @@ def test_a_question_of_two_suites_counts_once_and_by_both_weights() -> None:
     )
     assert joint.n == 15
     assert joint.difference == pytest.approx(0.75 * 1.0 + 0.25 * -0.5)
+
+
+def test_rows_that_say_nothing_of_their_question_are_questions_of_their_own() -> None:
+    questions = {"a": [""] * 40, "b": [""] * 40}
+    scores, items = tables({name: {"m": HALF} for name in questions}, questions)
+    suites = [suite(name) for name in questions]
+    assert not list_overlaps(Observations(scores, items), suites)
+    assert ends(result(scores, items, suites).overall) == pytest.approx((0.393, 0.607), abs=0.003)
