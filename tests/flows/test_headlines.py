@@ -183,7 +183,7 @@ def test_without_a_gate_a_run_says_what_it_would_have_come_to(run: Run, tmp_path
     )
     report = next((latest(tmp_path) / "reports").glob("*.md")).read_text(encoding="utf-8")
     results = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
-    assert "**Version of the methodology:** 2" in report
+    assert "**Version of the methodology:** 3" in report
     assert results["methodology_version"] == 3
     passed = run("--config", write_configuration(tmp_path, {**suite, "threshold": 0.7}, gate="off"))
     assert (passed.returncode, "with a gate" in passed.stdout) == (0, False)
