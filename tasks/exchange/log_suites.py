@@ -157,7 +157,7 @@ def choose_own_metric(log: Replay) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class StatedComparison:
     """How a metric of ours scores a log's replies: its mean, and on how many of `n` it differs from the tool's."""
 
     metric: str
@@ -166,7 +166,7 @@ class Agreement:
     n: int
 
 
-def compare_with_stated(log: Replay, metric: str) -> Agreement | None:
+def compare_with_stated(log: Replay, metric: str) -> StatedComparison | None:
     """Score a log's first replies by a metric of ours, beside the tool's scores; None without either."""
     from basic_control.tasks.exchange.verifying import add_our_scores  # metrics, which reading a file does not need
 
@@ -182,7 +182,7 @@ def compare_with_stated(log: Replay, metric: str) -> Agreement | None:
         value = score.value if score else None
         ours.append(value or 0.0)
         n_differing += value is None or abs(value - (log.get_stated(row) or 0.0)) > _NEAR
-    return Agreement(metric, sum(ours) / len(ours), n_differing, len(ours))
+    return StatedComparison(metric, sum(ours) / len(ours), n_differing, len(ours))
 
 
 def find_agreeing_metric(log: Replay) -> str:

@@ -77,7 +77,9 @@ def test_a_weaker_model_fails_the_build_against_the_baseline_and_says_where(
     with serve_openai(answering(8)) as server:
         second = run("--config", path, "--set", at(server, name="b"), *gate, "--json", str(copied))
     assert second.returncode == 1, second.stderr
-    cases = {(c.get("classname"), c.get("name")): c for c in ET.parse(junit).iter("testcase")}  # noqa: S314 - our own file
+    gates, rows = ET.parse(junit).iter("testsuite")  # noqa: S314 - our own file
+    cases = {(case.get("classname"), case.get("name")): case for case in gates.iter("testcase")}
+    assert len([case for case in rows.iter("testcase") if case.find("failure") is not None]) == 8
     red = [key for key, case in cases.items() if case.find("failure") is not None or case.find("error") is not None]
     assert red == [(f"baseline {baseline}.b", "capitals")]
     assert ("b", "capitals") in cases

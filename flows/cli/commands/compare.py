@@ -266,8 +266,11 @@ def decide(
 def _list_missed(run: "Run") -> "Iterator[tuple[str, list[str]]]":
     """Yield a run's scores that did not pass its own thresholds: the outcome, and the line that says so."""
     from basic_control.tasks.report.language import say
-    from basic_control.tasks.store.runs import load_results
+    from basic_control.tasks.store.runs import RESULTS, load_results
 
+    # A run of which only the tables are left can be gated, and says nothing of thresholds.
+    if not (run.folder / RESULTS).is_file():
+        return
     _, verdict = load_results(run)
     for _, name, outcome, reason in _thresholds(verdict):
         if outcome != "pass":
