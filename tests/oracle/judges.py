@@ -261,7 +261,7 @@ def _check_width(entry: Mapping[str, Any], key: str, interval: str, variance: fl
     assert 0 <= low <= entry[key] <= high <= 1, f"{key}: {entry[key]} in {low} to {high}"
     half, plain = (high - low) / 2, Z * sqrt(variance)
     is_plain = 0.02 < plain < 0.15 and 0.25 <= entry[key] <= 0.75
-    assert not is_plain or 0.65 * plain < half < 1.9 * plain, f"{interval}: half of {half}, expected {plain}"
+    assert not is_plain or 0.8 * plain < half < 1.9 * plain, f"{interval}: half of {half}, expected {plain}"
 
 
 def _correct(
