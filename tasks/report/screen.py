@@ -72,7 +72,7 @@ _LEAST_PARTS = 2
 WARNINGS = 3
 HEIGHT = 24
 """Lines of a terminal."""
-_LINES = ((3, 2), (2, 2), (2, 1), (1, 1))
+_LINES = ((5, 2), (4, 2), (3, 2), (2, 2), (2, 1), (1, 1))
 """Maximum lines of a sentence and of a warning: the first with which the whole screen fits."""
 GAP = 2
 """Characters between two columns."""

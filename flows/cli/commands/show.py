@@ -86,7 +86,9 @@ def _show_rows(run: str, rows: "Sequence[ShownRow]", shown_rows: "Sequence[Shown
     n_shown = 0
     for ((suite, name, scored_by), group), share in zip(groups.items(), shares, strict=True):
         if share:
-            console.show_screen("", f"{suite_title(suite)}, {name}, {scored_by}: {len(group)}")
+            console.show_screen(
+                "", f"{suite_title(suite)}, {name}, {scored_by}: {say('screen.n_replies', n=len(group))}"
+            )
             n_shown += _show_group(group, share)
     if len(shown_rows) > n_shown:
         console.show_screen("", say("screen.more_rows", n=len(shown_rows) - n_shown, total=len(shown_rows)))
