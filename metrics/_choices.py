@@ -150,7 +150,8 @@ def _read_naming(answer: Any, offer: Offer, options: Mapping[str, Any]) -> Namin
     text = fold(write_value(answer))
     labels = {label.upper(): label for label in offer.texts}
     label = labels.get(text.strip("().: ").upper())
-    if offer.is_labelled and label:
+    # Digits among `letters` are labels that the suite gives.
+    if label and (offer.is_labelled or not label.isalpha()):
         return Naming(frozenset([label]), "" if label.isalpha() else "a given label")
     number, base = _read_whole(answer), options.get("index")
     index = Naming()

@@ -15,9 +15,11 @@ def describe_exams(
     for judge in judges:
         of_judge = [status for status in statuses if status.judge == judge.name]
         sentences = [*_describe_passports(of_judge, language)]
-        if judge.name in calls:
-            sentences.append(phrase("estimate.exam_due", language, n=calls[judge.name]))
-        elif of_judge and not all(status.measured for status in of_judge):
+        n_calls = calls.get(judge.name)
+        if n_calls:
+            sentences.append(phrase("estimate.exam_due", language, n=n_calls))
+        # A judge by rules takes its exam without a call.
+        elif n_calls is None and of_judge and not all(status.measured for status in of_judge):
             sentences.append(phrase("estimate.exam_none", language))
         if sentences:
             yield phrase("estimate.exam", language, judge=judge.name, told="; ".join(sentences))

@@ -50,7 +50,7 @@ def judge_url() -> Iterator[str]:
 
 @pytest.mark.parametrize(
     ("score", "title"),
-    [("all", "all"), ({"exact_match": 2, "rubric": 1}, "score"), (["exact_match", "rubric"], "score")],
+    [("all", "all at once"), ({"exact_match": 2, "rubric": 1}, "score"), (["exact_match", "rubric"], "score")],
     ids=["all", "weights", "list"],
 )
 def test_a_score_of_several_metrics_is_undecided_where_the_judge_of_one_failed_its_exam(
@@ -68,8 +68,7 @@ def test_a_score_of_several_metrics_is_undecided_where_the_judge_of_one_failed_i
     assert after.returncode == 3, after.stdout + after.stderr
     assert "error:" not in after.stderr
     assert " ".join(after.stdout.split()).startswith(
-        f"Undecided: bot: {'all at once' if title == 'all' else title}: judge: it cannot tell right replies from "
-        "wrong ones"
+        f"Undecided: bot: {title}: judge: it cannot tell right replies from wrong ones"
     )
     assert re.search(r"bot\s+not measured \?", after.stdout)
 
