@@ -226,6 +226,11 @@ def outcomes(lines: Sequence[Line], max_drop: float, *, is_allowed: bool) -> dic
     """
     margin = Fraction(str(max_drop))
     allowed: dict[Key, set[str]] = {line.key: set() for line in lines}
+    # Without a pair nothing is tested, and Holm has one test less.
+    for line in lines:
+        if not line.paired["value"]:
+            allowed[line.key].add("undecided")
+    lines = [line for line in lines if line.paired["value"]]
     families = [
         lines,
         *([line for line in lines if line.model == model] for model in {line.model for line in lines}),
