@@ -147,7 +147,10 @@ def _describe_column(headline: Headline, titles: SuiteTitles) -> tuple[str, floa
 
 def _list_reasons(model: ModelResult, titles: SuiteTitles) -> Iterator[str]:
     """Yield why a model does not pass, unless the table's scores and thresholds show it."""
-    problem = model.missing or model.failed
+    problem = model.missing
+    # Calls that wait in a batch have not failed for good: their scores say so.
+    if model.verdict == "error":
+        problem = problem or model.failed
     if problem:
         yield say_reason(problem)
         return
