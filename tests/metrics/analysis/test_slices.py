@@ -92,3 +92,17 @@ def test_a_slice_differs_only_where_its_interval_excludes_the_other_rows() -> No
             low, high, elsewhere = part.score.interval.low or 0.0, part.score.interval.high or 1.0, part.elsewhere
             assert elsewhere is not None
             assert not part.significant or not low <= elsewhere <= high
+
+
+def test_a_slice_of_five_needs_a_smaller_p_than_one_of_two() -> None:
+    """Holm over the slices: a p of 0.015 is too much as the smallest of five, and enough of two."""
+    right = {"a": 3, "b": 8, "c": 7, "d": 7, "e": 8}
+    rows = [(topic, float(number < n)) for topic, n in right.items() for number in range(10)]
+    five = slice_suites([suite("topic")], *tables(rows))
+    two = slice_suites([suite("topic")], *tables([("a" if topic == "a" else "b", value) for topic, value in rows]))
+    worst, worst_of_two = five[0], two[0]
+    assert (worst.text, worst.p) == ("a", worst_of_two.p)
+    assert 0.05 / 5 < (worst.p or 0) < 0.05 / 2
+    assert worst.score.interval.high is not None
+    assert worst.score.interval.high < (worst.elsewhere or 0)
+    assert (worst.significant, worst_of_two.significant) == (False, True)
