@@ -12,7 +12,7 @@ from tests.oracle import rules
 from tests.oracle.cases import Run
 from tests.oracle.pairs import ALPHA, Line, holm_steps
 from tests.oracle.product import Output
-from tests.oracle.rules import ENDS, ZERO, Headline, Interval, Intervals, Score, headline_names
+from tests.oracle.rules import ENDS, ZERO, Headline, Interval, Intervals, Score, clusters_of, headline_names
 
 Document = Mapping[str, Any]
 Expected = Mapping[str, Sequence[Mapping[str, Headline]]]
@@ -235,6 +235,10 @@ def check_pair(pair: Document, line: Line) -> None:
     """Check what is said of a difference, of two models or of a run and its baseline."""
     means = {key: line.mean(end) for key, end in (("low", "worst"), ("high", "best")) if pair[key] is not None}
     hold(f"{line.key}", pair, {"n": len(line.paired["value"]), "difference": line.mean("value"), **means})
+    clusters = clusters_of(line.after.suite, line.paired["value"])
+    if pair["interval"]["low"] is not None:
+        n_units = len(line.units("value")) if len(clusters) >= 5 else len(line.paired["value"])
+        hold(f"{line.key}", pair["interval"], {"units": n_units, "fixed_templates": 0 < len(clusters) < 5})
     test = line.test("value", ZERO)
     if test.is_exact and line.paired["value"]:
         hold(f"{line.key}", pair, {"p_value": min(1.0, 2 * min(test.p_below, test.p_above))})
