@@ -139,15 +139,23 @@ class Line:
         return units_of(len(self.paired[end]), clusters_of(self.after.suite, self.paired[end]))
 
     def is_binary(self, end: str, *, by_values: bool) -> bool:
-        """Return whether each question is right or wrong on both sides, once it is paired."""
+        """Return whether each question is right or wrong on both sides, once it is paired.
+
+        The rules leave open whether a mean is so whose metrics agree on each question.
+        """
+        values: set[Fraction] = set()
+        does_agree = True
+        for side, at in zip((self.before, self.after), SIDES[end], strict=True):
+            by_part = [part.values(at) for _, part in side.parts]
+            for text in self.paired[end]:
+                of_question = {by_text[text] for by_text in by_part if text in by_text}
+                values |= of_question
+                does_agree &= len(of_question) == 1
         parts = [part for side in (self.before, self.after) for _, part in side.parts]
-        values = {
-            value
-            for part, at in zip(parts, SIDES[end], strict=False)
-            for text, value in part.values(at).items()
-            if text in self.paired[end]
-        }
-        return len(parts) == 2 and all(by_values or part.is_binary for part in parts) and values <= {0, 1}
+        is_right_or_wrong = values <= {0, 1}
+        if by_values:
+            return is_right_or_wrong and does_agree
+        return is_right_or_wrong and len(parts) == 2 and all(part.is_binary for part in parts)
 
 
 def binomial_tail(n: int, k: int) -> float:
