@@ -116,6 +116,25 @@ def components(score: Suite) -> tuple[str, ...]:
     return score.score_metrics
 
 
+def list_deciding(suite: Suite) -> tuple[str, ...]:
+    """Return the metrics on which a suite's headlines hang."""
+    return tuple(dict.fromkeys(name for score in headlines(suite) for name in components(score)))
+
+
+def find_holding_values(suite: Suite) -> dict[str, float]:
+    """Return the value from which a row holds, by metric: a graded metric's threshold, else 1; 0 never does.
+
+    Source: SPEC 8.
+    """
+    values: dict[str, float] = {}
+    for unit in find_units(suite):
+        least = None
+        if not (unit.yes_no or unit.all_or_none):
+            least = suite.use(unit.name).threshold or suite.threshold
+        values[unit.name] = _RIGHT if least is None else least
+    return values
+
+
 def find_units(suite: Suite) -> list[Metric]:
     """Return the metrics of a suite, without those of plug-ins that are not installed here."""
     units = []

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -205,27 +204,15 @@ def _list_parts(outcome: "RunResult", plan: "Plan", *, verbose: bool, again: boo
 
 
 def _list_worst_rows(outcome: "RunResult", plan: "Plan", width: int) -> list[str]:
-    """Return the run's first failing rows, each as one line: first those of suites and models that failed."""
-    from basic_control.tasks.compare.rows import ShownRow, list_worst_first
+    """Return the run's first failing rows, each as one line."""
+    from basic_control.tasks.compare.rows import list_worst_first
     from basic_control.tasks.compare.sides import load_side
-    from basic_control.tasks.report.rows import lines_of
-    from basic_control.tasks.report.words import headlines_of
+    from basic_control.tasks.report.rows import choose_examples, lines_of
     from basic_control.tasks.store.runs import find_run
 
     side = load_side(find_run(outcome.folder, Path(outcome.folder).parent), plan.store.root)
-    failed = [row for row in list_worst_first(side) if row.is_failed]
-    failing_parts = {
-        (headline.suite, headline.model)
-        for headline in headlines_of(outcome.verdict.models)
-        if headline.decided.outcome in {"fail", "error"}
-    }
-    failed.sort(key=lambda row: (row.suite, row.model) not in failing_parts)
-    by_suite: dict[str, list[ShownRow]] = {}
-    for row in failed:
-        by_suite.setdefault(row.suite, []).append(row)
-    # A row of each suite in turn.
-    turns = chain.from_iterable(zip_longest(*by_suite.values()))
-    return [*lines_of([*filter(None, turns)], WORST_ROWS, width)]
+    rows = choose_examples(list_worst_first(side), outcome.verdict.models)
+    return [*lines_of(rows, WORST_ROWS, width)]
 
 
 def _list_changes(outcome: "RunResult", plan: "Plan") -> "Iterator[str]":

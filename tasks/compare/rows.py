@@ -11,10 +11,11 @@ from typing import Any
 
 import polars as pl
 
-from basic_control.data.deciding import components, headlines
+from basic_control.data.deciding import find_holding_values, list_deciding
 from basic_control.data.prefixes import cut_shared_beginnings
 from basic_control.data.questions import WHOLE, build_content, format_expected
 from basic_control.data.suites import ALL, Suite
+from basic_control.metrics.analysis.policy import TOLERANCE
 from basic_control.metrics.analysis.score_remarks import Remark, list_remarks
 from basic_control.tasks.compare.sides import select_deciding_scores
 from basic_control.tasks.exchange.frames import Side
@@ -28,8 +29,8 @@ ANSWERED = frozenset({"scored", "no_answer", "truncated"})
 class ShownRow:
     """A reply as one metric scored it; `value` is in [0, 1], None where it is missing.
 
-    `name` is the question's own one, '' if its row has none. `failed_by` are the metrics by which the reply lost
-    points, where several make what decides its suite.
+    `name` is the question's own one, '' if its row has none. `failed_by` are the metrics by which the reply does
+    not hold, where several make what decides its suite.
     """
 
     suite: str
@@ -67,14 +68,17 @@ def list_worst_first(side: Side, metrics: Collection[str] = ()) -> list[ShownRow
 
 
 def _find_failing_metrics(side: Side) -> dict[tuple[Any, ...], tuple[str, ...]]:
-    """Return by reply the metrics by which it lost points, of the suites that several metrics decide."""
-    pairs = []
+    """Return by reply the metrics by which it does not hold, of the suites that several metrics decide."""
+    deciding = []
     for suite in side.suites:
-        names = dict.fromkeys(name for score in headlines(suite) for name in components(score) if name != ALL)
+        names = [name for name in list_deciding(suite) if name != ALL]
+        least = find_holding_values(suite)
         if len(names) > 1:
-            pairs.extend((suite.name, name) for name in names)
-    scores = select_deciding_scores(side, pairs)
-    is_failed = (pl.col("status") != "not_applicable") & (pl.col("value").fill_null(0) < 1)
+            deciding.extend((suite.name, name, least.get(name, 1.0)) for name in names)
+    schema = {"suite": pl.String, "metric": pl.String, "least": pl.Float64}
+    scores = side.scores.join(pl.DataFrame(deciding, schema, orient="row"), on=["suite", "metric"])
+    value = pl.col("value").fill_null(0)
+    is_failed = (pl.col("status") != "not_applicable") & ((value == 0) | (value < pl.col("least") - TOLERANCE))
     failed = scores.filter(is_failed).group_by(KEY, maintain_order=True).agg("metric")
     return {tuple(key): tuple(names) for *key, names in failed.iter_rows()}
 

@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
-from basic_control.data.deciding import find_units
-from basic_control.data.suites import Suite
+from basic_control.data.deciding import find_holding_values
 from basic_control.metrics.analysis.policy import reaches
 from basic_control.tasks.compare.rows import ShownRow, list_failed, list_worst_first
 from basic_control.tasks.exchange.frames import Side
@@ -38,7 +37,7 @@ class RowCases:
 
 def build_row_cases(side: Side, failing_gates: Collection[Gate]) -> RowCases:
     """Return the cases of a run's rows, one a reply: those that fail first, then those that are tolerated."""
-    holding_values = find_holding_values(side.suites)
+    holding_values = {suite.name: find_holding_values(suite) for suite in side.suites}
     losses: dict[RowKey, list[ShownRow]] = {}
     for row in list_failed(side):
         if not _holds(row, holding_values):
@@ -62,24 +61,9 @@ def build_row_cases(side: Side, failing_gates: Collection[Gate]) -> RowCases:
     return RowCases(cases, max(0, len(rows) - MOST), max(0, len(losses) - MOST))
 
 
-def find_holding_values(suites: Sequence[Suite]) -> dict[tuple[str, str], float]:
-    """Return the value from which a row holds, by suite and metric: a graded metric's threshold, else 1.
-
-    Source: SPEC 8.
-    """
-    values: dict[tuple[str, str], float] = {}
-    for suite in suites:
-        for unit in find_units(suite):
-            least = None
-            if not (unit.yes_no or unit.all_or_none):
-                least = suite.use(unit.name).threshold or suite.threshold
-            values[suite.name, unit.name] = 1.0 if least is None else least
-    return values
-
-
-def _holds(row: ShownRow, holding_values: Mapping[tuple[str, str], float]) -> bool:
+def _holds(row: ShownRow, holding_values: Mapping[str, Mapping[str, float]]) -> bool:
     """Return whether a row holds by its metric though it may have less than the full score; 0 never does."""
-    return bool(row.value) and reaches(row.value or 0.0, holding_values.get((row.suite, row.metric), 1.0))
+    return bool(row.value) and reaches(row.value or 0.0, holding_values.get(row.suite, {}).get(row.metric, 1.0))
 
 
 def _fails(loss: ShownRow, failing_gates: Collection[Gate]) -> bool:

@@ -1,12 +1,15 @@
 """A run's rows as lines for a terminal: `question → reply (expected …)`, and what its score says beside."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 
+from basic_control.metrics.analysis.headlines import ModelResult
 from basic_control.metrics.analysis.score_remarks import Remark
 from basic_control.tasks.compare.rows import ShownRow
 from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.text import shorten_name
+from basic_control.tasks.report.words import headlines_of
 
 NAME = 40
 """Characters of a question's own name."""
@@ -146,6 +149,21 @@ def list_entries(rows: Sequence[ShownRow], n: int, width: int, *, has_remarks: b
         counts[line] = counts.get(line, 0) + 1
         first_rows.setdefault(line, row)
     return [Entry(line, first_rows[line], count) for line, count in counts.items()]
+
+
+def choose_examples(rows: Iterable[ShownRow], models: Iterable[ModelResult]) -> list[ShownRow]:
+    """Return failed rows, one of each suite in turn, first those of suites and models that failed."""
+    failing_parts = set()
+    for headline in headlines_of(models):
+        if headline.decided.outcome in {"fail", "error"}:
+            failing_parts.add((headline.suite, headline.model))
+    failed = [row for row in rows if row.is_failed]
+    failed.sort(key=lambda row: (row.suite, row.model) not in failing_parts)
+    by_suite: dict[str, list[ShownRow]] = {}
+    for row in failed:
+        by_suite.setdefault(row.suite, []).append(row)
+    turns = chain.from_iterable(zip_longest(*by_suite.values()))
+    return [*filter(None, turns)]
 
 
 def lines_of(rows: Sequence[ShownRow], n: int, width: int) -> list[str]:

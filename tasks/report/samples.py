@@ -3,11 +3,10 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
 
 import polars as pl
 
-from basic_control.data.deciding import components, headlines
+from basic_control.data.deciding import headlines, list_deciding
 from basic_control.data.messages import write_transcript
 from basic_control.data.plugins import metric
 from basic_control.data.records import Message
@@ -114,8 +113,7 @@ def _join_outcomes(scores: pl.DataFrame, suites: Iterable[Suite]) -> pl.DataFram
     """
     deciding: list[tuple[str, str]] = []
     for suite in suites:
-        names = chain.from_iterable(map(components, headlines(suite)))
-        deciding += [(suite.name, name) for name in dict.fromkeys(names)]
+        deciding += [(suite.name, name) for name in list_deciding(suite)]
     schema = {"suite": pl.String, "metric": pl.String}
     order = pl.DataFrame(deciding, schema=schema, orient="row").with_row_index("order")
     of_metrics = scores.join(order, on=["suite", "metric"]).with_columns(outcome=OUTCOME)

@@ -5,22 +5,8 @@ from pathlib import Path
 
 import basic_control as bc
 from basic_control.data.commands import call_from_python, format_command
+from tests.helpers.capitals import PROMPT, ROWS, know_three
 from tests.helpers.inside import call
-
-ROWS = [
-    {"question": "France", "answer": "Paris", "id": 1},
-    {"question": "Norway", "answer": "Oslo", "id": 2},
-    {"question": "Japan", "answer": "Tokyo", "id": 3},
-    {"question": "Kenya", "answer": "Nairobi", "id": 4},
-]
-PROMPT = "What is the capital of {{ question }}?"
-CAPITALS = {row["question"]: row["answer"] for row in ROWS}
-
-
-def know_three(prompt: str) -> str:
-    """Answer all but one."""
-    country = prompt.removesuffix("?").rpartition(" ")[2]
-    return "Rome" if country == "Kenya" else str(CAPITALS[country])
 
 
 def test_advice_to_somebody_in_python_names_calls(tmp_path: Path) -> None:

@@ -21,25 +21,12 @@ import pytest
 import basic_control as bc
 from basic_control import api
 from basic_control.function_server import FunctionServer, ServedFunction
+from tests.helpers.capitals import CAPITALS, PROMPT, ROWS, know_three
 from tests.helpers.inside import call
 from tests.servers.running import serve_openai
 
-ROWS = [
-    {"question": "France", "answer": "Paris", "id": 1},
-    {"question": "Norway", "answer": "Oslo", "id": 2},
-    {"question": "Japan", "answer": "Tokyo", "id": 3},
-    {"question": "Kenya", "answer": "Nairobi", "id": 4},
-]
-PROMPT = "What is the capital of {{ question }}?"
-CAPITALS = {row["question"]: row["answer"] for row in ROWS}
 PASSES = r"Pass: \S+ passes evaluation 100 \(threshold 100\)"
 HOSTILE = ("data", "prompts", "metrics", "generators", "config", "tasks", "flows")
-
-
-def know_three(prompt: str) -> str:
-    """Answer all but one."""
-    country = prompt.removesuffix("?").rpartition(" ")[2]
-    return "Rome" if country == "Kenya" else str(CAPITALS[country])
 
 
 def places(folder: Path) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """A release asks everything anew, once: the same command goes on after a kill, where only the store was kept."""
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,24 +9,12 @@ import pytest
 from basic_control.config.reading import parse
 from basic_control.flows.earlier import is_time_label
 from tests.conftest import Run
+from tests.helpers.capitals import write_countries
 from tests.helpers.requests import prompts_seen
 from tests.helpers.runs import at
 from tests.servers.running import serve_openai
 
 N = 20
-
-
-def write(folder: Path) -> str:
-    rows = [{"question": f"Country {number}", "answer": "City"} for number in range(N)]
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    suite = {
-        "name": "capitals",
-        "items": {"data": str(folder / "rows.jsonl")},
-        "prompt": "The capital of {{ question }}",
-        "metrics": {"exact_match": {}},
-    }
-    (folder / "run.yaml").write_text(json.dumps({"suites": [suite]}))
-    return str(folder / "run.yaml")
 
 
 def forget_runs(folder: Path) -> None:
@@ -42,7 +29,7 @@ def answer(_body: dict[str, Any]) -> str:
 
 def test_the_command_of_a_release_goes_on_with_the_store_alone(run: Run, tmp_path: Path) -> None:
     with serve_openai(answer) as server:
-        words = ("--config", write(tmp_path), "--set", at(server))
+        words = ("--config", write_countries(tmp_path, N), "--set", at(server))
         run(*words)
         assert len(server.requests) == N
         run(*words, "--set", "fresh=1.20", "--set", "budget={calls: 5}")

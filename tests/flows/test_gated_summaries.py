@@ -1,6 +1,5 @@
 """A gate, a comparison and Python read our own results.json as the run that it is the summary of."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -9,29 +8,16 @@ import pytest
 import basic_control
 from basic_control.flows.cli.application import main
 from tests.conftest import Run
+from tests.helpers.capitals import write_countries
 from tests.helpers.runs import at, latest
 from tests.servers.running import serve_openai
-
-
-def write(folder: Path) -> str:
-    rows = [{"question": f"Country {number}", "answer": "City"} for number in range(12)]
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    suite = {
-        "name": "capitals",
-        "items": {"data": str(folder / "rows.jsonl")},
-        "prompt": "The capital of {{ question }}",
-        "metrics": {"exact_match": {}},
-        "threshold": 0.8,
-    }
-    (folder / "run.yaml").write_text(json.dumps({"suites": [suite]}))
-    return str(folder / "run.yaml")
 
 
 def test_a_summary_stands_for_its_run(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     copied = tmp_path / "copy" / "results.json"
     copied.parent.mkdir()
     with serve_openai("City") as server:
-        words = ("--config", write(tmp_path), "--set", at(server))
+        words = ("--config", write_countries(tmp_path, 12, threshold=0.8), "--set", at(server))
         run(*words)
         main(["baseline", "set", str(tmp_path / "main.json"), str(latest(tmp_path))])
         done = run(*words, "--json", str(copied))

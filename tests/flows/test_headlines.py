@@ -374,3 +374,10 @@ def test_of_several_models_a_failing_row_says_whose_it_is(run: Run, tmp_path: Pa
     lines = [line for line in done.stdout.splitlines() if "✗ hasty" in line or "✗ steady" in line]
     # The model that failed comes first, also where the other's reply is as bad.
     assert lines == [f"Ticket {n} → Sales (expected Billing) ✗ hasty" for n in range(3)]
+
+
+def test_a_row_is_not_said_to_fail_a_metric_whose_threshold_it_reaches(run: Run, tmp_path: Path) -> None:
+    rows = tickets(["Billing"] * 2 + ["Billings"] * 2)
+    metrics = {"exact_match": {"threshold": 0.9}, "similarity": {"threshold": 0.7}}
+    done = run(write_configuration(tmp_path, {"name": "tickets", "metrics": metrics}, rows=rows))
+    assert done.stdout.count("→ Billings (expected Billing) ✗ exact_match\n") == 2, done.stdout
