@@ -3,7 +3,7 @@
 Source: SPEC 15, 18.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,6 +26,8 @@ UNNAMED = "results"
 """The suite of files that name none."""
 _SHOWN = 60
 _BETWEEN = "\n\n"
+_MOST_EXAMPLES = 100
+"""Empty lines of a text that was sent after which its question may begin: a stranger's file may have a million."""
 _S = pl.String()
 _ROWS = {
     "id": _S, "suite": _S, "model": _S, "repeat": pl.Int64(), "template": _S, "cut": pl.Boolean(),
@@ -108,16 +110,26 @@ def ask_as_sent(log: Log, digests: Collection[str]) -> Log:
 
     `digests` are those of our runs' questions. Examples may stand before a question, with empty lines between them.
     """
+    if not digests:
+        return log
 
     def name_question(row: Recorded) -> Recorded:
-        text = row.material.sent
-        while text:
+        for text in _list_endings(row.material.sent):
             if identify_text(text, "")[0] in digests:
                 return row._replace(question=text, material=Material())
-            _, _, text = text.partition(_BETWEEN)
         return row
 
     return replace(log, rows=tuple(map(name_question, log.rows)))
+
+
+def _list_endings(sent: str) -> Iterator[str]:
+    """Yield what may be the question of a text that was sent: the whole, then what follows its last empty lines."""
+    if not sent:
+        return
+    yield sent
+    parts = sent.rsplit(_BETWEEN, _MOST_EXAMPLES)
+    for start in range(1, len(parts)):
+        yield _BETWEEN.join(parts[start:])
 
 
 def build_frames(log: Log) -> LogFrames:
