@@ -49,15 +49,15 @@ class RunBudget:
         """Return the error of a call that is not asked since the budget is spent."""
         return CallError("budget", f"not asked: the budget of {self._words} is spent")
 
-    async def admit(self, model: Model, dearest: float = 0.0) -> float:
-        """Reserve the cost of a call, which is returned; wait for calls in flight if it depends on what they cost.
-
-        `dearest`: what the call can cost, as far as that is known beforehand.
+    async def admit(self, model: Model, calls: Iterable[Call]) -> float:
+        """Reserve the cost of what is asked at once, and return it; wait for calls in flight if it depends on them.
 
         Raises:
             CallError: the call could exceed the budget.
         """
-        reserved = 0.0
+        reserved = dearest = 0.0
+        if self._limits.usd is not None:
+            dearest = find_highest_cost(model, calls)
         while True:
             has_calls = self._limits.calls is None or self._started < self._limits.calls
             if self.is_over or not has_calls:

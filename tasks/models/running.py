@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from basic_control.config.settings import Model
 from basic_control.data.errors import Stopped
 from basic_control.data.records import Call, Reply
-from basic_control.tasks.models.budget import RunBudget, find_highest_cost
+from basic_control.tasks.models.budget import RunBudget
 from basic_control.tasks.models.leases import LEASE_S, Lease
 from basic_control.tasks.models.protocol import NOT_ASKED, RETRIED, TRIES, UNASKED, CallError, Client, ErrorKind
 from basic_control.tasks.models.rate_limits import Endpoint
@@ -269,7 +269,7 @@ class RunningBatch:
         if self.budget is None:
             yield answers
             return
-        reserved = await self.budget.admit(self.model, find_highest_cost(self.model, calls))
+        reserved = await self.budget.admit(self.model, calls)
         try:
             yield answers
         finally:
