@@ -65,7 +65,7 @@ def test_two_runs_of_a_model_are_paired_over_the_command_line(
         again = run(*sets, "--set", at(server, temperature=0.5))
         asked = len(server.requests)
     assert asked == 40, first.stderr + again.stderr
-    suites = {suite.get("name"): suite for suite in ET.parse(tmp_path / "junit.xml").iter("testsuite")}  # noqa: S314
+    suites = {suite.get("name"): suite for suite in ET.parse(tmp_path / "junit.xml").iter("testsuite")}  # noqa: S314 - our own file
     assert {name: len(suite.findall("testcase")) for name, suite in suites.items()} == {"gates": 1, "rows": 20}
     names = sorted(path.name for path in (tmp_path / "runs").iterdir())
     command = [

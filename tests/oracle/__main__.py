@@ -41,8 +41,8 @@ def hold_draws(name: str, n: int, number: int) -> int:
             except Exception as error:  # noqa: BLE001 - whatever it is, the other draws are told
                 problems[f"{type(error).__name__}: {str(error)[:300]}"] += 1
                 if len(problems) <= 3:
-                    print(f"{name}, seed {number}, draw {place}: {error!r}\n{example}\n")  # noqa: T201
-    print(f"{name}: {n} draws of seed {number}, {problems.total()} disagree {[*problems]}", flush=True)  # noqa: T201
+                    print(f"{name}, seed {number}, draw {place}: {error!r}\n{example}\n")  # noqa: T201 - a command
+    print(f"{name}: {n} draws of seed {number}, {problems.total()} disagree {[*problems]}", flush=True)  # noqa: T201 - a command
     return problems.total()
 
 
