@@ -127,6 +127,7 @@ def _list_endings(sent: str) -> Iterator[str]:
     if not sent:
         return
     yield sent
+    # A question may have empty lines itself: it is as long as possible.
     parts = sent.rsplit(_BETWEEN, _MOST_EXAMPLES)
     for start in range(1, len(parts)):
         yield _BETWEEN.join(parts[start:])
