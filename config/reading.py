@@ -301,7 +301,9 @@ def _explain_error(error: Mapping[str, Any], where: Callable[[Steps], str]) -> s
         if replacement:
             return f"{location}: the key {dotted[:200]!r} was removed; {replacement}."
         allowed = _list_allowed(error, path)
-        hint = explain_level(str(path[-1])) or propose_name(str(path[-1]), allowed)
+        # A suite that ships is a key of the whole, too.
+        names = allowed if len(path) > 1 else [*allowed, *load_declarations()]
+        hint = explain_level(str(path[-1])) or propose_name(str(path[-1]), names)
         return f"{location}: unknown key {dotted[:200]!r}; expected one of {', '.join(allowed)}.{hint}"
     # Pydantic's sentence, the value unless it is long or secret, and how to write it.
     message = SAID.get(error["type"], message[:1].lower() + message[1:]).replace("tuple should", "list should")

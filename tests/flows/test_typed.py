@@ -66,6 +66,7 @@ def test_a_message_names_the_option_that_was_typed(capsys: pytest.CaptureFixture
     [
         (["run", "--seed", "42"], "--set SUITE.items.sample.seed=…, --set models.0.seed=…"),
         (["run", "--set", "seed=7"], "'seed' is a key further down: SUITE.items.sample.seed, models.0.seed"),
+        (["run", "--set", "basic_contrl.n_items=3"], "Did you mean 'basic_control'?"),
         (["run", "--temperature", "0"], "--set models.0.temperature=…"),
         (["exam", "--max-tokens", "9"], "--set models.0.max_tokens=…, --set judges.0.max_tokens=…"),
         (["run", "--set", "columns.answer=expected"], "'columns' is a key further down: SUITE.items.columns"),
