@@ -6,7 +6,7 @@ own, and a mean has its interval beside it.
 `python -m metrics.analysis.document` prints its JSON schema.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache, partial
 from operator import attrgetter
@@ -19,32 +19,43 @@ from basic_control.metrics.analysis.judged import CorrectedMean
 from basic_control.metrics.analysis.pairs import Comparison, MissingPairs, PairedTest
 from basic_control.metrics.analysis.passports import Passport, read_passport
 from basic_control.metrics.analysis.results import Results
-from basic_control.metrics.analysis.summary import COLUMNS, Counts, SummaryRow
+from basic_control.metrics.analysis.summary import COLUMNS, Counts, SummaryRow, read_cell
 from basic_control.metrics.analysis.verdict import RunVerdict
-from basic_control.metrics.stats.intervals import MeanEstimate
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-_PARTS: Mapping[type, Mapping[str, type]] = {
+_AT_ENDS = ("mean", "interval.low", "interval.high")
+"""What a cell has of a mean: itself, and the ends of its interval."""
+
+
+def _beside(name: str, interval: str = "") -> Mapping[str, str]:
+    """Return the keys of a mean, which has its interval beside it."""
+    return {name: "mean", interval or f"{name}_interval": "interval"}
+
+
+_SPREAD: Mapping[type, Mapping[str, type | Mapping[str, str]]] = {
     Headline: {"measured": Measurement, "missing": Shortfall, "decided": Decision},
-    SummaryRow: {"counts": Counts},
+    Measurement: {
+        "score": _beside("score", "interval"),
+        "mean": _beside("mean"),
+        "corrected": _beside("corrected"),
+    },
+    Shortfall: {"lower": _beside("lower"), "upper": _beside("upper")},
+    CorrectedMean: {"raw": _beside("raw"), "value": _beside("value", "interval")},
+    SummaryRow: {
+        "counts": Counts,
+        **{end: dict(zip(columns, _AT_ENDS, strict=True)) for end, columns in COLUMNS.items()},
+    },
     Comparison: {"test": PairedTest, "missing": MissingPairs},
 }
-"""Fields whose own fields stand beside the others."""
-_MEANS: dict[type, dict[str, tuple[str, ...]]] = {
-    Measurement: {
-        "score": ("score", "interval"),
-        "mean": ("mean", "mean_interval"),
-        "corrected": ("corrected", "corrected_interval"),
-    },
-    CorrectedMean: {"raw": ("raw", "raw_interval"), "value": ("value", "interval")},
-    Shortfall: {end: (end, f"{end}_interval") for end in ("lower", "upper")},
-    SummaryRow: {**COLUMNS},
+"""Fields whose parts stand beside the others: of a record all, of a mean by these keys."""
+_COMPUTED: Mapping[type, Mapping[str, str]] = {
+    Comparison: {"significant": "boolean"},
+    RunVerdict: {"exit_code": "integer"},
+    ModelResult: {"verdict": "string"},
 }
-"""The keys of a mean: its own, and that of its interval, or those of the interval's ends."""
-_WITH_INTERVAL = 2
-"""Number of keys of a mean whose interval is one value."""
+"""What is computed from a record and stands beside its fields, by JSON's types."""
 _RENAMED = {"is_measured": "measured", "is_only": "only"}
 _OF_OVERALL = (
     "score", "interval", "lower", "lower_interval", "upper", "upper_interval", "measured", "corrected",
@@ -76,15 +87,35 @@ _PATHS = {
 """The keys of the document after `run` and `final`, and where in the results their values are."""
 
 
+@cache
+def list_keys(kind: type[Any]) -> Mapping[str, str]:
+    """Return the keys of a record in the document, each with the path of its value in the record."""
+    if kind is ModelResult:
+        of_overall = {key: f"overall.{list_keys(Headline)[key]}" for key in _OF_OVERALL}
+        names = ("missing", "failed", *_COMPUTED[kind])
+        return {"model": "model", "suites": "headlines", **of_overall, **dict(zip(names, names, strict=True))}
+    keys: dict[str, str] = {}
+    for name in (field.name for field in fields(kind)):
+        parts = _SPREAD.get(kind, {}).get(name)
+        if parts is None:
+            keys[_RENAMED.get(name, name)] = name
+        else:
+            own_keys = list_keys(parts) if isinstance(parts, type) else parts
+            keys |= {key: f"{name}.{path}" for key, path in own_keys.items()}
+    # A headline stands in its model's entry, which has the name.
+    if kind is Headline:
+        del keys["model"]
+    return keys | {name: name for name in _COMPUTED.get(kind, {})}
+
+
 def document(results: Results, verdict: RunVerdict) -> dict[str, Any]:
     """Return the document as JSON; NaN and missing numbers are null."""
     run = dict(results.run)
     if results.spending:
         run["spending"] = _json(results.spending)
-    final = {**_json(verdict), "exit_code": int(verdict.exit_code)}
     values = {key: _json(attrgetter(path)(results)) for key, path in _PATHS.items()}
     versions = {"schema_version": RESULTS_VERSION, METHODOLOGY: METHODOLOGY_VERSION}
-    return {**versions, "run": run, "final": final, **values}
+    return {**versions, "run": run, "final": record_json(verdict), **values}
 
 
 def _json(value: Any) -> Any:
@@ -105,45 +136,7 @@ def _json(value: Any) -> Any:
 
 def record_json(record: Any) -> dict[str, Any]:
     """Return a record by the keys of the document."""
-    if isinstance(record, ModelResult):
-        return _model_json(record)
-    kind = type(record)
-    parts, means = _PARTS.get(kind, {}), _MEANS.get(kind, {})
-    entry: dict[str, Any] = {}
-    for field in fields(record):
-        value = getattr(record, field.name)
-        if field.name in parts:
-            entry |= record_json(value)
-        elif field.name in means:
-            entry |= _mean_json(value, means[field.name])
-        else:
-            entry[_RENAMED.get(field.name, field.name)] = _json(value)
-    if isinstance(record, Comparison):
-        entry["significant"] = record.significant
-    # A headline stands in its model's entry, which has the name.
-    if isinstance(record, Headline):
-        del entry["model"]
-    return entry
-
-
-def _mean_json(mean: MeanEstimate, keys: Sequence[str]) -> dict[str, Any]:
-    """Return a mean by its keys, with its interval, or with the ends of that."""
-    value, interval, *high = keys
-    if high:
-        return {value: mean.mean, interval: mean.interval.low, high[0]: mean.interval.high}
-    return {value: mean.mean, interval: _json(mean.interval)}
-
-
-def _model_json(model: ModelResult) -> dict[str, Any]:
-    overall = record_json(model.overall)
-    return {
-        "model": model.model,
-        "suites": _json(model.headlines),
-        **{name: overall[name] for name in _OF_OVERALL},
-        "missing": model.missing,
-        "failed": model.failed,
-        "verdict": model.verdict,
-    }
+    return {key: _json(attrgetter(path)(record)) for key, path in list_keys(type(record)).items()}
 
 
 def read(document: Mapping[str, Any]) -> tuple[Results, RunVerdict]:
@@ -154,14 +147,11 @@ def read(document: Mapping[str, Any]) -> tuple[Results, RunVerdict]:
         KeyError, TypeError: likewise.
     """
     final, run = document["final"], document["run"]
-    verdict = _adapter(RunVerdict).validate_python({**final, "models": [*map(_model, final["models"])]})
-    values: dict[str, Any] = {"run": run, "models": (), "spending": run.get("spending")}
+    verdict = _adapter(RunVerdict).validate_python({**final, "models": [*map(_read_model, final["models"])]})
+    values = {"run": run, "models": (), "spending": run.get("spending")}
+    own_forms = {key: read_form(document[key]) for key, read_form in _READ.items() if key in document}
     # An older document lacks keys, whose fields then have their defaults.
-    for key, path in _PATHS.items():
-        if key in document:
-            holder, _, name = path.rpartition(".")
-            group = values.setdefault(holder, {}) if holder else values
-            group[name] = _READ.get(key, lambda value: value)(document[key])
+    values |= _group_values({**document, **own_forms}, _PATHS)
     results = _adapter(Results).validate_python(values)
     return replace(results, models=verdict.models), verdict
 
@@ -174,46 +164,39 @@ def _adapter(kind: type[Any]) -> "TypeAdapter[Any]":
     return TypeAdapter(kind)
 
 
-def _model(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a model's entry as the fields of its record."""
-    overall = {"suite": "", "metric": "", **entry}
-    headlines = [{"metric": "", **suite, "model": entry["model"]} for suite in entry["suites"]]
-    return {
-        **entry,
-        "overall": _fields(Headline, overall),
-        "headlines": [_fields(Headline, headline) for headline in headlines],
-    }
-
-
-def _fields(kind: type[Any], entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an entry of the document as the fields of its record."""
-    parts, means = _PARTS.get(kind, {}), _MEANS.get(kind, {})
+def _group_values(entry: Mapping[str, Any], paths: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of an entry at their paths, as far as it has them."""
     values: dict[str, Any] = {}
-    for field in fields(kind):
-        key = _RENAMED.get(field.name, field.name)
-        if field.name in parts:
-            values[field.name] = _fields(parts[field.name], entry)
-        elif field.name in means and means[field.name][0] in entry:
-            values[field.name] = _mean_fields(entry, means[field.name])
-        elif key in entry:
-            values[field.name] = entry[key]
+    for key, path in paths.items():
+        if key in entry:
+            *holders, name = path.split(".")
+            group = values
+            for holder in holders:
+                group = group.setdefault(holder, {})
+            group[name] = entry[key]
     return values
 
 
-def _baseline_fields(entry: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _read_model(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a model's entry as the fields of its record."""
+    model = _group_values(entry, list_keys(ModelResult))
+    headlines = [_group_values({"metric": "", **suite}, list_keys(Headline)) for suite in model["headlines"]]
+    name = model["model"]
+    return {
+        **model,
+        "headlines": [{**headline, "model": name} for headline in headlines],
+        "overall": {"suite": "", "metric": "", **model["overall"], "model": name},
+    }
+
+
+def _read_baseline(entry: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Return a comparison with a baseline as the fields of its record; None if there is none."""
     if entry is None:
         return None
-    headlines = [{**change, "pair": _fields(Comparison, change["pair"])} for change in entry["headlines"]]
+    headlines = [
+        {**change, "pair": _group_values(change["pair"], list_keys(Comparison))} for change in entry["headlines"]
+    ]
     return {**entry, "headlines": headlines}
-
-
-def _mean_fields(entry: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    value, interval, *high = keys
-    if high:  # such a mean keeps the interval's ends alone, not how they were computed
-        ends = {"low": entry[interval], "high": entry[high[0]], "method": "combined"}
-        return {"mean": entry[value], "interval": ends}
-    return {"mean": entry[value], "interval": entry[interval]}
 
 
 def _read_each(read_entry: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -222,10 +205,10 @@ def _read_each(read_entry: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 _READ: Mapping[str, Callable[[Any], Any]] = {
-    "cells": _read_each(partial(_fields, SummaryRow)),
-    "comparisons": _read_each(partial(_fields, Comparison)),
-    "corrected": _read_each(partial(_fields, CorrectedMean)),
-    "baseline": _baseline_fields,
+    "cells": _read_each(read_cell),
+    "comparisons": _read_each(partial(_group_values, paths=list_keys(Comparison))),
+    "corrected": _read_each(partial(_group_values, paths=list_keys(CorrectedMean))),
+    "baseline": _read_baseline,
     "explainability": _read_each(read_published),
     "passports": _read_each(read_passport),
 }
@@ -236,63 +219,46 @@ def schema() -> dict[str, Any]:
     """Return the JSON schema (draft 2020-12) of `results.json`, generated from its types."""
     results, verdict = (_adapter(kind).json_schema(mode="serialization") for kind in (Results, RunVerdict))
     kinds = {**results.pop("$defs"), **verdict.pop("$defs"), "RunVerdict": verdict}
-    kinds |= {kind.__name__: _flat_schema(kind, kinds) for kind in {**_PARTS, **_MEANS}}
-    kinds["ModelResult"] = _model_schema(kinds["ModelResult"], kinds["Headline"])
-    # In a form of its own, which `read_published` reads.
-    kinds["ExplainabilityResult"] = {"type": "object", "properties": {}}
-    # What is computed from a record stands beside its fields.
-    for kind, name, computed in (("Comparison", "significant", "boolean"), ("RunVerdict", "exit_code", "integer")):
-        kinds[kind]["properties"][name] = {"type": computed}
-        kinds[kind]["required"].append(name)
+    for kind, computed in _COMPUTED.items():
+        kinds[kind.__name__]["properties"] |= {name: {"type": json_type} for name, json_type in computed.items()}
+    of_kind = partial(_find_properties, kinds=kinds)
     properties: dict[str, Any] = {
         "schema_version": {"const": RESULTS_VERSION, "description": "the version of this schema"},
         METHODOLOGY: {"type": "integer", "description": "the version of what scores and intervals mean"},
         "run": results["properties"]["run"],
         "final": {"$ref": "#/$defs/RunVerdict"},
+        **of_kind(results, _PATHS),
     }
-    for key, path in _PATHS.items():
-        holder, _, name = path.rpartition(".")
-        group = results
-        if holder:
-            group = kinds[results["properties"][holder]["$ref"].rpartition("/")[2]]
-        properties[key] = group["properties"][name]
+    spread = {}
+    for kind in {**_SPREAD, **_COMPUTED}:
+        record = kinds[kind.__name__]
+        own_properties = of_kind(record, list_keys(kind))
+        spread[kind.__name__] = {**record, "properties": own_properties, "required": [*own_properties]}
+    # In a form of its own, which `read_published` reads.
+    spread["ExplainabilityResult"] = {"type": "object", "properties": {}}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **results,
         "title": "results.json",
         "properties": properties,
         "required": [*properties],
-        "$defs": kinds,
+        "$defs": {**kinds, **spread},
     }
 
 
-def _model_schema(kind: Mapping[str, Any], headline: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of a model's entry, which has the overall score's keys beside its own."""
-    own_properties = kind["properties"]
-    properties = {name: own_properties[name] for name in ("model", "missing", "failed")}
-    properties |= {name: headline["properties"][name] for name in _OF_OVERALL}
-    properties |= {"suites": own_properties["headlines"], "verdict": {"type": "string"}}
-    return {**kind, "properties": properties, "required": [*properties]}
-
-
-def _flat_schema(kind: type[Any], kinds: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of a record whose parts' keys stand beside its own."""
-    record, parts, means = kinds[kind.__name__], _PARTS.get(kind, {}), _MEANS.get(kind, {})
-    number = {"anyOf": [{"type": "number"}, {"type": "null"}]}
+def _find_properties(
+    record: Mapping[str, Any], paths: Mapping[str, str], kinds: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the schemas of the values at paths in a record, by their keys."""
     properties: dict[str, Any] = {}
-    for field in fields(kind):
-        if field.name in parts:
-            properties |= _flat_schema(parts[field.name], kinds)["properties"]
-        elif field.name in means:
-            keys = means[field.name]
-            properties |= dict.fromkeys(keys, number)
-            if len(keys) == _WITH_INTERVAL:
-                properties[keys[1]] = {"$ref": "#/$defs/Interval"}
-        else:
-            properties[_RENAMED.get(field.name, field.name)] = record["properties"][field.name]
-    if kind is Headline:
-        del properties["model"]
-    return {**record, "properties": properties, "required": [*properties]}
+    for key, path in paths.items():
+        schema_of_value = record
+        for name in path.split("."):
+            # A record within a record is a reference: {"$ref": "#/$defs/Counts"}.
+            holder = kinds.get(schema_of_value.get("$ref", "").rpartition("/")[2], schema_of_value)
+            schema_of_value = holder["properties"][name]
+        properties[key] = schema_of_value
+    return properties
 
 
 if __name__ == "__main__":

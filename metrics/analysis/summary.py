@@ -166,10 +166,11 @@ OF_FAMILIES = OVER_ALL & (pl.col("family") != "")
 
 def cells(summary: pl.DataFrame) -> tuple[SummaryRow, ...]:
     """Read the rows of a summary table."""
-    return tuple(map(_cell, summary.iter_rows(named=True)))
+    return tuple(map(read_cell, summary.iter_rows(named=True)))
 
 
-def _cell(row: Mapping[str, Any]) -> SummaryRow:
+def read_cell(row: Mapping[str, Any]) -> SummaryRow:
+    """Return a row of a summary table as a record."""
     counts = Counts(**{name: row.get(name) or 0 for name in COUNTED})
     # At a bound, what is missing has a value.
     n_asked = counts.n_scored + counts.n_lost
