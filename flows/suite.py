@@ -315,8 +315,8 @@ def run_suites(plan: Plan, identities: Identities) -> FinishedSuites:
             finding = find_suite(plan, suite, part, identities, waiting)
             decisions = decide_all(finding.headlines, plan.policy)
             is_apart = len(plan.suites) > 1 and not has_one_headline(suite.suite)
-            fields = event_fields(decisions)
-            log_event("suite_ended", run=ledger.run, suite=suite.name, models=fields, is_apart=is_apart)
+            ended = {"suite": suite.name, "models": event_fields(decisions), "is_apart": is_apart}
+            log_event("suite_ended", run=ledger.run, subject=decisions, **ended)
             findings.append(finding)
         ledger.distributed = False
     return FinishedSuites(tables, tuple(findings))

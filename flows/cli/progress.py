@@ -1,4 +1,4 @@
-"""The progress of a run: bars at a terminal, lines elsewhere, and the result of each suite as it ends.
+"""The progress of a run: lines that a terminal renews and a file collects, and each suite's result as it ends.
 
 The data comes from the run's own events and its queries' tallies. A tally is only stored when it changes and read
 when something is drawn, so thousands of calls per second cost nothing here.
@@ -17,26 +17,29 @@ from basic_control.flows.cli.console import prose
 from basic_control.tasks.runtime.logs import LOGGER
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.live import Live
 
     from basic_control.data.batches import Cell
     from basic_control.metrics.analysis.headlines import Headline
     from basic_control.tasks.models.scheduler import BatchProgress
 
 EVERY_S = 10.0
-"""Between two lines."""
+"""Between two lines in a file."""
 DRAWN_S = 0.25
 SILENT_S = 5.0
 """So long without a reply, while calls fail, is no pace any more."""
-CAUSE, BAR_CAUSE = 120, 24
-"""Characters shown of a failure in a line, and beside a bar."""
+CAUSE = 120
+"""Characters shown of a failure."""
 
 
 def progress(language: str = "en") -> "Display":
-    """Return the display of a run: bars where stderr is a terminal, lines where it is not."""
-    if sys.stderr.isatty():
-        return BarDisplay(language)
-    return LineDisplay(EVERY_S, language)
+    """Return the display of a run: renewed in place where stderr is a terminal."""
+    if not sys.stderr.isatty():
+        return Display(EVERY_S, language)
+    from rich.console import Console
+    from rich.live import Live
+
+    return Display(DRAWN_S, language, Live(console=Console(stderr=True), auto_refresh=False, transient=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +120,16 @@ def _measure_silence(tallies: "Sequence[BatchProgress]") -> float:
 
 
 class Display(logging.Handler):
-    """Shows a run's progress to the user: a context manager around the run."""
+    """Shows a run's progress to the user: a context manager around the run.
 
-    def __init__(self, every_s: float, language: str = "en") -> None:
+    In `live`, a part of the terminal, what happens now is renewed in place; without it each state is a line.
+    """
+
+    def __init__(self, every_s: float, language: str = "en", live: "Live | None" = None) -> None:
         super().__init__(logging.INFO)
         self.every_s = every_s
         self.language = language
+        self.live = live
         self.works: dict[tuple[str, str], Work] = {}
         self.suite, self.now = "", _format_phrase("starting", language)
         self.since = self.begun = time.monotonic()
@@ -131,6 +138,8 @@ class Display(logging.Handler):
         self._thread = threading.Thread(target=self._tick, name="progress", daemon=True)
 
     def __enter__(self) -> Self:
+        if self.live:
+            self.live.start()
         LOGGER.addHandler(self)
         self._thread.start()
         return self
@@ -139,6 +148,8 @@ class Display(logging.Handler):
         LOGGER.removeHandler(self)
         self._ended.set()
         self._thread.join()
+        if self.live:
+            self.live.stop()
 
     def note(self, cell: "Cell", tally: "BatchProgress") -> None:
         """Store a batch's tally, which the asking thread keeps updating."""
@@ -154,7 +165,7 @@ class Display(logging.Handler):
         elif name == "stage_started":
             self._begin_stage(suite, fields["stage"], fields["metric"])
         elif name == "suite_ended":
-            self._end_suite(suite, fields)
+            self._end_suite(suite, getattr(record, "subject", ()), is_apart=fields.get("is_apart", False))
 
     def _begin_stage(self, suite: str, stage: str, metric: str) -> None:
         """Show the stage that runs now; the judges' queries of a metric belong to its stage."""
@@ -166,18 +177,21 @@ class Display(logging.Handler):
             with self._drawing:
                 self.now, self.since = now, time.monotonic()
 
-    def _end_suite(self, suite: str, fields: Mapping[str, Any]) -> None:
+    def _end_suite(self, suite: str, headlines: "Sequence[Headline]", *, is_apart: bool) -> None:
         """Replace a suite's progress by its results."""
-        results = list(_results(suite, fields["models"], self.language))
-        if fields.get("is_apart"):
-            title = _title_of(suite, self.language)
-            results.insert(0, _format_phrase("apart", self.language, suite=title))
+        lines: list[str] = []
         for work in self.of(suite):
             work.expected = 0  # equal questions are one call, and a decided suite asks no more
+            count = work.count()
+            # What is no longer renewed needs its last state; a work without a call has none.
+            if count.total and not self.live:
+                lines.append(f"{work.title}: {_describe_progress(count, self.language)}")
+        if is_apart:
+            lines.append(_format_phrase("apart", self.language, suite=_title_of(suite, self.language)))
+        lines += [_describe_result(headline, self.language) for headline in headlines]
         with self._drawing:
-            self.conclude(suite)
-            for line in results:
-                self.say(line)
+            for line in lines:
+                self._say(line)
             self.suite = ""  # its work is over and no longer drawn
 
     def _find_or_add_work(self, suite: str, metric: str) -> Work:
@@ -195,110 +209,35 @@ class Display(logging.Handler):
         return [work for (owner, _), work in list(self.works.items()) if owner == suite]
 
     def draw(self) -> None:
-        """Show the progress of the work."""
-
-    def say(self, line: str) -> None:
-        """Print a line that stays."""
-
-    def conclude(self, suite: str) -> None:
-        """Show the end of a suite's calls, before its results."""
-
-
-class LineDisplay(Display):
-    """For a pipe or a file: a line every few seconds about calls, or else the stage, and each suite's results."""
-
-    def draw(self) -> None:
-        """Write the progress of the calls; if none is in flight, how long the stage has taken."""
-        counts = [(work.title, work.count()) for work in self.of(self.suite)]
-        open_counts = [(title, count) for title, count in counts if count.open and count.total]
-        for title, count in open_counts:
-            self.say(f"{title}: {_describe_progress(count, self.language)}")
-        if not open_counts:
-            self.say(
-                _format_phrase("since", self.language, now=self.now, time=_clock(time.monotonic() - self.since))
-            )
-
-    def conclude(self, suite: str) -> None:
-        """Write the totals of a suite's calls."""
-        for work in self.of(suite):
-            count = work.count()
-            if count.total:  # else there was nothing to ask
-                self.say(f"{work.title}: {_describe_progress(count, self.language)}")
-
-    def say(self, line: str) -> None:
-        """Write a line, with the time since the start."""
-        # One write: print writes the line end separately, and other writers may come in between.
-        sys.stderr.write(f"{_clock(time.monotonic() - self.begun):>7}  {make_visible(line)}\n")
-        sys.stderr.flush()
-
-
-class BarDisplay(Display):
-    """For a terminal: the stage, and a bar for each work of the running suite; results stay above them."""
-
-    def __init__(self, language: str = "en") -> None:
-        super().__init__(DRAWN_S, language)
-        self._progress = _columns()
-        self._bars: dict[str, TaskID] = {}
-        self._stage = self._progress.add_task(self.now, total=None, counts="", pace="", trouble="")
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return super().__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        super().__exit__(*error)
-        self._progress.remove_task(self._stage)
-        self._progress.stop()
-
-    def draw(self) -> None:
-        """Update the bars."""
-        self._progress.update(self._stage, description=make_visible(self.now))
+        """Show the progress of the calls; if none is in flight, how long the stage has taken."""
+        lines: list[str] = []
         for work in self.of(self.suite):
             count = work.count()
-            texts: dict[str, Any] = _bar_texts(count, self.language)
-            if work.title in self._bars:
-                bar = self._bars[work.title]
-                self._progress.update(bar, total=count.total, completed=count.done, **texts)
-            elif count.total:
-                # A bar begins with the first call: a suite without calls has none.
-                self._bars[work.title] = self._progress.add_task(
-                    make_visible(work.title), total=count.total, completed=count.done, **texts
-                )
-        self._progress.refresh()
+            # What is renewed in place stays until the suite's results replace it.
+            if count.total and (count.open or self.live):
+                lines.append(f"{work.title}: {_describe_progress(count, self.language)}")
+        if not lines:
+            waited = _clock(time.monotonic() - self.since)
+            lines.append(_format_phrase("since", self.language, now=self.now, time=waited))
+        if self.live:
+            self.live.update(prose("\n".join(map(self._add_time, lines))), refresh=True)
+            return
+        for line in lines:
+            self._say(line)
 
-    def conclude(self, suite: str) -> None:
-        """Remove a suite's bars, which its results replace."""
-        self.draw()  # show the final state, however fast it was
-        for work in self.of(suite):
-            if work.title in self._bars:
-                self._progress.remove_task(self._bars.pop(work.title))
+    def _say(self, line: str) -> None:
+        """Print a line that stays."""
+        timed_line = make_visible(self._add_time(line))
+        if self.live:
+            self.live.console.print(prose(timed_line))
+            return
+        # One write: print writes the line end separately, and other writers may come in between.
+        sys.stderr.write(f"{timed_line}\n")
+        sys.stderr.flush()
 
-    def say(self, line: str) -> None:
-        """Print a line above the bars."""
-        self._progress.console.print(prose(line))
-
-
-def _columns() -> "Progress":
-    """Return the bars; on a narrow terminal their text is cut first."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-    from rich.table import Column
-
-    def text(field: str, *, style: str = "", **column: Any) -> TextColumn:
-        table_column = Column(no_wrap=True, **column)
-        return TextColumn(f"{{task.{field}}}", markup=False, style=style, table_column=table_column)
-
-    return Progress(
-        text("description", ratio=1, overflow="ellipsis"),
-        BarColumn(bar_width=12),
-        text("fields[counts]"),
-        text("fields[pace]"),
-        text("fields[trouble]", style="red"),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        auto_refresh=False,
-        expand=True,
-    )
+    def _add_time(self, line: str) -> str:
+        """Return a line after the time since the start."""
+        return f"{_clock(time.monotonic() - self.begun):>7}  {line}"
 
 
 def _format_phrase(name: str, language: str, /, **values: object) -> str:
@@ -307,65 +246,42 @@ def _format_phrase(name: str, language: str, /, **values: object) -> str:
     return phrase(f"progress.{name}", language, **values)
 
 
-def _pieces(count: Count, language: str) -> tuple[str, str, str]:
-    """Return the rate, what others ask or waits in batches, and the time left; '' for what does not apply."""
-    from basic_control.prompts.phrases import phrase
-
-    rate = waiting = remaining = ""
-    if count.rate and not count.silent_s:
-        rate = f"{count.rate:.1f}".replace(".", phrase("common.point", language))
-    if count.elsewhere:
-        holders = ", ".join(count.holders) or _format_phrase("another", language)
-        waiting = _format_phrase("waiting", language, n=count.elsewhere, who=holders)
-    if count.time_to_end_s is not None and count.done < count.total:
-        remaining = _format_phrase("left", language, time=_clock(count.time_to_end_s))
-    return rate, waiting, remaining
-
-
-def _describe_trouble(count: Count, language: str, longest: int = CAUSE) -> str:
-    """Return which failure of attempts is the commonest now; '' if none happens."""
-    n, message = count.trouble
-    if not n:
-        return ""
-    if len(message) > longest:
-        # The ellipsis counts too: a column is that wide.
-        message = message[: longest - 1] + "…"
-    trouble = _format_phrase("trouble", language, cause=message, n=n)
-    if not count.silent_s:
-        return trouble
-    times = {"time": _clock(count.silent_s), "limit": _clock(count.deadline_s)}
-    return f"{_format_phrase('silent', language, **times)}, {trouble}"
-
-
-def _bar_texts(count: Count, language: str = "en") -> dict[str, str]:
-    """Return the texts beside a bar, by their columns."""
-    rate, waiting, remaining = _pieces(count, language)
-    pace = (rate and _format_phrase("pace", language, rate=rate), remaining)
-    failed = _format_phrase("failed", language, n=count.failed) if count.failed else ""
-    trouble = (failed, _describe_trouble(count, language, BAR_CAUSE), waiting)
-    return {
-        "counts": f"{count.done}/{count.total}",
-        "pace": ", ".join(filter(None, pace)),
-        "trouble": ", ".join(filter(None, trouble)),
-    }
-
-
 def _describe_progress(count: Count, language: str) -> str:
     """Describe the progress of some work: done, total, share, rate, failures, and when it ends."""
-    rate, waiting, remaining = _pieces(count, language)
+    return ", ".join(_list_progress(count, language))
+
+
+def _list_progress(count: Count, language: str) -> Iterator[str]:
+    from basic_control.prompts.phrases import phrase
+
     share = f" ({100 * count.done // count.total}%)" if count.total else ""
-    ends = time.strftime("%H:%M:%S", time.localtime(time.time() + (count.time_to_end_s or 0.0)))
-    parts = (
-        _format_phrase("done", language, k=count.done, n=count.total) + share,
-        _format_phrase("cached", language, n=count.cached) if count.cached else "",
-        rate and _format_phrase("calls", language, rate=rate),
-        _format_phrase("failed", language, n=count.failed),
-        _describe_trouble(count, language),
-        waiting,
-        remaining,
-        remaining and _format_phrase("ends", language, time=ends),
-    )
-    return ", ".join(filter(None, parts))
+    yield _format_phrase("done", language, k=count.done, n=count.total) + share
+    if count.cached:
+        yield _format_phrase("cached", language, n=count.cached)
+    if count.rate and not count.silent_s:
+        rate = f"{count.rate:.1f}".replace(".", phrase("common.point", language))
+        yield _format_phrase("calls", language, rate=rate)
+    yield _format_phrase("failed", language, n=count.failed)
+    yield from _describe_trouble(count, language)
+    if count.elsewhere:
+        holders = ", ".join(count.holders) or _format_phrase("another", language)
+        yield _format_phrase("waiting", language, n=count.elsewhere, who=holders)
+    if count.time_to_end_s is not None and count.done < count.total:
+        yield _format_phrase("left", language, time=_clock(count.time_to_end_s))
+        end = time.strftime("%H:%M:%S", time.localtime(time.time() + count.time_to_end_s))
+        yield _format_phrase("ends", language, time=end)
+
+
+def _describe_trouble(count: Count, language: str) -> Iterator[str]:
+    """Yield how long nothing but failures came, and which failure of attempts is the commonest now, if one is."""
+    from basic_control.tasks.report.text import clip_text
+
+    n, message = count.trouble
+    if n and count.silent_s:
+        times = {"time": _clock(count.silent_s), "limit": _clock(count.deadline_s)}
+        yield _format_phrase("silent", language, **times)
+    if n:
+        yield _format_phrase("trouble", language, cause=clip_text(message, CAUSE), n=n)
 
 
 def _title_of(suite: str, language: str) -> str:
@@ -375,12 +291,6 @@ def _title_of(suite: str, language: str) -> str:
 
     with use_language(language):
         return suite_title(suite)
-
-
-def _results(suite: str, models: Mapping[str, Mapping[str, Any]], language: str) -> Iterator[str]:
-    for model, scores in models.items():
-        for fields in (scores, *scores.get("further", ())):
-            yield _describe_result(_headline(suite, model, fields), language)
 
 
 def _describe_result(headline: "Headline", language: str) -> str:
@@ -402,25 +312,6 @@ def _describe_result(headline: "Headline", language: str) -> str:
     if reason:
         return f"{line}: {reason}"
     return line
-
-
-def _headline(suite: str, model: str, fields: Mapping[str, Any]) -> "Headline":
-    """Return a model's score as the event of a suite's end has it."""
-    from basic_control.metrics.analysis.headlines import Decision, Headline, Measurement, Shortfall
-    from basic_control.metrics.stats.intervals import Interval, MeanEstimate
-
-    measured = Measurement(
-        score=MeanEstimate(fields["score"], Interval(fields["low"], fields["high"])),
-        n_asked=fields["n_asked"],
-        n_scored=fields["n_scored"],
-        gate_on=fields.get("gate_on", "mean"),
-        k=fields.get("k"),
-        mean=MeanEstimate(fields.get("mean")),
-    )
-    missing = Shortfall(is_measured=fields.get("measured", True))
-    decided = Decision(None, fields["outcome"], fields["reason"], fields["n_deciding"])
-    metric, is_only = fields.get("metric", ""), fields.get("only", True)
-    return Headline(suite, metric, model, 0.0, measured, missing, decided, is_only)
 
 
 def _clock(seconds: float) -> str:

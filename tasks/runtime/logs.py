@@ -17,18 +17,18 @@ VARIABLE = "BASIC_CONTROL_LOG"
 FORMS = ("text", "json")
 LOGGER = logging.getLogger("basic_control")
 LOGGER.setLevel(logging.INFO)
-# Silent unless enabled by `begin` or Prefect's `extra_loggers`: a run at a terminal shows bars and tables.
+# Silent unless enabled by `begin` or Prefect's `extra_loggers`: a run at a terminal shows its progress and tables.
 LOGGER.addHandler(logging.NullHandler())
 LOGGER.propagate = False
 CARE = logging.getLogger("tasks.store")
 """The store's messages, such as a repaired reply cache; always shown."""
 
 
-def log_event(name: str, /, *, level: int = logging.INFO, **fields: Any) -> None:
-    """Log an event; `fields` are JSON."""
+def log_event(name: str, /, *, level: int = logging.INFO, subject: object = None, **fields: Any) -> None:
+    """Log an event; `fields` are JSON, `subject` is what handlers of this process take instead of them."""
     if LOGGER.isEnabledFor(level):
         text = " ".join(f"{key}={_format_value(value)}" for key, value in fields.items())
-        LOGGER.log(level, "%s %s", name, text, extra={"event": name, "fields": fields})
+        LOGGER.log(level, "%s %s", name, text, extra={"event": name, "fields": fields, "subject": subject})
 
 
 def _format_value(value: Any) -> str:

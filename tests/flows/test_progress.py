@@ -1,4 +1,4 @@
-"""What a run shows on its way: lines in a pipe, bars on 80 columns, and what each suite came to."""
+"""What a run shows on its way: lines, renewed in place on 80 columns, and what each suite came to."""
 
 import fcntl
 import json
@@ -10,20 +10,22 @@ import subprocess
 import sys
 import termios
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from basic_control.data.batches import Cell
-from basic_control.flows.cli import progress
-from basic_control.flows.cli.progress import LineDisplay, Work
+from basic_control.flows.cli.progress import Display, Work
+from basic_control.metrics.stats.intervals import Interval
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.running import FRESH_S
 from basic_control.tasks.models.scheduler import BatchProgress
 from basic_control.tasks.runtime.logs import log_event
 from tests.conftest import TOP, Run
 from tests.helpers.runs import at
+from tests.helpers.suites import headline
 from tests.servers.running import serve_openai
 
 FAMILIES = ("--set", "suites=[basic_control]", "--set", "basic_control.families=[simple_logic, arithmetic]")
@@ -34,9 +36,10 @@ def begin(suite: str, calls: int) -> None:
     log_event("stage_started", run="r", stage="query", label=f"{suite} m", suite=suite, metric="")
 
 
-def end(suite: str, score: float | None, reason: str = "") -> None:
-    found = {"score": score, "low": 0.1, "high": 0.5, "outcome": "fail", "reason": reason, "n_deciding": None}
-    log_event("suite_ended", run="r", suite=suite, models={"m\x1b[31m": {**found, "n_scored": 3, "n_asked": 4}})
+def end(suite: str, score: float | None) -> None:
+    counts = {"outcome": "fail", "n_scored": 3, "n_asked": 4}
+    ended = replace(headline(suite, score, Interval(0.1, 0.5), **counts), model="m\x1b[31m")
+    log_event("suite_ended", run="r", suite=suite, models={}, subject=[ended])
 
 
 def test_batches_are_added_up_to_one_work_whatever_their_number() -> None:
@@ -75,7 +78,7 @@ def test_the_time_left_follows_the_rate_so_far() -> None:
 def test_lines_say_how_far_the_calls_are_and_what_a_suite_came_to_and_name_no_stage(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with LineDisplay(3600.0) as shown:
+    with Display(3600.0) as shown:
         begin("cot", 20)
         for batch in range(2):
             tally = BatchProgress(total=10, answered=4, failed=1, tokens_out=9, first_s=1.0, last_s=5.0)
@@ -93,7 +96,7 @@ def test_lines_say_how_far_the_calls_are_and_what_a_suite_came_to_and_name_no_st
 
 
 def test_a_russian_run_says_all_of_it_in_russian(capsys: pytest.CaptureFixture[str]) -> None:
-    with LineDisplay(3600.0, "ru") as shown:
+    with Display(3600.0, "ru") as shown:
         begin("cot", 20)
         shown.note(Cell("cot", "m", 0), BatchProgress(total=10, answered=5, failed=1, first_s=1.0, last_s=5.0))
         shown.note(Cell("cot", "m", 1), BatchProgress(total=10, cached=2, elsewhere=3))
@@ -107,21 +110,18 @@ def test_a_russian_run_says_all_of_it_in_russian(capsys: pytest.CaptureFixture[s
 
 def test_what_is_waited_for_is_said_with_who_asks_it(capsys: pytest.CaptureFixture[str]) -> None:
     """Of two batches, one waits for another run's calls."""
-    with LineDisplay(3600.0) as shown:
+    with Display(3600.0) as shown:
         begin("cot", 20)
         shown.note(Cell("cot", "m", 0), BatchProgress(total=10, answered=4))
         shown.note(Cell("cot", "m", 1), BatchProgress(total=10, elsewhere=3, holders=("process 7 on far",)))
         shown.draw()
     said = capsys.readouterr().err
     assert "Chain of thought, answers: 4 of 20 (20%), 0 failed, waiting for 3 (process 7 on far)\n" in said
-    work = Work("s, answers")
-    work.note(BatchProgress(total=10, failed=1, elsewhere=3, holders=("process 7",)))
-    assert progress._bar_texts(work.count())["trouble"] == "1 failed, waiting for 3 (process 7)"
 
 
 def test_a_suite_that_asked_less_than_was_expected_is_done_when_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
     """Of three questions two may be equal, which are one call."""
-    with LineDisplay(3600.0) as shown:
+    with Display(3600.0) as shown:
         begin("cot", 3)
         shown.note(Cell("cot", "m", 0), BatchProgress(total=2, answered=2, first_s=1.0, last_s=2.0))
         end("cot", 0.25)
@@ -131,14 +131,14 @@ def test_a_suite_that_asked_less_than_was_expected_is_done_when_it_ends(capsys: 
 def test_where_nothing_is_asked_a_line_says_for_how_long_the_stage_has_run(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with LineDisplay(3600.0) as shown:
+    with Display(3600.0) as shown:
         log_event("stage_started", run="r", stage="verify", label="x", suite="basic_control", metric="")
         shown.draw()
     assert capsys.readouterr().err.splitlines()[-1].strip().endswith("Basic tasks: verify, for 0:00")
 
 
 def test_a_run_that_is_over_is_told_nothing_more(capsys: pytest.CaptureFixture[str]) -> None:
-    with LineDisplay(3600.0):
+    with Display(3600.0):
         pass
     begin("cot", 20)
     assert not capsys.readouterr().err
@@ -188,14 +188,16 @@ def on_terminal(command: list[str], columns: int, environment: dict[str, str]) -
 
 
 SHOWN = """
+from dataclasses import replace
+
 from basic_control.data.batches import (Cell)
-from basic_control.flows.cli.progress import BarDisplay
-from basic_control.tasks.models.protocol import CallError
-from basic_control.tasks.models.running import FRESH_S
+from basic_control.flows.cli.progress import progress
+from basic_control.metrics.stats.intervals import Interval
 from basic_control.tasks.models.scheduler import BatchProgress
 from basic_control.tasks.runtime.logs import log_event
+from tests.helpers.suites import headline
 
-with BarDisplay() as shown:
+with progress() as shown:
     for suite in ("a_suite_with_quite_a_long_name_of_its_own", "cot"):
         log_event("suite_started", run="r", suite=suite, items=4000, calls=4000)
         for batch in range(200):
@@ -204,13 +206,12 @@ with BarDisplay() as shown:
             shown.note(Cell(suite, "m", batch, "cot", "j"), BatchProgress(total=3, answered=1))
             with shown._drawing:
                 shown.draw()
-        found = {"score": 0.25, "low": 0.1, "high": 0.5, "outcome": "fail", "reason": "", "n_deciding": None}
-        found |= {"n_scored": 4000, "n_asked": 4000}
-        log_event("suite_ended", run="r", suite=suite, models={"m\\x1b[31m": found})
+        ended = headline(suite, 0.25, Interval(0.1, 0.5), outcome="fail", n_scored=4000, n_asked=4000)
+        log_event("suite_ended", run="r", suite=suite, models={}, subject=[replace(ended, model="m\\x1b[31m")])
 """
 
 
-def test_bars_stay_one_for_each_work_on_80_columns(tmp_path: Path) -> None:
+def test_a_terminal_of_80_columns_renews_a_line_for_each_work(tmp_path: Path) -> None:
     """A real terminal, two suites of many batches, a failure, a long name, and a name that is no text."""
     program = tmp_path / "shown.py"
     program.write_text(SHOWN, encoding="utf-8")
@@ -224,7 +225,7 @@ def test_bars_stay_one_for_each_work_on_80_columns(tmp_path: Path) -> None:
     assert len(shown) <= 5, shown
     assert "\x1b[31m:" not in output.decode(), "a model's name is no colour"
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output.decode())
-    assert "4000/4000" in plain
+    assert "4000 of 4000" in plain
     assert "200 failed" in plain
     widest = max(len(line) for line in re.split(r"[\r\n]+", plain) if "answers" in line)
     assert widest <= 80
@@ -232,21 +233,24 @@ def test_bars_stay_one_for_each_work_on_80_columns(tmp_path: Path) -> None:
 
 EVALUATING = """
 import os
+from dataclasses import replace
 
 from basic_control.data.batches import Cell
-from basic_control.flows.cli.progress import BarDisplay
-from basic_control.tasks.models.protocol import CallError
-from basic_control.tasks.models.running import FRESH_S
+from basic_control.flows.cli.progress import progress
+from basic_control.metrics.stats.intervals import Interval
 from basic_control.tasks.models.scheduler import BatchProgress
 from basic_control.tasks.runtime.logs import log_event
+from tests.helpers.suites import headline
 
-with BarDisplay() as shown:
+with progress() as shown:
     log_event("suite_started", run="r", suite="basic_control", items=60, calls=60)
     done = BatchProgress(total=60, answered=60, first_s=1.0, last_s=121.0)
     shown.note(Cell("basic_control", "smollm2-135m", 0), done)
-    found = {"score": 0.05, "low": 0.0171, "high": 0.137, "outcome": "fail", "reason": "", "n_deciding": None}
-    found |= {"n_scored": 60, "n_asked": 60}
-    log_event("suite_ended", run="r", suite="basic_control", models={"smollm2-135m": found})
+    counts = {"outcome": "fail", "n_scored": 60, "n_asked": 60}
+    ended = headline("basic_control", 0.05, Interval(0.0171, 0.137), **counts)
+    log_event(
+        "suite_ended", run="r", suite="basic_control", models={}, subject=[replace(ended, model="smollm2-135m")]
+    )
     log_event("suite_started", run="r", suite="cot", items=15, calls=15)
     log_event("stage_started", run="r", stage="query", label="cot", suite="cot", metric="")
     shown.note(Cell("cot", "smollm2-135m", 0), BatchProgress(total=15, answered=5, first_s=1.0, last_s=11.0))
@@ -257,7 +261,7 @@ with BarDisplay() as shown:
 
 
 def test_the_documents_show_make_eval_on_80_columns_as_it_is(tmp_path: Path) -> None:
-    """The bars of real events, on a real terminal; how long each has taken is another each time."""
+    """Real events, on a real terminal; how long each has taken is another each time."""
     program = tmp_path / "evaluating.py"
     program.write_text(EVALUATING, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(TOP), "TERM": "xterm-256color"}
@@ -267,8 +271,8 @@ def test_the_documents_show_make_eval_on_80_columns_as_it_is(tmp_path: Path) -> 
     assert code == 0, shown
     page = (TOP / "docs" / "observability.md").read_text(encoding="utf-8")
     (told,) = re.findall(r"```text\n(.+?)\n```", page, re.DOTALL)
-    elapsed = re.compile(r"\d:\d\d:\d\d$")
-    assert [elapsed.sub("", line) for line in shown] == [elapsed.sub("", line) for line in told.splitlines()], shown
+    moment = re.compile(r"\d+:\d\d:\d\d|^ +\d:\d\d")
+    assert [moment.sub("", line) for line in shown] == [moment.sub("", line) for line in told.splitlines()], shown
     assert max(map(len, shown)) <= 80
 
 
@@ -317,14 +321,14 @@ def test_a_piped_run_tells_where_it_is_and_leaves_stdout_to_the_results(tmp_path
 
 
 @pytest.mark.slow
-def test_a_run_on_a_terminal_of_80_columns_shows_one_bar_for_many_batches(tmp_path: Path) -> None:
+def test_a_run_on_a_terminal_of_80_columns_shows_one_line_for_many_batches(tmp_path: Path) -> None:
     with serve_openai("ANSWER: 12", latency_s=0.05) as server:
         code, output = on_terminal(words(tmp_path, server), 80, environment_of())
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output.decode())
     assert code in {0, 1}, plain
-    assert "12/12" in plain
+    assert re.search(r"answers: \d+ of 12 \(\d+%\)", plain)
     kept = [line for line in screen(output, 80) if "answers" in line]
-    assert not kept, "a suite's bar gives way to its result"
+    assert not kept, "a suite's line gives way to its result"
     assert any("12 of 12 scored" in line for line in screen(output, 80))
 
 
@@ -340,7 +344,7 @@ def test_json_lines_tell_of_each_stage_before_it_and_of_each_suite_after_it(run:
 
 
 def test_where_a_suite_asks_nothing_no_line_counts_to_zero(capsys: pytest.CaptureFixture[str]) -> None:
-    with LineDisplay(3600.0) as shown:
+    with Display(3600.0) as shown:
         begin("cot", 0)
         shown.note(Cell("cot", "m", 0), BatchProgress(total=0))
         shown.draw()
@@ -360,7 +364,7 @@ def test_where_a_suite_asks_nothing_no_line_counts_to_zero(capsys: pytest.Captur
 def test_the_line_names_the_commonest_failure_while_it_happens(
     language: str, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    display, tally = LineDisplay(10.0, language), BatchProgress(total=10)
+    display, tally = Display(10.0, language), BatchProgress(total=10)
     for message, kind in (
         ("HTTP 503: loading", "server"),
         ("HTTP 400: no", "invalid"),
@@ -395,7 +399,7 @@ def test_a_server_that_died_has_no_pace_and_the_line_says_how_long_it_is_waited_
     now = time.monotonic()
     tally = BatchProgress(total=40, answered=12, first_s=now - 50, last_s=now - 45.5, deadline_s=300)
     tally.trouble.note(CallError("server", "HTTP 503: down"))
-    display = LineDisplay(10.0, language)
+    display = Display(10.0, language)
     display.suite = "s"
     display.note(Cell("s"), tally)
     display.draw()
