@@ -104,13 +104,13 @@ class EvaluationMetrics:
 
     def _add_unit(self, metric: Any) -> str:
         """Add a metric or a function; return its name."""
-        from basic_control.data.decorators import build_metric
+        from basic_control.data import decorators
         from basic_control.data.records import Metric
 
         unit = metric
         # A plain function becomes a metric as the decorator makes one, which no plug-in holds.
         if not isinstance(metric, Metric):
-            unit = build_metric(metric, name=choose_name(metric, self.options))
+            unit = decorators.metric.build(metric, name=choose_name(metric, self.options))
         function = inspect.unwrap(unit.score)
         if isinstance(metric, Metric) and _is_importable(function):
             self._files.append(function.__code__.co_filename)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Generic, overload
 
 from basic_control.data.errors import ReturnedError
 from basic_control.data.plugins import Unit, declare
@@ -57,26 +57,36 @@ def _returns_truth(function: Function) -> bool:
     return inspect.signature(function).return_annotation in {bool, "bool"}
 
 
-def _decorate(make: Callable[[Function], Unit], function: Function | None) -> Unit | Callable[[Function], Unit]:
-    """Make a unit of a function, or return what does, of a decorator that is called with facts."""
-    if function is None:
-        return make
-    return make(function)
+class UnitDecorator(Generic[Unit]):
+    """Makes units of functions, where discovery finds them; called with facts, it returns what does."""
+
+    def __init__(self, make: Callable[..., Unit]) -> None:
+        self._make = make
+        self.__doc__ = make.__doc__
+
+    @overload
+    def __call__(self, function: Function, /) -> Unit: ...
+    @overload
+    def __call__(self, **facts: Any) -> Callable[[Function], Unit]: ...
+    def __call__(self, function: Function | None = None, /, **facts: Any) -> Unit | Callable[[Function], Unit]:
+        """Make a unit of a function; without one, return what does."""
+        if function is None:
+            return partial(self.__call__, **facts)
+        return declare(self.build(function, **facts), function.__module__)
+
+    def build(self, function: Function, *, name: str = "", version: int = 1, **facts: Any) -> Unit:
+        """Make a unit of a function, but none that discovery finds."""
+        return self._make(function, name=name or function.__name__, version=version, **facts)
 
 
-@overload
-def metric(function: Function, /) -> Metric: ...
-@overload
-def metric(
+def _make_metric(
+    function: Function,
     *,
-    name: str = "",
-    version: int = 1,
     needs: Needs | None = None,
     yes_no: bool | None = None,
     scores_empty: bool = False,
     **fields: Any,
-) -> Callable[[Function], Metric]: ...
-def metric(function: Function | None = None, /, **facts: Any) -> Metric | Callable[[Function], Metric]:
+) -> Metric:
     """Make a metric of a function of a sample's columns, or of a coroutine.
 
     A parameter without a default is a column by its name (`response`, `answer`, those of the row), or `sample`, all
@@ -85,24 +95,6 @@ def metric(function: Function | None = None, /, **facts: Any) -> Metric | Callab
     the options that names them; default: the parameters. `yes_no`: every value is 0 or 1; default: as annotated,
     `-> bool`. `fields` are others of `Metric`.
     """
-    return _decorate(partial(_declare_metric, **facts), function)
-
-
-def _declare_metric(function: Function, **facts: Any) -> Metric:
-    return declare(build_metric(function, **facts), function.__module__)
-
-
-def build_metric(
-    function: Function,
-    *,
-    name: str = "",
-    version: int = 1,
-    needs: Needs | None = None,
-    yes_no: bool | None = None,
-    scores_empty: bool = False,
-    **fields: Any,
-) -> Metric:
-    """Make a metric of a function as `metric` does, but none that discovery finds."""
     columns = list_columns(function)
     score: Function = function
     if columns or not _takes_replies(function):
@@ -115,15 +107,10 @@ def build_metric(
     if yes_no is None:
         yes_no = _returns_truth(function)
     fields = {"options": _options_of(function), **fields}
-    return Metric(
-        name=name or function.__name__,
-        version=version,
-        bounds=(0.0, 1.0),
-        score=score,
-        needs=needs,
-        yes_no=yes_no,
-        **fields,
-    )
+    return Metric(bounds=(0.0, 1.0), score=score, needs=needs, yes_no=yes_no, **fields)
+
+
+metric = UnitDecorator(_make_metric)
 
 
 def _takes_replies(function: Function) -> bool:
@@ -216,36 +203,20 @@ def read_last_line(item: Item, reply: str) -> Verdict:
     return Verdict(is_right, "right" if is_right else "another answer")
 
 
-@overload
-def family(function: Function, /) -> Family: ...
-@overload
-def family(
+def _make_family(
+    function: Function,
     *,
-    name: str = "",
-    version: int = 1,
     levels: Mapping[str, Mapping[str, Any]] | None = None,
     verify: Callable[..., Verdict] = read_last_line,
     **fields: Any,
-) -> Callable[[Function], Family]: ...
-def family(function: Function | None = None, /, **facts: Any) -> Family | Callable[[Function], Family]:
+) -> Family:
     """Make a family of the function that draws its items from a `Random`.
 
     It returns an `Item`, or a prompt and the answer. `levels` are the arguments of each level; default: one,
     `easy`, with none. `verify(item, reply)` decides; default: `read_last_line`. Other parameters with a default are
     options. `fields` are others of `Family`.
     """
-    return _decorate(partial(_declare_family, **facts), function)
 
-
-def _declare_family(
-    function: Function,
-    *,
-    name: str = "",
-    version: int = 1,
-    levels: Mapping[str, Mapping[str, Any]] | None = None,
-    verify: Callable[..., Verdict] = read_last_line,
-    **fields: Any,
-) -> Family:
     @wraps(function)
     def generate(*arguments: Any, **options: Any) -> Item:
         drawn = function(*arguments, **options)
@@ -256,38 +227,22 @@ def _declare_family(
 
     levels = levels or {"easy": {}}
     # What the levels or the drawing give is no option.
-    drawing = {"language", "drawn", *(argument for arguments in levels.values() for argument in arguments)}
+    drawing = {"language", "drawn"}.union(*levels.values())
     options = {option: value for option, value in _options_of(function).items() if option not in drawing}
     fields = {"options": options, **fields}
-    unit = Family(
-        name=name or function.__name__,
-        version=version,
-        levels=levels,
-        generate=generate,
-        verify=verify,
-        **fields,
-    )
-    return declare(unit, function.__module__)
+    return Family(levels=levels, generate=generate, verify=verify, **fields)
 
 
-@overload
-def loader(function: Function, /) -> Loader: ...
-@overload
-def loader(
-    *, name: str = "", version: int = 1, files: Files = (), **fields: Any
-) -> Callable[[Function], Loader]: ...
-def loader(function: Function | None = None, /, **facts: Any) -> Loader | Callable[[Function], Loader]:
+family = UnitDecorator(_make_family)
+
+
+def _make_loader(function: Function, *, files: Files = (), **fields: Any) -> Loader:
     """Make a loader of a function that yields rows: mappings of columns, or `Item`s.
 
     `files` names the options that hold paths, or is a function of the options that returns them: a run reads these
     anew when they change. `fields` are others of `Loader`.
     """
-    return _decorate(partial(_declare_loader, **facts), function)
 
-
-def _declare_loader(
-    function: Function, *, name: str = "", version: int = 1, files: Files = (), **fields: Any
-) -> Loader:
     @wraps(function)
     def load_rows(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
         for index, row in enumerate(function(**options)):
@@ -302,8 +257,10 @@ def _declare_loader(
     if _name_parameters(function) == _LOADS:
         load = function
     fields = {"options": _options_of(function), "files": list_files, **fields}
-    unit = Loader(name=name or function.__name__, version=version, load=load, **fields)
-    return declare(unit, function.__module__)
+    return Loader(load=load, **fields)
+
+
+loader = UnitDecorator(_make_loader)
 
 
 def _item(row: Mapping[str, Any], index: int) -> Item:
@@ -323,31 +280,21 @@ def _item(row: Mapping[str, Any], index: int) -> Item:
     )
 
 
-@overload
-def provider(function: Function, /) -> Provider: ...
-@overload
-def provider(*, name: str = "", version: int = 1, **fields: Any) -> Callable[[Function], Provider]: ...
-def provider(function: Function | None = None, /, **facts: Any) -> Provider | Callable[[Function], Provider]:
+def _make_provider(function: Function, *, name: str, version: int, **fields: Any) -> Provider:
     """Make a provider of a function of the prompt, or a coroutine: what it returns is the reply.
 
     By name it may also take `system`, `messages`, `parameters`, `item` and `model`, the entry's name for the model.
     It returns a text, or a mapping with `text`, as a function in docs/applications.md does. A function of `model`
     alone, the entry of the configuration, returns a client. `fields` are others of `Provider`.
     """
-    return _decorate(partial(_declare_provider, **facts), function)
-
-
-def _declare_provider(function: Function, *, name: str = "", version: int = 1, **fields: Any) -> Provider:
-    provider_name = name or function.__name__
     if _name_parameters(function) == _OPENS:
-        unit = Provider(name=provider_name, version=version, open=function, **fields)
-        return declare(unit, function.__module__)
+        return Provider(name=name, version=version, open=function, **fields)
 
     # What talks to models is imported only where one is asked, and stands above this room.
     @wraps(function)
     def open_client(model: Any) -> Any:
         client = importlib.import_module("basic_control.tasks.models.functions").FunctionClient
-        return client(model, function, {"provider": provider_name, "version": str(version)})
+        return client(model, function, {"provider": name, "version": str(version)})
 
     is_shown_items = "item" in inspect.signature(function).parameters
     fields = {
@@ -356,4 +303,7 @@ def _declare_provider(function: Function, *, name: str = "", version: int = 1, *
         "brings": lambda _model: ("retrieved_contexts", "citations"),
         **fields,
     }
-    return declare(Provider(name=provider_name, version=version, open=open_client, **fields), function.__module__)
+    return Provider(name=name, version=version, open=open_client, **fields)
+
+
+provider = UnitDecorator(_make_provider)
