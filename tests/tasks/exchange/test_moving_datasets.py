@@ -190,7 +190,12 @@ UNSCORED: dict[str, tuple[str, str, str]] = {
     "ragas, with an empty score": (
         "set.csv",
         "user_input,response,faithfulness\nWho?,Ada,nan\nWhat?,Bo,\n",
-        "no column holds a score (faithfulness: empty in each row)",
+        "its columns user_input, response, faithfulness: no score",
+    ),
+    "ragas of earlier, with a score": (
+        "set.csv",
+        "question,answer,contexts,faithfulness\nWho?,Ada,['A.'],1.0\nWhat?,Bo,['B.'],0.5\n",
+        "Name the one that holds it, --columns question=…,score=…",
     ),
     "ragas of earlier": ("set.csv", "question,answer,contexts\nWho?,Ada,['A.']\n", "data set of ragas"),
     "goldens": ("set.json", json.dumps([{"input": "Who?", "expected_output": "Ada"}]), "data set of DeepEval"),
@@ -210,19 +215,5 @@ def test_a_data_set_without_scores_is_answered_with_the_command_that_scores_it(
     assert expected in error
     # The command is the last of the message, and can be typed as it stands.
     _, _, words = error.rstrip().rpartition("init ")
-    assert words == f"set --from {file}"
+    assert words == f"moved --from {file}"
     assert main(["init", *words.split()]) == 0
-    capsys.readouterr()
-    assert main(["gate", file, "--threshold", "0.8"]) == 2
-    assert f"init set-2 --from {file}" in capsys.readouterr().err
-
-
-def test_scores_in_columns_of_an_earlier_form_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    text = "question,answer,contexts,faithfulness\nWho?,Ada,['A.'],1.0\nWhat?,Bo,['B.'],0.5\n"
-    Path("set.csv").write_text(text, encoding="utf-8")
-    assert main(["gate", "set.csv", "--threshold", "0.7"]) == 2
-    _, _, columns = capsys.readouterr().err.rstrip().rpartition(" ")
-    assert main(["gate", "set.csv", "--threshold", "0.7", "--columns", columns]) == 0
