@@ -14,7 +14,7 @@ from basic_control.metrics.analysis.summary import SummaryRow, join_ends
 from basic_control.metrics.stats.intervals import (
     Interval,
     MeanEstimate,
-    combine_correlated,
+    combine_ends,
     combine_strata,
     limit_mixture,
     part_of,
@@ -63,7 +63,7 @@ def _average_at(end: End, metric_cells: Sequence[SummaryRow], shares: Mapping[st
     total_share = math.fsum(shares[cell.metric] for cell in metric_cells)
     means = [weigh(shares[cell.metric] / total_share, cell.at(end)) for cell in metric_cells]
     # Metrics of the same rows are not independent.
-    return MeanEstimate(sum_means(means), combine_correlated(means))
+    return MeanEstimate(sum_means(means), combine_ends(means))
 
 
 def average_families(family_cells: Sequence[SummaryRow], end: End, mean: float) -> MeanEstimate:

@@ -3,9 +3,8 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -26,6 +25,7 @@ from basic_control.metrics.analysis.pairs import (
     scores_to_compare,
 )
 from basic_control.metrics.analysis.rounds import may_stop
+from basic_control.metrics.analysis.score_remarks import read_reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,10 @@ def label_models(models: Mapping[str, Sequence[str]]) -> list[ComparedModel]:
         pairs += ((run, name) for name in names)
     long_labels = [f"{name} @ {run}" for run, name in pairs]
     times = Counter(name for _, name in pairs)
-    labels = []
-    for (_, name), long_label in zip(pairs, long_labels, strict=True):
-        is_single = times[name] == 1
-        labels.append(name if is_single else long_label)
+    labels = [*long_labels]
+    for number, (_, name) in enumerate(pairs):
+        if times[name] == 1:
+            labels[number] = name
     if len(set(labels)) < len(labels):  # a label clashes with one that includes its run
         labels = long_labels
     return [ComparedModel(label, name, run) for label, (run, name) in zip(labels, pairs, strict=True)]
@@ -180,7 +180,7 @@ def _join_reasons(rows: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
     """Return the reason or judges' verdicts behind each item and repeat's score; all reasons of several metrics."""
     reason_rows = []
     for *key, name, reason, details in rows.select(*KEY, "metric", "reason", "details").iter_rows():
-        text = reason or _join_judges_reasons(details)
+        text = read_reason(reason, details)
         if text and len(metrics) > 1:
             text = f"{name}: {text}"
         if text:
@@ -190,34 +190,13 @@ def _join_reasons(rows: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
     return frame.group_by(KEY, maintain_order=True).agg(pl.col("reason").str.join("; "))
 
 
-def _join_judges_reasons(details: str) -> str:
-    """Join the different reasons that the judges of a score wrote."""
-    judges = json.loads(details or "{}").get("judges") or {}
-    return "; ".join(dict.fromkeys(chain.from_iterable(map(_reasons, judges.values()))))
-
-
-def _reasons(verdict: Any) -> Iterator[str]:
-    """Yield all reasons in a judge's verdict, however deep."""
-    if isinstance(verdict, Mapping):
-        for name, value in verdict.items():
-            if isinstance(value, str) and value and name.endswith("reason"):
-                yield value
-            else:
-                yield from _reasons(value)
-    elif isinstance(verdict, list):
-        for part in verdict:
-            yield from _reasons(part)
-
-
 def count_common(scores: Mapping[str, pl.DataFrame], items: pl.DataFrame) -> dict[str, tuple[list[int], int]]:
     """Count each suite's distinct questions: in each run, and common to all runs that have the suite."""
     questions = items.select("item_id", "suite", question=pl.coalesce("text_digest", "item_id")).unique("item_id")
-    run_questions = [
-        frame.select("item_id").unique().join(questions, on="item_id", how="left") for frame in scores.values()
-    ]
+    run_questions = [questions.join(frame, on="item_id", how="semi") for frame in scores.values()]
     counts = {}
     for suite in questions["suite"].unique(maintain_order=True).sort():
-        question_sets = [{*frame.filter(pl.col("suite") == suite)["question"]} for frame in run_questions]
+        question_sets = [set(frame.filter(suite=suite)["question"]) for frame in run_questions]
         counts[str(suite)] = (list(map(len, question_sets)), len(set.intersection(*question_sets)))
     return counts
 

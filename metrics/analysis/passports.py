@@ -174,52 +174,48 @@ def _passport(judge: str, domain: str, exam: str, language: str, results: Sequen
     labels = SETS[domain].labels if domain else LABELS[exam]
     scored = [result for result in results if result.status == "scored"]
     answers = _answers(scored, labels)
-    pairs = [*answers.values()]
-    confusion = _count_pairs(pairs, labels)
-    if exam == "split":
-        # Facts are found or not, and claims hold one or not: there is no table of both.
-        sensitivity, specificity, agreement = *_split_rates(scored), None
-    else:
-        sensitivity, specificity = _rates(pairs, labels[0])
-        agreement = kappa(confusion)
     # Two rates tell more than the table of all labels, where only the best label is worth anything.
-    of_two = exam == "split" or exam in YES_NO or domain != ""
+    measured = _measure(answers, labels, of_two=exam in YES_NO or domain != "")
     changes = [result.details["changed"] for result in scored if "changed" in result.details]
-    return Passport(
-        judge,
-        exam,
-        language,
-        labels,
-        confusion,
-        sensitivity,
-        specificity,
-        contrast(confusion, sensitivity, specificity, of_two=of_two),
-        kappa=agreement,
-        right=Share.of(sum(truth == verdict for truth, verdict in pairs), len(pairs)),
+    passport = Passport(
+        judge=judge,
+        exam=exam,
+        language=language,
+        labels=labels,
         failed=Share.of(len(results) - len(scored), len(results)),
         repeated=Share.of(sum(changes), len(changes)),
-        answers=answers,
         domain=domain,
         probabilities=_probabilities(scored, labels),
+        **measured,
     )
+    if exam == "split":
+        # Facts are found or not, and claims hold one or not: there is no table of both.
+        contained, single = _split_rates(scored)
+        apart = contrast(passport.confusion, contained, single, of_two=True)
+        passport = replace(passport, sensitivity=contained, specificity=single, contrast=apart, kappa=None)
+    return passport
 
 
 def join_passports(small: Passport, large: Passport, answers: Mapping[str, tuple[str, str]]) -> Passport:
     """Return the passport of a cascade of two judges, whose answers are these."""
-    labels, pairs = small.labels, [*answers.values()]
+    measured = _measure(answers, small.labels, of_two=small.exam in YES_NO)
+    return replace(large, probabilities={}, **measured)
+
+
+def _measure(answers: Mapping[str, tuple[str, str]], labels: Sequence[str], *, of_two: bool) -> dict[str, Any]:
+    """Return what answers (truth, verdict) show of a judge, as fields of its passport."""
+    pairs = [*answers.values()]
     confusion = _count_pairs(pairs, labels)
     sensitivity, specificity = _rates(pairs, labels[0])
-    return replace(
-        large,
-        confusion=confusion,
-        sensitivity=sensitivity,
-        specificity=specificity,
-        contrast=contrast(confusion, sensitivity, specificity, of_two=small.exam in YES_NO),
-        kappa=kappa(confusion),
-        right=Share.of(sum(truth == verdict for truth, verdict in pairs), len(pairs)),
-        answers=answers,
-        probabilities={},
-    )
+    return {
+        "answers": answers,
+        "confusion": confusion,
+        "sensitivity": sensitivity,
+        "specificity": specificity,
+        "contrast": contrast(confusion, sensitivity, specificity, of_two=of_two),
+        "kappa": kappa(confusion),
+        "right": Share.of(sum(truth == verdict for truth, verdict in pairs), len(pairs)),
+    }
 
 
 def _probabilities(results: Iterable[ExamResult], labels: Collection[str]) -> dict[str, Mapping[str, float]]:

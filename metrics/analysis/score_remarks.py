@@ -63,6 +63,15 @@ def list_judgements(details: str | None) -> Iterator[JudgedPart]:
             yield JudgedPart(remark.judge, remark.name, "", remark.label, remark.text, excluded=why)
 
 
+def read_reason(reason: str | None, details: str | None) -> str:
+    """Return why a score is what it is: its reason with a failed call's error, else what its judges wrote."""
+    error = read_details(details).get("error")
+    if error:
+        return ": ".join(filter(None, (reason, str(error))))
+    judges_reasons = (judgement.reason for judgement in list_judgements(details))
+    return reason or "; ".join(dict.fromkeys(filter(None, judges_reasons)))
+
+
 def read_details(details: str | None) -> Mapping[str, Any]:
     """Return a score's details; none of what is not JSON, or no mapping."""
     try:

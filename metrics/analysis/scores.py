@@ -40,7 +40,7 @@ from basic_control.metrics.analysis.summary import (
 from basic_control.metrics.stats.intervals import (
     Interval,
     MeanEstimate,
-    at_once,
+    combine_ends,
     combine_strata,
     part_of,
 )
@@ -345,7 +345,7 @@ def average_by_weight(
     mean = sum_means([*means.values()])
     # Sequences hold at once whatever the other suites' rows are.
     if has_sequence:
-        return MeanEstimate(mean, at_once([(weight, interval) for weight, _, interval in means.values()]))
+        return MeanEstimate(mean, combine_ends([*means.values()], "sequence"))
     if len(means) == 1:
         return MeanEstimate(mean, next(iter(means.values())).interval)
     parts = {suite: part_of(*weighed) for suite, weighed in means.items()}

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -185,32 +185,20 @@ def repeats(
     )
     measured = []
     for (model, metric), items in counts.group_by("model", "metric", maintain_order=True):
-        by_k, by_pair = _Repeated(), _Repeated()
-        passing_all = []
-        for item, n, c in items.select("item_id", "n", "c").rows():
-            template = (templates or {}).get(item, -1)
-            # An item with fewer repeats than k says nothing of k of them.
-            if n >= k:
-                by_k.add(pass_at(n, c, k), template)
-                passing_all.append(pass_all(n, c, k))
-            if n > 1:
-                by_pair.add((math.comb(c, 2) + math.comb(n - c, 2)) / math.comb(n, 2), template)
+        rows = [(n, c, (templates or {}).get(item, -1)) for item, n, c in items.select("item_id", "n", "c").rows()]
+        # An item with fewer repeats than k says nothing of k of them.
+        of_k = [row for row in rows if row[0] >= k]
+        of_two = [row for row in rows if row[0] > 1]
+        agreeing = [(math.comb(c, 2) + math.comb(n - c, 2)) / math.comb(n, 2) for n, c, _ in of_two]
         means = (
-            mean_interval(by_k.values, clusters=by_k.templates),
-            mean_interval(passing_all, clusters=by_k.templates),
-            mean_interval(by_pair.values, clusters=by_pair.templates),
+            _average([pass_at(n, c, k) for n, c, _ in of_k], of_k),
+            _average([pass_all(n, c, k) for n, c, _ in of_k], of_k),
+            _average(agreeing, of_two),
         )
-        measured.append(Repeats(suite, str(model), str(metric), k, len(passing_all), *means))
+        measured.append(Repeats(suite, str(model), str(metric), k, len(of_k), *means))
     return tuple(measured)
 
 
-@dataclass(slots=True)
-class _Repeated:
-    """Values of items that were asked often enough, and the numbers of their templates."""
-
-    values: list[float] = field(default_factory=list)
-    templates: list[int] = field(default_factory=list)
-
-    def add(self, value: float, template: int) -> None:
-        self.values.append(value)
-        self.templates.append(template)
+def _average(values: Sequence[float], rows: Sequence[tuple[int, int, int]]) -> MeanEstimate:
+    """Return the mean of items' values; an item's row ends with its template."""
+    return mean_interval(values, clusters=[template for *_, template in rows])

@@ -417,26 +417,17 @@ def limit_mixture(
     return min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)
 
 
-def combine_correlated(parts: Sequence[tuple[float, float, Interval]]) -> Interval:
-    """Compute the widest possible interval of the weighted sum of parts on the same items; none as above."""
-    total = sum(weight * mean for weight, mean, _ in parts)
-    below, above = 0.0, 0.0
-    for weight, mean, interval in parts:
-        if interval.low is None or interval.high is None:
-            return Interval()
-        below += weight * max(mean - interval.low, 0.0)
-        above += weight * max(interval.high - mean, 0.0)
-    return Interval(total - below, total + above, "combined", sum(interval.units for *_, interval in parts))
+def combine_ends(parts: Sequence[tuple[float, float, Interval]], method: Method = "combined") -> Interval:
+    """Sum the ends of means' intervals by weight, as far as their sum can lie; none where one has none.
 
-
-def at_once(parts: Sequence[tuple[float, Interval]]) -> Interval:
-    """Compute the interval of a weighted sum of means whose intervals hold simultaneously, as sequences' do."""
+    It is that of means of the same items, and of means whose intervals hold simultaneously, as sequences' do.
+    """
     low, high = 0.0, 0.0
-    for weight, interval in parts:
+    for weight, _, interval in parts:
         if interval.low is None or interval.high is None:
             return Interval()
         low, high = low + weight * interval.low, high + weight * interval.high
-    return Interval(low, high, "sequence", sum(interval.units for _, interval in parts))
+    return Interval(low, high, method, sum(interval.units for *_, interval in parts))
 
 
 def infer_rate(mean: Floats, width: Floats) -> Floats:

@@ -11,7 +11,7 @@ from basic_control.data.draw import format_canonical
 from basic_control.data.errors import InputError
 from basic_control.data.files import estimate_memory
 from basic_control.metrics.analysis.headlines import ModelResult
-from basic_control.metrics.analysis.score_remarks import list_judgements, read_details
+from basic_control.metrics.analysis.score_remarks import list_judgements, read_reason
 
 KEY = ("item_id", "model", "repeat")
 LARGEST = 4_000_000_000
@@ -94,16 +94,8 @@ def add_reasons(scores: pl.DataFrame) -> pl.DataFrame:
     """Return scores with the reasons that their details hold, where they state none: judges', and failed calls'."""
     if not {"reason", "details"} <= {*scores.columns}:
         return scores
-    reasons = [_read_reason(reason, details) for reason, details in scores.select("reason", "details").iter_rows()]
+    reasons = [read_reason(reason, details) for reason, details in scores.select("reason", "details").iter_rows()]
     return scores.with_columns(pl.Series("reason", reasons, dtype=pl.String()))
-
-
-def _read_reason(reason: str | None, details: str | None) -> str:
-    error = read_details(details).get("error")
-    if error:
-        return ": ".join(filter(None, (reason, str(error))))
-    judges_reasons = (judgement.reason for judgement in list_judgements(details))
-    return reason or "; ".join(dict.fromkeys(filter(None, judges_reasons)))
 
 
 _SCORE = ("suite", "item_id", "model", "repeat", "metric")
