@@ -1,36 +1,96 @@
 """Anthropic's Messages API, called through the anthropic package."""
 
 import gc
-import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from http import HTTPStatus
 from importlib import import_module
 from typing import Any
 
 from basic_control.config.settings import Model
-from basic_control.data.characters import make_visible
 from basic_control.data.errors import InputError
 from basic_control.data.extras import format_install
 from basic_control.data.messages import SYSTEM
 from basic_control.data.records import Call, Message, Reply
 from basic_control.data.tools import Tool
 from basic_control.tasks.models.access import find_key_variable
-from basic_control.tasks.models.protocol import CallError
-from basic_control.tasks.models.replies import read_reply
+from basic_control.tasks.models.dialect import Dialect
+from basic_control.tasks.models.openai_forms import Body, Chat
+from basic_control.tasks.models.replies import read_reply, read_token_count
 from basic_control.tasks.models.server import CONNECT_S, Server
-from basic_control.tasks.models.server_errors import Refusal
 
-_log = logging.getLogger(__name__)
-Body = dict[str, Any]
 _USUAL = "https://api.anthropic.com"
-_NAMES = {"stop": "stop_sequences"}
 _LACKS = frozenset({"seed", "presence_penalty", "frequency_penalty", "logit_bias", "n", "parallel_tool_calls"})
 """Parameters that the API does not have."""
-_SAMPLING = ("temperature", "top_p", "top_k")
+_SAMPLING = frozenset({"temperature", "top_p", "top_k"})
 _ENDS = {"max_tokens": "length", "model_context_window_exceeded": "length", "end_turn": "stop"}
 """Stop reasons under the names that other servers give them; the others keep their own, `refusal` among them."""
+
+
+class Messages(Chat):
+    """Messages, in place of chat completions."""
+
+    path = "/v1/messages"
+    holds = "content of a message"
+    names: Mapping[str, str] = {"stop": "stop_sequences"}
+
+    def body(
+        self, model: str, messages: Iterable[Message], parameters: Mapping[str, Any], tools: Sequence[Tool] = ()
+    ) -> Body:
+        """Return a request's body; unknown parameters are passed through unchanged."""
+        turns = [*messages]
+        body: Body = {"model": model, "messages": _write_turns(turns)}
+        system = "\n\n".join(message.content for message in turns if message.role in SYSTEM)
+        if system:
+            body["system"] = system
+        thinking = parameters.get("thinking")
+        lacks = _LACKS
+        if thinking and thinking.get("type") != "disabled":
+            # Thinking goes with no sampling parameter.
+            lacks = _LACKS | _SAMPLING
+        body |= {name: value for name, value in parameters.items() if name not in lacks}
+        if isinstance(body.get("stop_sequences"), str):
+            body["stop_sequences"] = [body["stop_sequences"]]
+        choice = body.pop("tool_choice", None)
+        if tools:
+            body["tools"] = [*map(_write_tool, tools)]
+            if choice is not None:
+                body["tool_choice"] = _write_choice(choice)
+        return body
+
+    def constrain(self, body: Body, schema: Mapping[str, Any] | None) -> None:
+        """Ask for no form: the prompt describes it."""
+
+    def read(self, body: Any) -> Reply:
+        """Parse a message: its blocks of text, thinking and calls.
+
+        Raises:
+            KeyError, TypeError, AttributeError: the form is wrong.
+        """
+        texts, thoughts, calls = list[str](), list[str](), list[Body]()
+        for block in body["content"]:
+            if block["type"] == "text":
+                texts.append(str(block["text"]))
+            elif block["type"] == "thinking":
+                thoughts.append(str(block["thinking"]))
+            elif block["type"] == "tool_use":
+                calls.append({"id": block.get("id"), "name": block["name"], "arguments": block.get("input")})
+        finish = str(body.get("stop_reason") or "")
+        usage = body.get("usage") or {}
+        cached = read_token_count(usage.get("cache_read_input_tokens"))
+        tokens_in = read_token_count(usage.get("input_tokens"))
+        if tokens_in is not None:
+            # What was read from the cache, or written to it, is counted apart.
+            tokens_in += (cached or 0) + (read_token_count(usage.get("cache_creation_input_tokens")) or 0)
+        return read_reply(
+            "".join(texts),
+            "\n".join(thoughts),
+            finish_reason=_ENDS.get(finish, finish),
+            tokens_in=tokens_in,
+            tokens_out=read_token_count(usage.get("output_tokens")),
+            cached_tokens=cached,
+            calls=calls,
+        )
 
 
 class AnthropicClient:
@@ -45,7 +105,7 @@ class AnthropicClient:
             "quota": "the account is exhausted: top it up, or use another key",
             "unknown_model": f"check the model name {model.server_name!r}",
         }
-        self._left_out: set[str] = set()
+        self._dialect = Dialect(model, Messages(), self._server.errors)
 
     def prepare(self) -> None:
         """Import the package before the first call's time counts."""
@@ -79,132 +139,28 @@ class AnthropicClient:
 
     async def identity(self) -> Mapping[str, str]:
         """Return provider, model and address; list the server's models once, to fail early."""
-        try:
-            with self._server.raise_call_errors():
-                await self._exchange(None)
-        except Refusal as refusal:
-            if refusal.status == HTTPStatus.UNAUTHORIZED:
-                raise
-        except CallError as error:
-            if error.kind in {"connection", "timeout", "auth"}:
-                raise
+        await self._server.await_listing(self._send(None))
         return {"provider": "anthropic", "model": self._model.server_name, "base_url": self._server.where}
 
     async def ask(self, call: Call) -> Reply:
         """Ask once; a sampling parameter that the model refuses is left out, and the call repeated at once."""
-        while True:
-            body = self._body_of(call)
-            try:
-                content = await self._exchange(body)
-            except Refusal as refusal:
-                if not self._adapt(refusal, body):
-                    raise
-                continue
-            return self._read(content)
+        return await self._dialect.ask(call, self._send)
 
     async def close(self) -> None:
         """Close the connections."""
         await self._server.aclose()
 
-    async def _exchange(self, body: Body | None) -> bytes:
+    async def _send(self, body: Body | None) -> bytes:
         """Return the body of the response to a call; without one, of the list of models."""
         from httpx2 import Response
 
         api = self.api
-        package_error = import_module("anthropic").AnthropicError
-        with self._server.raise_call_errors():
-            try:
-                if body is None:
-                    response = await api.get("/v1/models", cast_to=Response, options={"timeout": CONNECT_S})
-                else:
-                    response = await api.post("/v1/messages", cast_to=Response, body=body)
-            except package_error as error:
-                cause = error.__cause__
-                if isinstance(cause, CallError):
-                    raise cause from None
-                raise self._server.errors.build_connection_error(cause or error) from None
+        with self._server.raise_call_errors(import_module("anthropic").AnthropicError):
+            if body is None:
+                response = await api.get("/v1/models", cast_to=Response, options={"timeout": CONNECT_S})
+            else:
+                response = await api.post(Messages.path, cast_to=Response, body=body)
         return response.content
-
-    def _body_of(self, call: Call) -> Body:
-        """Return the body of a call's request; unknown parameters are passed through unchanged."""
-        parameters = {**self._model.extra, **call.parameters}
-        if parameters.get("thinking") and parameters["thinking"].get("type") != "disabled":
-            # Thinking goes with no sampling parameter.
-            parameters = {name: value for name, value in parameters.items() if name not in _SAMPLING}
-        body: Body = {"model": self._model.server_name, "messages": _write_turns(call.messages)}
-        system = "\n\n".join(message.content for message in call.messages if message.role in SYSTEM)
-        if system:
-            body["system"] = system
-        if call.tools:
-            body["tools"] = [*map(_write_tool, call.tools)]
-        for name, value in parameters.items():
-            if value is not None and name not in _LACKS and name not in self._left_out:
-                body[_NAMES.get(name, name)] = value
-        if isinstance(body.get("stop_sequences"), str):
-            body["stop_sequences"] = [body["stop_sequences"]]
-        choice = body.pop("tool_choice", None)
-        if choice is not None and body.get("tools"):
-            body["tool_choice"] = _write_choice(choice)
-        return body
-
-    def _adapt(self, refusal: Refusal, body: Mapping[str, Any]) -> bool:
-        """Learn from a refusal; return whether the call can be repeated without a sampling parameter."""
-        if refusal.status != HTTPStatus.BAD_REQUEST:
-            return False
-        for name in _SAMPLING:
-            if name in body and name in refusal.body:
-                self._left_out.add(name)
-                text = "model %s refuses the parameter %r; continuing without it"
-                _log.warning(text, make_visible(self._model.name), name)
-                return True
-        return False
-
-    def _read(self, content: bytes) -> Reply:
-        """Return the reply in a response's body.
-
-        Raises:
-            CallError: it is no message.
-        """
-        errors = self._server.errors
-        body = errors.parse(content)
-        try:
-            return _read_message(body)
-        except (KeyError, TypeError, AttributeError):
-            text = f"{errors.where} sent no content of a message: {errors.quote(content)}"
-            raise CallError("server", text) from None
-
-
-def _read_message(body: Mapping[str, Any]) -> Reply:
-    """Return the reply of a message: its blocks of text, thinking and calls."""
-    texts, thoughts, calls = list[str](), list[str](), list[Body]()
-    for block in body["content"]:
-        if block["type"] == "text":
-            texts.append(str(block["text"]))
-        elif block["type"] == "thinking":
-            thoughts.append(str(block["thinking"]))
-        elif block["type"] == "tool_use":
-            calls.append({"id": block.get("id"), "name": block["name"], "arguments": block.get("input")})
-    finish = str(body.get("stop_reason") or "")
-    usage = body.get("usage") or {}
-    cached = _count(usage, "cache_read_input_tokens")
-    tokens_in = _count(usage, "input_tokens")
-    if tokens_in is not None:
-        # What was read from the cache, or written to it, is counted apart.
-        tokens_in += (cached or 0) + (_count(usage, "cache_creation_input_tokens") or 0)
-    return read_reply(
-        "".join(texts),
-        "\n".join(thoughts),
-        finish_reason=_ENDS.get(finish, finish),
-        tokens_in=tokens_in,
-        tokens_out=_count(usage, "output_tokens"),
-        cached_tokens=cached,
-        calls=calls,
-    )
-
-
-def _count(usage: Mapping[str, Any], name: str) -> int | None:
-    value = usage.get(name)
-    return value if isinstance(value, int) else None
 
 
 def _write_turns(messages: Sequence[Message]) -> list[Body]:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -18,9 +17,7 @@ from basic_control.data.records import Call, Reply
 from basic_control.tasks.models.access import find_key_variable
 from basic_control.tasks.models.dialect import Dialect
 from basic_control.tasks.models.openai_forms import Body, Chat, Responses
-from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.server import CONNECT_S, Server
-from basic_control.tasks.models.server_errors import Refusal
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, RequestOptions
@@ -88,18 +85,13 @@ class OpenAIClient:
         A server without a listing, or one that refuses it to this key, is no error.
         """
         if not self._is_azure:  # its listing names base models, not deployments
-            try:
-                with self.server.raise_call_errors():
-                    await self._http.get(
-                        self._address.removesuffix(self.dialect.form.path) + "/models", timeout=CONNECT_S
-                    )
-            except Refusal as refusal:
-                if refusal.status == HTTPStatus.UNAUTHORIZED:
-                    raise
-            except CallError as error:
-                if error.kind in {"connection", "timeout", "auth"}:
-                    raise
+            await self.server.await_listing(self._list_models())
         return self._describe()
+
+    async def _list_models(self) -> None:
+        address = self._address.removesuffix(self.dialect.form.path)
+        with self.server.raise_call_errors():
+            await self._http.get(f"{address}/models", timeout=CONNECT_S)
 
     def _describe(self) -> dict[str, str]:
         """Return what identifies the model."""
@@ -138,8 +130,5 @@ class OpenAIClient:
         """Translate what the package raises itself into CallErrors."""
         from openai import OpenAIError
 
-        with self.server.raise_call_errors():
-            try:
-                yield
-            except OpenAIError as error:
-                raise self.server.errors.build_connection_error(error.__cause__ or error) from None
+        with self.server.raise_call_errors(OpenAIError):
+            yield

@@ -4,8 +4,9 @@ A request through it gets a whole, decoded response, or ends with a CallError.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from importlib import import_module
 from typing import Any
 
@@ -19,7 +20,7 @@ from basic_control.tasks.models.access import find_key, read_address, strip_secr
 from basic_control.tasks.models.connections import build_tls_context, check_surplus, open_session
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.proxies import find_proxy
-from basic_control.tasks.models.server_errors import ServerErrors
+from basic_control.tasks.models.server_errors import Refusal, ServerErrors
 from basic_control.tasks.runtime.bodies import ACCEPTED, TooLarge, Undecodable, read_body
 
 CONNECT_S = 30.0
@@ -98,15 +99,34 @@ class Server:
         return httpx.AsyncClient(**self.options, **options)
 
     @contextmanager
-    def raise_call_errors(self) -> Iterator[None]:
-        """Translate what fails before or after the exchange: a text that cannot be sent, redirects without end."""
+    def raise_call_errors(self, *package_errors: type[Exception]) -> Iterator[None]:
+        """Translate what fails before or after the exchange: a text that cannot be sent, redirects without end.
+
+        `package_errors` are those of a package that asks.
+        """
         try:
             yield
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise self.errors.build_connection_error(error) from None
+        except (httpx.HTTPError, httpx.InvalidURL, *package_errors) as error:
+            cause = error.__cause__ or error
+            if isinstance(cause, CallError):
+                raise cause from None
+            raise self.errors.build_connection_error(cause) from None
         except UnicodeEncodeError as error:
             text = f"the request cannot be sent: {self.errors.clean(str(error))}"
             raise CallError("invalid", text) from None
+
+    async def await_listing(self, listing: Awaitable[Any]) -> None:
+        """Await the list of a server's models, to fail early; no error if it has none, or refuses it to this key.
+
+        Raises:
+            CallError: the server cannot be reached, or the key is wrong.
+        """
+        try:
+            await listing
+        except CallError as error:
+            is_refused = isinstance(error, Refusal) and error.status != HTTPStatus.UNAUTHORIZED
+            if not is_refused and error.kind in {"connection", "timeout", "auth"}:
+                raise
 
     async def handle_async_request(self, request: Any) -> Any:
         """Send a package's request and return its whole response; a redirect too, if they are followed.
