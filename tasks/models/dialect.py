@@ -25,7 +25,7 @@ from basic_control.tasks.models.server_errors import USED_UP, Refusal, ServerErr
 _log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger
 
 _OPTIONAL = ("temperature", "top_p", "seed", "stop", "presence_penalty", "frequency_penalty")
-_LIMITS = ("max_completion_tokens", "max_output_tokens")
+_LIMITS = ("max_completion_tokens", "max_output_tokens", "num_predict")
 _STRENGTHS = ("schema", "json", "off")
 _REFUSING = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
 """Statuses with which a server refuses a parameter by name."""
@@ -103,7 +103,7 @@ class Dialect:
         except CallError as error:
             text = f"{where}: {error.message}: {self._errors.quote(content)}"
             raise CallError(error.kind, text) from None
-        except (KeyError, IndexError, TypeError, AttributeError):
+        except (KeyError, IndexError, TypeError, AttributeError, ValueError):
             text = f"{where} sent no {self.form.holds}: {self._errors.quote(content)}"
             raise CallError("server", text) from None
 
@@ -207,7 +207,8 @@ class Dialect:
     def _adapt_structure(self, text: str, body: Mapping[str, Any]) -> bool:
         """Learn that a way to ask for JSON is refused; return whether the call can be repeated in a weaker one."""
         constraint = self.form.find_constraint(body)
-        if not (constraint and names_structure(text)):
+        is_set = self.form.structured.partition(".")[0] in self._model.extra
+        if is_set or not (constraint and names_structure(text)):
             return False
         # Never upgrade: of many calls in flight, one may see the first refusal after another saw the second.
         is_last = self._structured == "off" or constraint == "json_object"

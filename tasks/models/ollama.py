@@ -2,9 +2,8 @@
 
 import hashlib
 import json
-import logging
 import os
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, TypeVar
@@ -13,20 +12,18 @@ import httpx
 import ollama
 
 from basic_control.config.settings import Model
-from basic_control.data.characters import make_visible
 from basic_control.data.records import CONTEXT, Call, Message, Reply
-from basic_control.data.tools import write_tool
+from basic_control.data.tools import Tool, write_tool
 from basic_control.tasks.models.access import find_ollama
+from basic_control.tasks.models.dialect import Dialect
 from basic_control.tasks.models.ollama_context import Context, is_prompt_cut, read_default
+from basic_control.tasks.models.openai_forms import Body, Chat
 from basic_control.tasks.models.protocol import CallError
-from basic_control.tasks.models.refused_parameters import names_structure
 from basic_control.tasks.models.replies import read_reply
 from basic_control.tasks.models.server import CONNECT_S, Server
 from basic_control.tasks.models.server_errors import Refusal
 
 T = TypeVar("T")
-
-_log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger
 
 _OUTSIDE = {"format", "think", "keep_alive", "truncate", "shift", "logprobs", "top_logprobs"}
 """Parameters that Ollama reads beside its options."""
@@ -49,6 +46,77 @@ def _write_message(message: Message) -> dict[str, Any]:
     return written
 
 
+def _flatten_options(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that are set, with those that an entry's `extra` nests in `options`."""
+    options = dict(parameters)
+    nested = options.pop("options", None)
+    if isinstance(nested, dict):
+        options |= nested
+    return {name: value for name, value in options.items() if value is not None}
+
+
+class OllamaChat(Chat):
+    """Ollama's own chats, in place of chat completions; `context` is what prompts are read in."""
+
+    path = "/api/chat"
+    holds = "reply in Ollama's format"
+    structured = "format"
+    names: Mapping[str, str] = {"max_tokens": "num_predict"}
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    def body(
+        self, model: str, messages: Iterable[Message], parameters: Mapping[str, Any], tools: Sequence[Tool] = ()
+    ) -> Body:
+        """Return a request's body: most parameters are its options."""
+        options = _flatten_options(parameters)
+        outside = {name: options.pop(name) for name in _OUTSIDE & set(options)}
+        if isinstance(options.get("stop"), str):
+            options["stop"] = [options["stop"]]
+        if self.context.num_ctx:
+            options.setdefault("num_ctx", self.context.num_ctx)
+        body: Body = {"model": model, "messages": [*map(_write_message, messages)], "stream": False}
+        body["tools"] = [{"type": "function", "function": write_tool(tool)} for tool in tools]
+        return {**body, "options": options, **outside}
+
+    def constrain(self, body: Body, schema: Mapping[str, Any] | None) -> None:
+        """Request a reply that follows a schema, or any JSON if that is None."""
+        body["format"] = "json" if schema is None else dict(schema)
+
+    def find_constraint(self, body: Mapping[str, Any]) -> str:
+        """Return the type of JSON that a body requests; '' if none."""
+        form = body.get("format", "")
+        if form == "json":
+            return "json_object"
+        return "schema" if form else ""
+
+    def read(self, body: Any) -> Reply:
+        """Parse a reply.
+
+        Raises:
+            TypeError, ValueError: the form is wrong.
+            CallError: it says that no reply was made.
+        """
+        answer = ollama.ChatResponse(**body)
+        if not answer.done:
+            raise CallError("server", "it sent an incomplete reply (`done` is not true)")
+        if not answer.message.content and answer.done_reason in _NOT_ASKED:
+            # It loads or unloads a model so, if it finds nothing to answer.
+            raise CallError("empty", f"it made no answer (`done_reason` is {answer.done_reason})")
+        return read_reply(
+            answer.message.content or "",
+            answer.message.thinking or "",
+            finish_reason=answer.done_reason or "",
+            tokens_in=answer.prompt_eval_count,
+            tokens_out=answer.eval_count,
+            calls=[
+                {"name": tool_call.function.name, "arguments": dict(tool_call.function.arguments)}
+                for tool_call in answer.message.tool_calls or ()
+            ],
+        )
+
+
 class OllamaClient:
     """A model of an Ollama server at `base_url`, else OLLAMA_HOST, else port 11434 of this machine."""
 
@@ -67,7 +135,7 @@ class OllamaClient:
         # The package has no call for /api/version, and takes neither `truncate` nor a single text of `stop`.
         self._http: httpx.AsyncClient = self._client._client  # noqa: SLF001 - as said above
         self._context = Context()
-        self._structured = model.structured
+        self._dialect = Dialect(model, OllamaChat(self._context), self._errors)
 
     async def identity(self) -> Mapping[str, str]:
         """Return provider, model, its digest on the server, and the server's version."""
@@ -93,85 +161,29 @@ class OllamaClient:
         while True:
             if self._context.size and not self._context.window:
                 self._context.window = await self._find_window()
-            body = self._body_of(call)
-            num_ctx = body["options"].get("num_ctx")
-            try:
-                answer = await self._reach(self._post(body))
-            except Refusal as refusal:
-                if call.schema is None or "format" not in body or not names_structure(refusal.body.lower()):
-                    raise
-                self._weaken(body["format"])
-                continue
-            if not answer.done:
-                raise CallError("server", f"{self._errors.where} sent an incomplete reply (`done` is not true)")
-            if not answer.message.content and answer.done_reason in _NOT_ASKED:
-                # It loads or unloads a model so, if it finds nothing to answer.
-                text = f"{self._errors.where} made no answer (`done_reason` is {answer.done_reason})"
-                raise CallError("empty", text)
-            if not is_prompt_cut(call, answer.prompt_eval_count, num_ctx):
+            num_ctx = self._dialect.body_of(call)["options"].get("num_ctx")
+            reply = await self._dialect.ask(call, self._send)
+            if not is_prompt_cut(call, reply.tokens_in, num_ctx):
                 break
-            self._enlarge(num_ctx, answer.prompt_eval_count or 0)
-        reply = read_reply(
-            answer.message.content or "",
-            answer.message.thinking or "",
-            finish_reason=answer.done_reason or "",
-            tokens_in=answer.prompt_eval_count,
-            tokens_out=answer.eval_count,
-            calls=[
-                {"name": tool_call.function.name, "arguments": dict(tool_call.function.arguments)}
-                for tool_call in answer.message.tool_calls or ()
-            ],
-        )
+            self._enlarge(num_ctx, reply.tokens_in or 0)
         if self._context.num_ctx:
             reply = replace(reply, extra={**reply.extra, CONTEXT: num_ctx})
         return reply
 
     def expect(self, calls: Iterable[Call]) -> None:
         """Choose one context for all calls: each other one would load the model again."""
-        if "num_ctx" not in self._options_of({}):
+        if "num_ctx" not in _flatten_options(self._model.extra):
             self._context.expect(calls)
 
     def doubts(self, call: Call, reply: Reply) -> bool:
         """Return whether a kept reply answers a prompt that the server cut."""
-        num_ctx = reply.extra.get(CONTEXT) or self._options_of(call.parameters).get("num_ctx")
+        num_ctx = reply.extra.get(CONTEXT) or _flatten_options({**self._model.extra, **call.parameters}).get(
+            "num_ctx"
+        )
         return is_prompt_cut(call, reply.tokens_in, num_ctx)
 
-    def _options_of(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a call's parameters that are set, with those that the entry's `extra` nests in `options`."""
-        options = {**self._model.extra, **parameters}
-        nested = options.pop("options", None)
-        if isinstance(nested, dict):
-            options |= nested
-        return {name: value for name, value in options.items() if value is not None}
-
-    def _body_of(self, call: Call) -> dict[str, Any]:
-        """Return the body of a call's request."""
-        options = self._options_of(call.parameters)
-        outside = {name: options.pop(name) for name in _OUTSIDE & set(options)}
-        if "max_tokens" in options:
-            options = {"num_predict": options.pop("max_tokens"), **options}
-        if isinstance(options.get("stop"), str):
-            options["stop"] = [options["stop"]]
-        if self._context.num_ctx and "num_ctx" not in options:
-            options["num_ctx"] = self._context.num_ctx
-        if call.schema is not None and self._structured != "off":
-            outside["format"] = dict(call.schema) if self._structured == "schema" else "json"
-        messages = [_write_message(message) for message in call.messages]
-        tools = [{"type": "function", "function": write_tool(tool)} for tool in call.tools]
-        body = {"model": self._model.server_name, "messages": messages, "tools": tools, "stream": False}
-        return {**body, "options": options, **outside}
-
-    async def _post(self, body: Mapping[str, Any]) -> ollama.ChatResponse:
-        response = await self._http.post("/api/chat", json=body)
-        return ollama.ChatResponse(**response.json())
-
-    def _weaken(self, form: Any) -> None:
-        """Ask for JSON in a weaker way from now on than in a form that the server refused."""
-        weaker = "off" if form == "json" or self._structured == "off" else "json"
-        if weaker != self._structured:
-            text = "model %s at %s refuses the format of its replies; continuing with %r"
-            _log.warning(text, make_visible(self._model.name), self._errors.where, weaker)
-        self._structured = weaker
+    async def _send(self, body: Body) -> bytes:
+        return (await self._reach(self._http.post(OllamaChat.path, json=body))).content
 
     def _enlarge(self, num_ctx: int | None, n_read: int) -> None:
         """Ask for twice the context in which a prompt was cut.
@@ -179,7 +191,7 @@ class OllamaClient:
         Raises:
             CallError: the entry sets the context, or the model has no larger one.
         """
-        is_set = "num_ctx" in self._options_of({})
+        is_set = "num_ctx" in _flatten_options(self._model.extra)
         size = 2 * (num_ctx or n_read)
         if is_set or num_ctx == self._context.window or size > _LARGEST:
             advice = "raise `num_ctx` in the entry's `extra`" if is_set else "the model has no larger one"

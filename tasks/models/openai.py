@@ -53,9 +53,10 @@ class OpenAIClient:
         self.dialect = Dialect(model, form, self.server.errors)
         self._http = self.server.open_client(params=self.server.query)
         # Absolute, since a relative address is parsed again for each call; Azure's is assembled by the package.
-        self.base = "" if self._is_azure else str(httpx.URL(self.server.url)).rstrip("/")
+        self.base, self._where = str(httpx.URL(self.server.url)).rstrip("/"), self.server.where
+        if self._is_azure:
+            self.base, self._where = "", f"{self.server.where}/openai"
         self._address = f"{self.base}{form.path}"
-        self._where = f"{self.server.where}/openai" if self._is_azure else self.server.where
 
     def prepare(self) -> None:
         """Import the package before the first call's time counts."""

@@ -158,4 +158,4 @@ def test_ollama_is_asked_for_json_where_it_refuses_a_schema(message: str, caplog
         forms = [request.body.get("format") for request in server.requests]
     assert all(isinstance(reply, Reply) for reply in replies), replies
     assert forms == [SCHEMA, "json", "json"]
-    assert caplog.text.count("refuses the format of its replies; continuing with 'json'") == 1
+    assert caplog.text.count("refuses format schema; continuing with 'json'") == 1
