@@ -13,7 +13,7 @@ ELSEWHERE = {
     ("docs/applications.md", "def answer("): "tests/flows/test_applications.py",
     ("docs/baselines.md", "on: [pull_request]"): "tests/flows/test_builds.py",
     ("docs/baselines.md", "image: python"): "tests/flows/test_builds.py",
-    ("docs/observability.md", "Chain of thought: query"): "tests/flows/test_progress.py",
+    ("docs/observability.md", "Chain of thought, answers"): "tests/flows/test_progress.py",
     ("docs/report.md", "heat:"): "tests/prompts/test_phrases.py",
     ("docs/servers.md", "stale_after_days:"): "tests/config/test_prices.py",
 }
