@@ -9,7 +9,6 @@ from basic_control.metrics.analysis.results import Results
 from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.tasks.plan import Plan
 from basic_control.tasks.report import exports, html, junit, markdown, merge_request, raw
-from basic_control.tasks.report.contents import contents_of
 from basic_control.tasks.report.report_data import gather
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.stage import stage
@@ -33,7 +32,7 @@ def report(
     paths: list[Path] = []
     if options.html:
         page = run_folder / "reports" / f"report_{data.stamp}.html"
-        paths.append(html.write(contents_of(data), page))
+        paths.append(html.write(data, page))
     paths += [markdown.write(data, run_folder), *raw.write(data, run_folder)]
     # The files for a CI job lie where the configuration says, outside the run's folder.
     if options.junit:

@@ -28,7 +28,6 @@ from basic_control.metrics.panels import combine
 from basic_control.tasks.findings import circumstances
 from basic_control.tasks.plan import list_crossed, resolve
 from basic_control.tasks.report import chunks, html
-from basic_control.tasks.report.contents import contents_of
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.samples import primary
 from basic_control.tasks.score import metric_rows, scores_of
@@ -86,12 +85,12 @@ def outcomes(data: ReportData) -> pl.DataFrame:
 
 def page_of(data: ReportData) -> str:
     """Return a run's page."""
-    return html.compose(contents_of(data))
+    return html.compose(data)
 
 
 def write_page(data: ReportData, folder: Path, *, size: int = chunks.SIZE) -> Path:
     """Write a run's page in a folder."""
-    return html.write(contents_of(data), folder / "reports" / f"report_{data.stamp}.html", size=size)
+    return html.write(data, folder / "reports" / f"report_{data.stamp}.html", size=size)
 
 
 def _row(item: Item) -> Row:
