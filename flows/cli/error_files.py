@@ -45,10 +45,9 @@ def _write(message: str, files: Mapping[str, str]) -> None:
 
 def _format_junit(message: str) -> str:
     from basic_control.tasks.report.junit import text_of
-    from basic_control.tasks.report.junit_cases import build_case
+    from basic_control.tasks.report.junit_cases import Gate
 
-    case = build_case("run", "basic-control", "error", message, decides_exit=True, undecided_passes=False)
-    return text_of([case], "run")
+    return text_of([Gate("run", "basic-control", "error", message)], "run")
 
 
 def _format_markdown(message: str) -> str:

@@ -564,16 +564,15 @@ def document(comparison: RunComparison) -> str:
 def junit(comparison: RunComparison) -> str:
     """Return JUnit XML with a case for each difference, which fails if the later side is worse."""
     from basic_control.tasks.report.junit import text_of
-    from basic_control.tasks.report.junit_cases import build_case
+    from basic_control.tasks.report.junit_cases import Gate
 
     outcomes = {"worse": "fail", "better": "pass", "same": "pass"}
-    cases = []
+    gates = []
     for pair in comparison.pairs:
         # Files call a suite by its own name.
         name = f"{pair.suite or say('common.overall')}: {_name_score(pair)}"
-        models = f"{pair.model_b} → {pair.model_a}"
-        gate_outcome = outcomes.get(verdict(pair), "undecided") if pair.n else "undecided"
+        outcome = outcomes.get(verdict(pair), "undecided") if pair.n else "undecided"
         figures = f"{interval(pair)}, p {p_value(pair.test.p_adjusted)}, n {pair.n}"
-        text = f"{figures}: {conclusion(pair)}"
-        cases.append(build_case(name, models, gate_outcome, text, decides_exit=True, undecided_passes=True))
-    return text_of(cases, title(comparison))
+        models = f"{pair.model_b} → {pair.model_a}"
+        gates.append(Gate(name, models, outcome, f"{figures}: {conclusion(pair)}", undecided_passes=True))
+    return text_of(gates, title(comparison))

@@ -1,7 +1,8 @@
 """JUnit XML: a case for each gate, which fails if the exit code does, and one for each row."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -9,8 +10,8 @@ from basic_control.data.suites import ALL
 from basic_control.metrics.analysis.baseline import BaselineComparison
 from basic_control.metrics.analysis.headlines import Headline
 from basic_control.tasks.report.failed_rows import build_side
-from basic_control.tasks.report.junit_cases import build_case, is_failing, strip_forbidden
-from basic_control.tasks.report.junit_rows import Gate, RowCases, build_row_cases
+from basic_control.tasks.report.junit_cases import Gate, Part, strip_forbidden
+from basic_control.tasks.report.junit_rows import RowCases, build_row_cases
 from basic_control.tasks.report.language import say, use_language
 from basic_control.tasks.report.passports import warnings
 from basic_control.tasks.report.regressions import pair_name, regression
@@ -23,67 +24,59 @@ _OVERALL = "overall"
 """The name of the overall score's case, in every language."""
 
 
-def gates(data: ReportData) -> list[ET.Element]:
-    """Return the cases of all gates: each model in each suite and overall, and each suite against the baseline."""
+def list_gates(data: ReportData) -> Iterator[Gate]:
+    """Yield all gates: each model in each suite and overall, and each suite against the baseline."""
     policy, models, baseline = data.plan.policy, data.verdict.models, data.results.baseline
     waiting = data.verdict.waiting
     # Calls that wait leave a run undecided, whatever the gate.
     undecided_passes = policy.undecided == "pass" and not waiting
-    warning_texts: dict[tuple[str, str, str], list[str]] = {}
+    warning_texts: dict[Part, list[str]] = {}
     for warning in warnings(headlines_of(models), data.results.judged, data.run):
-        texts = warning_texts.setdefault((warning.model, warning.suite, warning.metric), [])
+        texts = warning_texts.setdefault((warning.suite, warning.model, warning.metric), [])
         texts.append(f"{say('common.warning')}: {warning.text}")
-    cases = []
     for row in model_rows(models, data.results.spending):
         for score in row.model.scores:
-            outcome = score.decided.outcome
-            name = score_id(score) if score.suite else _OVERALL
-            case = build_case(
+            name, parts, outcome = score_id(score), [score], score.decided.outcome
+            properties: dict[str, str] = {}
+            if score is row.score:
+                properties = model_values(row)
+            # An overall score is of each suite that has a share in it.
+            if not score.suite:
+                name, parts = _OVERALL, [*row.model.headlines_with_weight]
+            yield Gate(
                 name,
                 score.model,
                 outcome,
                 _summary(score),
-                decides_exit=_decides(data, outcome),
+                decides_exit=policy.gate != "off" or bool(waiting and outcome == "undecided"),
                 undecided_passes=undecided_passes,
+                parts=[(part.suite, part.model, _name_metric(part.metric)) for part in parts],
+                properties=properties,
+                warnings=warning_texts.get((score.suite, score.model, score.metric), ()),
             )
-            if score is row.score:
-                _add_properties(case, model_values(row))
-            texts = warning_texts.get((score.model, score.suite, score.metric), [])
-            if texts:
-                ET.SubElement(case, "system-err").text = strip_forbidden("\n".join(texts))
-            cases.append(case)
     if baseline:
-        cases += against_baseline(baseline, decides_exit=policy.regressions, undecided_passes=undecided_passes)
-    return cases
+        yield from against_baseline(baseline, decides_exit=policy.regressions, undecided_passes=undecided_passes)
 
 
-def _add_properties(case: ET.Element, values: Mapping[str, str]) -> None:
-    """Add values by their titles to a case; nothing if there are none."""
-    if not values:
-        return
-    properties = ET.SubElement(case, "properties")
-    for title, value in values.items():
-        ET.SubElement(properties, "property", name=strip_forbidden(title), value=strip_forbidden(value))
+def _name_metric(metric: str) -> str:
+    """Return the one metric that decides a gate; '' where several do together."""
+    return "" if metric == ALL else metric
 
 
 def against_baseline(
-    comparison: BaselineComparison, *, decides_exit: bool, undecided_passes: bool
-) -> Iterator[ET.Element]:
-    """Yield the cases of a comparison with a baseline: each headline, and what is missing."""
+    comparison: BaselineComparison, *, decides_exit: bool = True, undecided_passes: bool
+) -> Iterator[Gate]:
+    """Yield the gates of a comparison with a baseline: each headline, and what is missing."""
+    build_gate = partial(Gate, decides_exit=decides_exit, undecided_passes=undecided_passes)
     comparison_name = f"baseline {comparison.name}"
     for change in comparison.headlines:
-        name, class_name = pair_name(change.pair, comparison), f"{comparison_name}.{change.pair.model_a}"
-        outcome, text = change.decision.outcome, regression(change)
-        yield build_case(
-            name, class_name, outcome, text, decides_exit=decides_exit, undecided_passes=undecided_passes
-        )
-    if comparison.allowed:
-        return
-    for what in comparison.missing:
-        text = say("regression.missing", what=what)
-        yield build_case(
-            what, comparison_name, "regressed", text, decides_exit=decides_exit, undecided_passes=undecided_passes
-        )
+        pair = change.pair
+        name, class_name = pair_name(pair, comparison), f"{comparison_name}.{pair.model_a}"
+        parts = [(pair.suite, pair.model_a, _name_metric(pair.metric))]
+        yield build_gate(name, class_name, change.decision.outcome, regression(change), parts=parts)
+    if not comparison.allowed:
+        for what in comparison.missing:
+            yield build_gate(what, comparison_name, "regressed", say("regression.missing", what=what))
 
 
 def _summary(headline: Headline) -> str:
@@ -104,48 +97,17 @@ def _summary(headline: Headline) -> str:
         score += f" (from {low:.4f} to {high:.4f})"
     if headline.missing.n_filtered:
         score += f", {headline.missing.n_filtered} stopped by a content filter"
-    limit = "no threshold" if threshold is None else f"threshold {threshold:g}"
+    limit = "no threshold"
+    if threshold is not None:
+        limit = f"threshold {threshold:g}"
     sentence = f"{score}, {limit}: {headline.decided.outcome}"
     reason = explain_outcome(headline)
     return f"{sentence}; {reason}" if reason else sentence
 
 
-def find_failing_gates(data: ReportData) -> set[Gate]:
-    """Return the gates that fail the build: by a threshold, overall, or against the baseline."""
-    policy, baseline = data.plan.policy, data.results.baseline
-    undecided_passes = policy.undecided == "pass" and not data.verdict.waiting
-    failing_gates: set[Gate] = set()
-    for model in data.verdict.models:
-        for score in model.scores:
-            outcome = score.decided.outcome
-            if is_failing(outcome, decides_exit=_decides(data, outcome), undecided_passes=undecided_passes):
-                # An overall score fails by each suite that has a share in it.
-                parts: Sequence[Headline] = [score]
-                if not score.suite:
-                    parts = model.headlines_with_weight
-                failing_gates |= {(part.suite, model.model, _name_metric(part.metric)) for part in parts}
-    if baseline is None:
-        return failing_gates
-    for change in baseline.headlines:
-        outcome = change.decision.outcome
-        if is_failing(outcome, decides_exit=policy.regressions, undecided_passes=undecided_passes):
-            failing_gates.add((change.pair.suite, change.pair.model_a, _name_metric(change.pair.metric)))
-    return failing_gates
-
-
-def _name_metric(metric: str) -> str:
-    """Return the one metric that decides a gate; '' where several do together."""
-    return "" if metric == ALL else metric
-
-
-def _decides(data: ReportData, outcome: str) -> bool:
-    """Return whether an outcome at a threshold affects the exit code: calls that wait do, whatever the gate."""
-    return data.plan.policy.gate != "off" or bool(data.verdict.waiting and outcome == "undecided")
-
-
-def document(name: str, cases: Sequence[ET.Element], started: datetime, rows: RowCases | None = None) -> ET.Element:
-    """Return cases as a document: a test suite of gates, and one of rows, if there are any."""
-    rows = rows or RowCases([])
+def document(name: str, gates: Iterable[Gate], started: datetime, rows: RowCases | None = None) -> ET.Element:
+    """Return gates as a document: a test suite of them, and one of rows, if there are any."""
+    rows, cases = rows or RowCases([]), [gate.build_case() for gate in gates]
     counts = _count([*cases, *rows.cases])
     # The usual schema has no count of skipped cases over all suites.
     del counts["skipped"]
@@ -178,13 +140,15 @@ def _count(cases: Sequence[ET.Element]) -> dict[str, str]:
 def compose(data: ReportData) -> ET.Element:
     """Return the document of all gates and rows."""
     with use_language(data.language):
-        rows = build_row_cases(build_side(data), find_failing_gates(data))
-        return document(data.run, gates(data), data.start_time, rows)
+        gates = [*list_gates(data)]
+        failing_parts = {part for gate in gates if gate.is_failing for part in gate.parts}
+        rows = build_row_cases(build_side(data), failing_parts)
+        return document(data.run, gates, data.start_time, rows)
 
 
-def text_of(cases: Sequence[ET.Element], name: str) -> str:
-    """Return cases as the text of a separate document."""
-    top = document(name, cases, datetime.now(UTC))
+def text_of(gates: Iterable[Gate], name: str) -> str:
+    """Return gates as the text of a separate document."""
+    top = document(name, gates, datetime.now(UTC))
     return f"<?xml version='1.0' encoding='utf-8'?>\n{ET.tostring(top, encoding='unicode')}\n"
 
 

@@ -13,7 +13,7 @@ from basic_control.data.deciding import find_holding_values
 from basic_control.metrics.analysis.policy import reaches
 from basic_control.tasks.compare.rows import ShownRow, list_failed, list_worst_first
 from basic_control.tasks.exchange.frames import Side
-from basic_control.tasks.report.junit_cases import open_case, strip_forbidden
+from basic_control.tasks.report.junit_cases import Part, open_case, strip_forbidden
 from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.rows import cut, describe_ending, describe_remarks, line_of
 
@@ -21,8 +21,6 @@ MOST = 1_000
 """Cases of rows in a file: a build's page shows each."""
 LONGEST_NAME, LONGEST_LINE, LONGEST_TEXT = 100, 400, 1_200
 """Characters of a name, a message, and a text below it: GitLab reads 30 MB, and 1 000 cases of these at most 25."""
-Gate = tuple[str, str, str]
-"""A suite, the model that was held against its threshold, and by which metric; '' if by several together."""
 RowKey = tuple[str, str, str, int]
 
 
@@ -35,7 +33,7 @@ class RowCases:
     n_omitted_failed: int = 0
 
 
-def build_row_cases(side: Side, failing_gates: Collection[Gate]) -> RowCases:
+def build_row_cases(side: Side, failing_parts: Collection[Part]) -> RowCases:
     """Return the cases of a run's rows, one a reply: those that fail first, then those that are tolerated."""
     holding_values = {suite.name: find_holding_values(suite) for suite in side.suites}
     losses: dict[RowKey, list[ShownRow]] = {}
@@ -47,8 +45,8 @@ def build_row_cases(side: Side, failing_gates: Collection[Gate]) -> RowCases:
     # What fails is named first, and comes first; the order is otherwise that of `show`.
     failing_keys: set[RowKey] = set()
     for key, lost in losses.items():
-        lost.sort(key=lambda loss: not _fails(loss, failing_gates))
-        if _fails(lost[0], failing_gates):
+        lost.sort(key=lambda loss: not _fails(loss, failing_parts))
+        if _fails(lost[0], failing_parts):
             failing_keys.add(key)
     rows.sort(key=lambda row: (_get_key(row) not in failing_keys, _get_key(row) not in losses))
     cases = []
@@ -66,9 +64,9 @@ def _holds(row: ShownRow, holding_values: Mapping[str, Mapping[str, float]]) -> 
     return bool(row.value) and reaches(row.value or 0.0, holding_values.get(row.suite, {}).get(row.metric, 1.0))
 
 
-def _fails(loss: ShownRow, failing_gates: Collection[Gate]) -> bool:
+def _fails(loss: ShownRow, failing_parts: Collection[Part]) -> bool:
     """Return whether a row that lost points by a metric did so before a gate that fails."""
-    return any((loss.suite, loss.model, metric) in failing_gates for metric in (loss.metric, ""))
+    return any((loss.suite, loss.model, metric) in failing_parts for metric in (loss.metric, ""))
 
 
 def _get_key(row: ShownRow) -> RowKey:

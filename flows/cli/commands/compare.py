@@ -311,16 +311,16 @@ def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
 
 def _cases(verdict: "RunVerdict", comparison: "BaselineComparison | None", new: str) -> str:
     from basic_control.tasks.report.junit import against_baseline, text_of
-    from basic_control.tasks.report.junit_cases import build_case
+    from basic_control.tasks.report.junit_cases import Gate
 
     passes = verdict.undecided == "pass"
-    cases = [
-        build_case(name, model, outcome, sentence, decides_exit=True, undecided_passes=passes)
+    gates = [
+        Gate(name, model, outcome, sentence, undecided_passes=passes)
         for model, name, outcome, sentence in _thresholds(verdict)
     ]
     if comparison:
-        cases += against_baseline(comparison, decides_exit=True, undecided_passes=passes)
-    return text_of(cases, new)
+        gates += against_baseline(comparison, undecided_passes=passes)
+    return text_of(gates, new)
 
 
 def view(

@@ -62,7 +62,7 @@ def test_every_report_warns_of_a_judge_without_a_passport(data: ReportData) -> N
     assert Note(SAID, judge=True) in notes(run.results, run.verdict, run.plan)
     assert "nobody has measured the errors of" in markdown.compose(run)
     assert "nobody has measured the errors of" in page_of(run)
-    cases = {(case.get("classname"), case.get("name")): case for case in junit.gates(run)}
+    cases = {(case.get("classname"), case.get("name")): case for case in junit.compose(run).iter("testcase")}
     assert cases[MODELS[0], "rag"].findtext("system-err") == f"Warning: {SAID}"
     with use_language("ru"):
         assert any("никто не измерил" in warning.text for warning in told_of(run))
