@@ -18,7 +18,7 @@ from basic_control.tasks.exchange.moving.foreign_files import PROGRAM_TAG, Folde
 from basic_control.tasks.exchange.moving.variables import UntakenError, mapping_of, wrap, write_text
 
 MOST_ROWS = 100_000
-QUESTION, ID, DESCRIPTION, PREFIX = "question", "id", "description", "gen_prefix"
+QUESTION, ID, DESCRIPTION = "question", "id", "description"
 PROMPT = "{{ question }}"
 _LOADERS = ("json", "csv", "parquet", "text")
 _OPENER = re.compile(r"\{(?=[{%#])")  # the first sign of {{, {% or {#
@@ -57,7 +57,9 @@ class DocumentReader:
         if len(documents) > MOST_ROWS:
             raise UntakenError(f"more than {MOST_ROWS:,} rows")
         questions = Questions([*map(self._convert, documents)])
-        texts = [self._fill_optional(DESCRIPTION, document) for document in documents]
+        texts = [""] * len(documents)
+        if self.raw.get(DESCRIPTION):
+            texts = [self._fill(DESCRIPTION, document) for document in documents]
         description = texts[0] if texts else ""
         # A description that differs by row is a column; another stands in the prompt.
         if len({*texts}) > 1:
@@ -68,25 +70,14 @@ class DocumentReader:
             head = _escape(description)
         _keep_ids(questions.rows, documents)
         self._add_examples(questions, split, head)
-        if self.raw.get(PREFIX):
-            self.account.add(PREFIX, "changed", "ends the question, and does not begin the reply")
         return questions
 
     def _convert(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Return a document as a row of question and answer."""
-        question, prefix = self._fill("doc_to_text", document), self._fill_optional(PREFIX, document)
-        if prefix:
-            question += write_text(self.raw.get("target_delimiter", _BETWEEN)) + prefix
-        answers = self._read_answers(document)
+        question, answers = self._fill("doc_to_text", document), self._read_answers(document)
         if len(answers) == 1:
             return {QUESTION: question, ANSWER: answers[0]}
         return {QUESTION: question, ANSWER: answers}
-
-    def _fill_optional(self, key: str, document: Mapping[str, Any]) -> str:
-        """Return a row's text as `_fill`; '' if the task has no such key."""
-        if not self.raw.get(key):
-            return ""
-        return self._fill(key, document)
 
     def _fill(self, key: str, document: Mapping[str, Any]) -> str:
         """Return a row's text: of a column that the key names, or of its template."""
@@ -106,26 +97,11 @@ class DocumentReader:
         return text + "\n" * template.endswith("\n")
 
     def _read_answers(self, document: Mapping[str, Any]) -> list[str]:
-        """Return what is expected: any of a list, as for the harness; of choices, the one of a number."""
+        """Return what is expected: any of a list, as for the harness."""
         target = self.raw.get("doc_to_target")
         if isinstance(target, list):
-            answers = [*map(write_text, target)]
-        else:
-            answers = _read_list(self._fill("doc_to_target", document))
-        if self.raw.get("doc_to_choice") is None:
-            return answers
-        choices = self._read_choices(document)
-        return [_choose(answer, choices) for answer in answers]
-
-    def _read_choices(self, document: Mapping[str, Any]) -> list[str]:
-        choices = self.raw["doc_to_choice"]
-        if isinstance(choices, str) and choices in document:
-            choices = document[choices]
-        elif isinstance(choices, str):
-            choices = _read_list(self._fill("doc_to_choice", document))
-        if isinstance(choices, Mapping):
-            choices = [*choices.values()]
-        return [*map(write_text, wrap(choices))]
+            return [*map(write_text, target)]
+        return _read_list(self._fill("doc_to_target", document))
 
     def _read_split(self, split: Any) -> Iterator[dict[str, Any]]:
         """Yield the rows of a split's files."""
@@ -152,12 +128,12 @@ class DocumentReader:
         questions.prompt = head + PROMPT
         if not documents:
             return
-        shots = [(self._convert(document), self._fill_optional(PREFIX, document)) for document in documents]
-        if is_drawn and not head and self._is_plain([row for row, _ in shots]):
-            questions.examples, questions.n_examples = [row for row, _ in shots], number
+        shots = [*map(self._convert, documents)]
+        if is_drawn and not head and self._is_plain(shots):
+            questions.examples, questions.n_examples = shots, number
             # Where rows have ids, those of examples have them too.
             if any(ID in row for row in questions.rows):
-                questions.examples = [{**row, ID: f"example-{n}"} for n, (row, _) in enumerate(shots, start=1)]
+                questions.examples = [{**row, ID: f"example-{n}"} for n, row in enumerate(shots, start=1)]
             self.account.add("num_fewshot", "changed", "`examples`, drawn once, and not anew for each question")
             return
         if is_drawn and self._find_source(split) == split:
@@ -165,12 +141,7 @@ class DocumentReader:
             return
         between = write_text(self.raw.get("target_delimiter", _BETWEEN))
         after = write_text(self.raw.get("fewshot_delimiter", _AFTER))
-        texts = []
-        for row, prefix in shots[:number]:
-            answer = wrap(row[ANSWER])[0]
-            # The reply of an example begins with what each reply is begun with.
-            start = " " if prefix else between
-            texts.append(f"{row[QUESTION]}{start}{answer}{after}")
+        texts = [f"{row[QUESTION]}{between}{wrap(row[ANSWER])[0]}{after}" for row in shots[:number]]
         questions.prompt = head + _escape("".join(texts)) + PROMPT
         if is_drawn:
             reason = "the first rows of their split before every question, not drawn for each"
@@ -224,7 +195,7 @@ class DocumentReader:
         delimiters = self.raw.get("target_delimiter", _BETWEEN), self.raw.get("fewshot_delimiter", _AFTER)
         has_end = any(row[QUESTION] != row[QUESTION].rstrip() for row in rows)
         has_answers = all(str(wrap(row[ANSWER])[0]).strip() for row in rows)
-        return delimiters == (_BETWEEN, _AFTER) and not self.raw.get(PREFIX) and has_answers and not has_end
+        return delimiters == (_BETWEEN, _AFTER) and has_answers and not has_end
 
 
 def _escape(text: str) -> str:
@@ -246,13 +217,6 @@ def _read_list(text: str) -> list[str]:
     text = text.strip()
     values = parse_list(text) or text
     return [*map(write_text, wrap(values))]
-
-
-def _choose(answer: str, choices: Sequence[str]) -> str:
-    """Return the choice of a number; another answer as it is."""
-    if answer.isdecimal() and int(answer) < len(choices):
-        return choices[int(answer)]
-    return answer
 
 
 def _require_row(row: Any) -> dict[str, Any]:

@@ -20,10 +20,10 @@ _KEYS = {
     *("task", "dataset_path", "dataset_name", "dataset_kwargs", "output_type", "doc_to_text", "doc_to_target"),
     *("test_split", "validation_split", "training_split", "fewshot_split", "fewshot_config", "num_fewshot"),
     *("generation_kwargs", "filter_list", "metric_list", "description", "target_delimiter", "fewshot_delimiter"),
-    *("gen_prefix", "doc_to_choice"),
 }
 _SILENT = {"tag", "group", "group_alias", "metadata", "task_alias", "repeats"}
 _REASONS = {
+    "gen_prefix": "no equal; end `doc_to_text` with it",
     "process_docs": f"{NO_PROGRAM}: rows are taken as their file has them",
     "process_results": f"{NO_PROGRAM}: what it scores, exact_match may score otherwise",
     "custom_dataset": NO_PROGRAM,
@@ -95,8 +95,10 @@ def _join_filters(readings: list[tuple[str, dict[str, Any]]]) -> list[tuple[str,
 
 
 def _require_generated(raw: Mapping[str, Any], path: Path) -> None:
-    """Refuse a task that compares likelihoods."""
+    """Refuse a task that compares likelihoods, or whose answers are numbers of choices."""
     kind = raw.get("output_type", "generate_until")
+    if kind == "generate_until" and raw.get("doc_to_choice") is not None:
+        raise InputError(f"{path}: found doc_to_choice; expected the answers themselves in doc_to_target.")
     if kind == "generate_until":
         return
     hint = ""

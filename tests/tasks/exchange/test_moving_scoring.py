@@ -187,7 +187,6 @@ CHANGES: dict[str, dict[str, Any]] = {
     "fewshot_config": {"num_fewshot": 2, "fewshot_config": {"doc_to_text": "x"}},
     "target_delimiter": {"num_fewshot": 2, "target_delimiter": "\n"},
     "fewshot_delimiter": {"num_fewshot": 2, "fewshot_delimiter": "\n"},
-    "doc_to_choice": {"doc_to_choice": ["no", "yes"], "doc_to_target": 1},
     "process_docs": {"process_docs": "!function utils.docs"},
     "process_results": {"process_results": "!function utils.results"},
     "use_prompt": {"use_prompt": "promptsource:*"},
@@ -287,7 +286,8 @@ def test_the_prompt_is_the_harnesss_to_the_letter_and_the_stop_is_sent(run: Run,
     [
         ({"dataset_kwargs": {"data_files": {"test": "lost.jsonl"}}}, "lost.jsonl: there is no such file"),
         ({"doc_to_text": None, "doc_to_txt": "{{q}}"}, "doc_to_text is missing; doc_to_txt is no key of a task"),
-        ({"output_type": "multiple_choice"}, "the metric `choice`"),
+        ({"output_type": "multiple_choice", "doc_to_choice": ["no", "yes"]}, "the metric `choice`"),
+        ({"doc_to_choice": ["no", "yes"], "doc_to_target": 1}, "the answers themselves in doc_to_target"),
         ({"include": "../base.yaml", "doc_to_target": None}, "its include was not read: ../base.yaml"),
     ],
 )
