@@ -16,7 +16,7 @@ from basic_control.data.tools import Tool
 from basic_control.tasks.models.access import find_key_variable
 from basic_control.tasks.models.dialect import Dialect
 from basic_control.tasks.models.openai_forms import Body, Chat
-from basic_control.tasks.models.replies import read_reply, read_token_count
+from basic_control.tasks.models.replies import find_token_count, read_reply
 from basic_control.tasks.models.server import CONNECT_S, Server
 
 _USUAL = "https://api.anthropic.com"
@@ -76,18 +76,18 @@ class Messages(Chat):
             elif block["type"] == "tool_use":
                 calls.append({"id": block.get("id"), "name": block["name"], "arguments": block.get("input")})
         finish = str(body.get("stop_reason") or "")
-        usage = body.get("usage") or {}
-        cached = read_token_count(usage.get("cache_read_input_tokens"))
-        tokens_in = read_token_count(usage.get("input_tokens"))
+        usage = body.get("usage")
+        cached = find_token_count(usage, "cache_read_input_tokens")
+        tokens_in = find_token_count(usage, "input_tokens")
         if tokens_in is not None:
             # What was read from the cache, or written to it, is counted apart.
-            tokens_in += (cached or 0) + (read_token_count(usage.get("cache_creation_input_tokens")) or 0)
+            tokens_in += (cached or 0) + (find_token_count(usage, "cache_creation_input_tokens") or 0)
         return read_reply(
             "".join(texts),
             "\n".join(thoughts),
             finish_reason=_ENDS.get(finish, finish),
             tokens_in=tokens_in,
-            tokens_out=read_token_count(usage.get("output_tokens")),
+            tokens_out=find_token_count(usage, "output_tokens"),
             cached_tokens=cached,
             calls=calls,
         )

@@ -17,7 +17,7 @@ from basic_control.data.records import Call, Reply
 from basic_control.data.typed import TypedQuestion
 from basic_control.tasks.models.openai_forms import Body, Chat
 from basic_control.tasks.models.protocol import CallError
-from basic_control.tasks.models.replies import read_reply
+from basic_control.tasks.models.replies import find_token_count, read_reply
 from basic_control.tasks.models.server_errors import ServerErrors
 
 MAXIMUM_QUESTIONS = 100
@@ -29,6 +29,7 @@ TOP = 20
 
 Pairs = list[tuple[Any, Any]]
 Answers = list[str | CallError]
+REFUSAL = json.dumps({"refusal": True})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +60,15 @@ def _write_yes(question: TypedQuestion, probability: Any) -> str:
     return _write([(yes, probability), (no, complement)])
 
 
-REFUSAL = json.dumps({"refusal": True})
-
-
-def _count(usage: Any, name: str) -> int | None:
-    """Return a number of tokens, if the server states one that a table holds."""
-    if not isinstance(usage, Mapping):
-        return None
-    value = usage.get(name)
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63:
-        return value
-    return None
-
-
 class DecisionsWire:
-    """OpenAI's decisions: predicates, choices and scores about one input, answered in their order."""
+    """OpenAI's decisions: predicates, choices and scores about one input, answered in their order.
+
+    `yes` is the type of a yes-or-no question, and `holds_yes` where its answer has the probability of yes.
+    """
 
     path = "/decisions"
+    yes = "predicate"
+    holds_yes = "probability"
 
     def body(self, state: str, questions: Sequence[TypedQuestion]) -> Body:
         """Return the input and the questions of a request."""
@@ -83,126 +76,116 @@ class DecisionsWire:
         return {"input": state, "questions": written}
 
     def _write_question(self, number: int, question: TypedQuestion) -> Body:
-        body: Body = {"name": f"q{number}", "instructions": question.instructions}
+        body: Body = {"type": self.find_type(question), "name": f"q{number}", "instructions": question.instructions}
         if question.kind == "yes_no":
-            return {"type": "predicate", **body}
-        key = "label" if question.kind == "levels" else "value"
-        labels = []
+            return body
+        key, name = ("label", "levels") if question.kind == "levels" else ("value", "choices")
+        body[name] = labels = []
         for label, line in question.labels.items():
             # A label that says everything has no description.
             labels.append({key: label, "description": line} if line else {key: label})
-        if question.kind == "levels":
-            return {"type": "score", **body, "levels": labels}
-        return {"type": "choice", **body, "choices": labels}
-
-    def read(self, body: Any, questions: Sequence[TypedQuestion]) -> Answered:
-        """Read a response; an answer that is malformed is an error of its own question.
-
-        Raises:
-            KeyError, TypeError, AttributeError, ValueError: the form is wrong.
-        """
-        answers = body["answers"]
-        if len(answers) != len(questions):
-            raise ValueError(f"{len(answers)} answers to {len(questions)} questions")
-        answers_read: Answers = []
-        for number, (answer, question) in enumerate(zip(answers, questions, strict=True), 1):
-            try:
-                answers_read.append(self._answer(answer, question, f"q{number}"))
-            except (KeyError, TypeError, AttributeError, ValueError) as error:
-                answers_read.append(CallError("server", f"answer {number} is malformed: {error!r}"))
-        usage = body.get("usage")
-        return Answered(answers_read, _count(usage, "input_tokens"), _count(usage, "output_tokens"))
-
-    def _answer(self, answer: Mapping[str, Any], question: TypedQuestion, name: str) -> str:
-        kind = answer["type"]
-        if answer.get("name") not in {None, name}:
-            raise ValueError("the answers are not in the questions' order")
-        if kind == "refusal":
-            return REFUSAL
-        if kind != {"yes_no": "predicate", "choice": "choice", "levels": "score"}[question.kind]:
-            raise ValueError(f"{kind} in place of {question.kind}")
-        if kind == "predicate":
-            return _write_yes(question, answer["probability"])
-        key = "label" if kind == "score" else "value"
-        return _write([(entry[key], entry["probability"]) for entry in answer["probabilities"]])
-
-
-class SystemOneWire:
-    """System One's wire: nouls, choices and scores about a state, answered by name."""
-
-    path = "/systemone"
-
-    def body(self, state: str, questions: Sequence[TypedQuestion]) -> Body:
-        """Return the state and the questions of a request."""
-        written = {f"q{number}": self._write_question(question) for number, question in enumerate(questions, 1)}
-        return {"state": json.loads(state), "questions": written}
-
-    def _write_question(self, question: TypedQuestion) -> Body:
-        lines = self._list_lines(question)
-        body: Body = {"type": self._find_type(question), "instructions": question.instructions}
-        if body["type"] == "choice":
-            body["criteria"] = dict(zip(question.labels, lines, strict=True))
-        if body["type"] == "score":
-            body["criteria"] = lines
         return body
 
-    def _list_lines(self, question: TypedQuestion) -> list[str]:
-        """Return what each label means in words: itself, if nothing is said about it."""
-        return [line or label for label, line in question.labels.items()]
-
-    def _find_type(self, question: TypedQuestion) -> str:
-        if question.kind == "levels" and len(question.labels) <= MAXIMUM_LEVELS:
-            return "score"
-        if question.kind == "yes_no":
-            return "noul"
-        return "choice"
+    def find_type(self, question: TypedQuestion) -> str:
+        """Return the type of a question on this wire."""
+        return {"yes_no": self.yes, "choice": "choice", "levels": "score"}[question.kind]
 
     def read(self, body: Any, questions: Sequence[TypedQuestion]) -> Answered:
         """Read a response; an answer that lacks or is malformed is an error of its own question.
 
         Raises:
-            KeyError, TypeError, AttributeError: the form is wrong.
+            KeyError, TypeError, AttributeError, ValueError: the form is wrong.
         """
-        answers = body["answers"]
+        answers = self.list_answers(body["answers"], len(questions))
         answers_read: Answers = []
-        for number, question in enumerate(questions, 1):
+        for number, (answer, question) in enumerate(zip(answers, questions, strict=True), 1):
             try:
-                answers_read.append(self._answer(answers[f"q{number}"], question))
+                answers_read.append(self._read_answer(answer, question, f"q{number}"))
             except (KeyError, TypeError, AttributeError, ValueError) as error:
-                answers_read.append(
-                    CallError("server", f"the answer to q{number} is missing or malformed: {error!r}")
-                )
+                reason = f"answer {number} is missing or malformed: {error!r}"
+                answers_read.append(CallError("server", reason))
         usage = body.get("usage")
-        return Answered(answers_read, _count(usage, "input_tokens"), _count(usage, "output_tokens"))
+        tokens_in, tokens_out = find_token_count(usage, "input_tokens"), find_token_count(usage, "output_tokens")
+        return Answered(answers_read, tokens_in, tokens_out)
 
-    def _answer(self, answer: Mapping[str, Any], question: TypedQuestion) -> str:
-        kind = answer["type"]
+    def _read_answer(self, answer: Mapping[str, Any], question: TypedQuestion, name: str) -> str:
+        kind, expected = answer["type"], self.find_type(question)
+        if answer.get("name") not in {None, name}:
+            raise ValueError("the answers are not in the questions' order")
         if kind == "refusal":
             return REFUSAL
-        expected = self._find_type(question)
         if kind != expected:
             raise ValueError(f"{kind} in place of {expected}")
-        if kind == "noul":
-            return _write_yes(question, answer["noul"])
-        probabilities = answer["probabilities"]
+        if kind == self.yes:
+            return _write_yes(question, answer[self.holds_yes])
+        return _write(self.list_pairs(answer["probabilities"], question))
+
+    def list_answers(self, answers: Any, n: int) -> Sequence[Mapping[str, Any]]:
+        """Return the answers to `n` questions in their order.
+
+        Raises:
+            TypeError, AttributeError, ValueError: the form is wrong.
+        """
+        if len(answers) != n:
+            raise ValueError(f"{len(answers)} answers to {n} questions")
+        return list(answers)
+
+    def list_pairs(self, probabilities: Any, question: TypedQuestion) -> Pairs:
+        """Return the labels of an answer, each with its probability."""
+        key = "label" if question.kind == "levels" else "value"
+        return [(entry[key], entry["probability"]) for entry in probabilities]
+
+
+class SystemOneWire(DecisionsWire):
+    """System One's wire: nouls, choices and scores about a state, answered by name."""
+
+    path = "/systemone"
+    yes = holds_yes = "noul"
+
+    def body(self, state: str, questions: Sequence[TypedQuestion]) -> Body:
+        """Return the state and the questions of a request."""
+        written: Body = {}
+        for number, question in enumerate(questions, 1):
+            lines, kind = self._list_lines(question), self.find_type(question)
+            body: Body = {"type": kind, "instructions": question.instructions}
+            written[f"q{number}"] = body
+            if kind == "choice":
+                body["criteria"] = dict(zip(question.labels, lines, strict=True))
+            if kind == "score":
+                body["criteria"] = lines
+        return {"state": json.loads(state), "questions": written}
+
+    def _list_lines(self, question: TypedQuestion) -> list[str]:
+        """Return what each label means in words: itself, if nothing is said about it."""
+        return [line or label for label, line in question.labels.items()]
+
+    def find_type(self, question: TypedQuestion) -> str:
+        """Return the type of a question: of more levels than a score has, a choice."""
+        if len(question.labels) > MAXIMUM_LEVELS:
+            return "choice"
+        return super().find_type(question)
+
+    def list_answers(self, answers: Any, n: int) -> Sequence[Mapping[str, Any]]:
+        """Return the answers to `n` questions in their order; see `Wire`."""
+        return [answers.get(f"q{number}") for number in range(1, n + 1)]
+
+    def list_pairs(self, probabilities: Any, question: TypedQuestion) -> Pairs:
+        """Return the labels of an answer, each with its probability.
+
+        Servers number levels from 0, or repeat what they were told.
+        """
         if isinstance(probabilities, list):
             probabilities = {str(level): value for level, value in enumerate(probabilities)}
-        pairs = [*probabilities.items()]
-        if kind == "score":
-            pairs = self._name_levels(pairs, question)
-        return _write(pairs)
-
-    def _name_levels(self, pairs: Pairs, question: TypedQuestion) -> Pairs:
-        """Return the levels by their labels: servers number them from 0, or repeat what they were told."""
-        by_number = {str(number): label for number, label in enumerate(question.labels)}
-        by_line = dict(zip(self._list_lines(question), question.labels, strict=True))
-        is_numbered = dict(pairs).keys() == by_number.keys()
-        names = by_number if is_numbered else by_line
-        return [(names.get(name, name), value) for name, value in pairs]
+        if self.find_type(question) == "choice":
+            return [*probabilities.items()]
+        names = {str(number): label for number, label in enumerate(question.labels)}
+        if probabilities.keys() != names.keys():
+            names = dict(zip(self._list_lines(question), question.labels, strict=True))
+        return [(names.get(name, name), value) for name, value in probabilities.items()]
 
 
 def read_answers(
-    content: bytes, wire: DecisionsWire | SystemOneWire, questions: Sequence[TypedQuestion], errors: ServerErrors
+    content: bytes, wire: DecisionsWire, questions: Sequence[TypedQuestion], errors: ServerErrors
 ) -> Answered:
     """Read the body of a response.
 

@@ -14,7 +14,7 @@ from basic_control.data.records import Message, Reply
 from basic_control.data.tools import Tool, write_tool
 from basic_control.data.truncation import LIMITS
 from basic_control.tasks.models.protocol import CallError
-from basic_control.tasks.models.replies import read_reply, read_token_count
+from basic_control.tasks.models.replies import find_token_count, read_reply
 
 Body = dict[str, Any]
 _OF_TOOLS = frozenset({"tool_choice", "parallel_tool_calls"})
@@ -69,20 +69,22 @@ class Chat:
         if finish in _BROKEN_OFF:
             raise CallError("server", f"it broke off the reply ({finish})")
         usage, timings = _mapping(body.get("usage")), _mapping(body.get("timings"))
-        tokens_in = _count(usage, "prompt_tokens")
-        tokens_out = _count(usage, "completion_tokens")
-        thinking = _count(usage.get("completion_tokens_details"), "reasoning_tokens") or 0
-        cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
-        cached = cached or _count(usage, "prompt_cache_hit_tokens") or _count(timings, "cache_n")
+        tokens_in = find_token_count(usage, "prompt_tokens")
+        tokens_out = find_token_count(usage, "completion_tokens")
+        thinking = find_token_count(usage.get("completion_tokens_details"), "reasoning_tokens") or 0
+        cached = find_token_count(usage.get("prompt_tokens_details"), "cached_tokens")
+        cached = (
+            cached or find_token_count(usage, "prompt_cache_hit_tokens") or find_token_count(timings, "cache_n")
+        )
         # Gemini's and xAI's completion_tokens exclude the thinking, which is billed all the same.
         if tokens_in is not None and tokens_out is not None:
-            hidden = max(0, (_count(usage, "total_tokens") or 0) - tokens_in - tokens_out)
+            hidden = max(0, (find_token_count(usage, "total_tokens") or 0) - tokens_in - tokens_out)
             tokens_out, thinking = tokens_out + hidden, max(hidden, thinking)
         # llama.cpp counts what it has read, and what it had in its cache, apart.
         if tokens_in is None and "prompt_n" in timings:
-            tokens_in = (_count(timings, "prompt_n") or 0) + (_count(timings, "cache_n") or 0)
+            tokens_in = (find_token_count(timings, "prompt_n") or 0) + (find_token_count(timings, "cache_n") or 0)
         if tokens_out is None:
-            tokens_out = _count(timings, "predicted_n")
+            tokens_out = find_token_count(timings, "predicted_n")
         return read_reply(
             answer or refusal,
             thought,
@@ -164,10 +166,10 @@ class Responses:
             "".join(texts or refusals),
             "\n".join(thoughts),
             finish_reason=finish,
-            tokens_in=_count(usage, "input_tokens"),
-            tokens_out=_count(usage, "output_tokens"),
-            thinking_tokens=_count(usage.get("output_tokens_details"), "reasoning_tokens"),
-            cached_tokens=_count(usage.get("input_tokens_details"), "cached_tokens"),
+            tokens_in=find_token_count(usage, "input_tokens"),
+            tokens_out=find_token_count(usage, "output_tokens"),
+            thinking_tokens=find_token_count(usage.get("output_tokens_details"), "reasoning_tokens"),
+            cached_tokens=find_token_count(usage.get("input_tokens_details"), "cached_tokens"),
             calls=calls,
         )
 
@@ -317,7 +319,3 @@ def _read_contents(message: Mapping[str, Any]) -> tuple[str, str, str]:
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _count(counts: Any, name: str) -> int | None:
-    return read_token_count(_mapping(counts).get(name))

@@ -42,7 +42,7 @@ def read_reply(
     """
     text, aloud = thinking.split(_clean(answer))
     reasoning = "\n".join(part for part in (_clean(thought), aloud) if part)
-    counts = {"thinking": _drop_absurd(thinking_tokens), "cached": _drop_absurd(cached_tokens)}
+    counts = {"thinking": read_token_count(thinking_tokens), "cached": read_token_count(cached_tokens)}
     usage = {name: count for name, count in counts.items() if count}
     extra: dict[str, Any] = {}
     if usage:
@@ -50,7 +50,7 @@ def read_reply(
     if calls:
         extra[TOOL_CALLS] = [_read_call(call) for call in calls]
     finish_reason = _clean(finish_reason[:LONGEST_REASON])
-    return Reply(text, reasoning, finish_reason, _drop_absurd(tokens_in), _drop_absurd(tokens_out), extra)
+    return Reply(text, reasoning, finish_reason, read_token_count(tokens_in), read_token_count(tokens_out), extra)
 
 
 def _read_call(call: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,19 +68,19 @@ def _read_call(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_token_count(value: Any) -> int | None:
-    """Return a number of tokens as a server writes it, 12 or 12.0; None for anything else."""
+    """Return a number of tokens that a table holds, as a server writes it, 12 or 12.0; None for anything else."""
     if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, int) and not isinstance(value, bool):
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST_COUNT:
         return value
     return None
 
 
-def _drop_absurd(count: int | None) -> int | None:
-    """Return a number of tokens; None if a server states one that no table holds."""
-    if count is None or not 0 <= count < _LARGEST_COUNT:
+def find_token_count(counts: Any, name: str) -> int | None:
+    """Return a number of tokens among counts that a server states, if it does."""
+    if not isinstance(counts, Mapping):
         return None
-    return count
+    return read_token_count(counts.get(name))
 
 
 def _clean(text: str) -> str:
@@ -203,7 +203,7 @@ def _count(value: Any, where: str) -> int | None:
     if value is None:
         return None
     number = read_token_count(value)
-    if number is None or not 0 <= number < _LARGEST_COUNT:
+    if number is None:
         raise _build_error(where, "a number of tokens", value)
     return number
 
