@@ -69,34 +69,28 @@ def _read_made_call(entry: Any, number: int) -> Mapping[str, Any]:
 
 def _join_parts(content: Any, number: int) -> str:
     """Return a content as text: a text, or the joined texts of its parts."""
-    if content is None:
-        return ""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, int | float):
-        return str(content)
     parts = content
-    if isinstance(content, Mapping):
+    if not isinstance(content, list | tuple):
         parts = [content]
-    if not isinstance(parts, list | tuple):
-        text = f"message {number}: found a content of {show(content)}, expected text"
-        raise ValueError(text)  # noqa: TRY004 - a value of the data
-    # A part that is no text is not left out silently: the question would be another one.
     texts = list[str]()
     for part in parts:
-        if isinstance(part, str):
-            texts.append(part)
-            continue
-        if not isinstance(part, Mapping):
-            text = f"message {number}: found a part {show(part)}, expected text"
-            raise ValueError(text)  # noqa: TRY004 - a value of the data
-        kind = part.get("type", "text")
-        if kind not in _TEXT_PARTS or not isinstance(part.get("text"), str):
-            raise ValueError(
-                f"message {number}: found a part of type {kind}, expected text: no images, sound or files are sent"
-            )
-        texts.append(part["text"])
+        texts.append(_read_part(part, number))
     return "".join(texts)
+
+
+def _read_part(part: Any, number: int) -> str:
+    """Return the text of a part; one without is not left out silently: the question would be another one."""
+    if part is None:
+        return ""
+    kind, text = "text", part
+    if isinstance(part, Mapping):
+        kind, text = part.get("type", kind), part.get("text")
+    if kind not in _TEXT_PARTS or not isinstance(text, str | int | float):
+        raise ValueError(
+            f"message {number}: found {show(part)}, a part of type {kind}; expected text: no images, sound or "
+            "files are sent"
+        )
+    return str(text)
 
 
 def has_system(messages: Iterable[Message]) -> bool:
@@ -113,7 +107,7 @@ def write_message(message: Message) -> dict[str, Any]:
     """Return a message as a mapping: `role`, `content`, and of the rest what it has."""
     written: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.tool_calls:
-        written["tool_calls"] = [dict(call) for call in message.tool_calls]
+        written["tool_calls"] = [*map(dict, message.tool_calls)]
     if message.tool_call_id:
         written["tool_call_id"] = message.tool_call_id
     if message.name:
