@@ -305,8 +305,12 @@ def _align_names(sides: Sequence[Side]) -> list[Side]:
     metrics_by_side = [*map(list_side_metrics, aligned)]
     if len(aligned) == 1 or set.intersection(*map(set, metrics_by_side)):
         return aligned
-    # Without a common metric the main ones are compared, under all their names.
-    main_metrics = [metrics[0] for metrics in metrics_by_side]
+    # Without a common metric the main ones of what all sides ask are compared, under all their names.
+    shared = set.intersection(*(set(side.metrics_by_suite) for side in aligned))
+    main_metrics: list[str] = []
+    for side, metrics in zip(aligned, metrics_by_side, strict=True):
+        of_shared = [names[0] for suite, names in side.metrics_by_suite.items() if suite in shared and names]
+        main_metrics.append((of_shared or metrics)[0])
     label = " / ".join(dict.fromkeys(main_metrics))
     return [_rename(side, "", {main: label}) for side, main in zip(aligned, main_metrics, strict=True)]
 

@@ -11,8 +11,9 @@ import polars as pl
 
 from basic_control.data.draw import content_id
 from basic_control.data.errors import InputError
+from basic_control.data.messages import MESSAGES, SYSTEM, write_message, write_transcript
 from basic_control.data.questions import identify_question, identify_text
-from basic_control.data.records import Item
+from basic_control.data.records import Item, Message
 from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS, SCORES
 from basic_control.metrics.analysis.baseline import ComparedSide
@@ -117,6 +118,9 @@ def ask_as_sent(log: Log, digests: Collection[str]) -> Log:
         for text in _list_endings(row.material.sent):
             if identify_text(text, "")[0] in digests:
                 return row._replace(question=text, material=Material())
+        for messages in _list_conversations(row):
+            if _identify_conversation(messages, row.answer)[0] in digests:
+                return row._replace(material=Material(messages=messages))
         return row
 
     return replace(log, rows=tuple(map(name_question, log.rows)))
@@ -131,6 +135,30 @@ def _list_endings(sent: str) -> Iterator[str]:
     parts = sent.rsplit(_BETWEEN, _MOST_EXAMPLES)
     for start in range(1, len(parts)):
         yield _BETWEEN.join(parts[start:])
+
+
+def _list_conversations(row: Recorded) -> Iterator[tuple[Message, ...]]:
+    """Yield what may be the question of a conversation: the whole, then without its system messages.
+
+    Behind worked examples it is the file's own question.
+    """
+    messages = row.turns.before
+    if not row.turns.is_chat:
+        return
+    only_system = True
+    for start in range(min(len(messages), _MOST_EXAMPLES)):
+        ending = messages[start:]
+        if only_system or write_transcript(ending) == row.question:
+            yield ending
+        only_system = only_system and messages[start].role in SYSTEM
+
+
+def _identify_conversation(messages: Sequence[Message], answer: str | list[str]) -> tuple[str, str]:
+    """Return the digests of a conversation that is a question, and of its expected answer, as of a row of ours."""
+    facts = {MESSAGES: [*map(write_message, messages)], "answer": answer}
+    text = answer if isinstance(answer, str) else "; ".join(answer)
+    _, text_digest, answer_digest = identify_question(Item(prompt="", answer=text, facts=facts))
+    return text_digest, answer_digest
 
 
 def build_frames(log: Log) -> LogFrames:
@@ -157,8 +185,10 @@ def _row(row: Recorded) -> tuple[Any, ...]:
     answer = row.answer if isinstance(row.answer, str) else "; ".join(row.answer)
     words, expected = identify_text(question, answer)
     text = words
-    choices, contexts, _ = row.material
-    if choices or contexts or (isinstance(row.answer, list) and len(row.answer) > 1):
+    choices, contexts, _, messages = row.material
+    if messages:
+        text, expected = _identify_conversation(messages, row.answer)
+    elif choices or contexts or (isinstance(row.answer, list) and len(row.answer) > 1):
         facts = {"question": question, "options": choices, "contexts": contexts, "answer": row.answer}
         _, text, expected = identify_question(Item(prompt="", answer=answer, facts=facts))
     return (

@@ -181,7 +181,7 @@ def _make_storable(row: Recorded) -> Recorded:
     try:
         answer = (row.answer,) if isinstance(row.answer, str) else row.answer
         texts = (row.question, row.response or "", row.id, row.suite, row.target, row.template, row.error)
-        choices, contexts, sent = row.material
+        choices, contexts, sent, _ = row.material
         "".join((*texts, *answer, *choices, *contexts, sent, *row.scores)).encode()
     except UnicodeEncodeError:
         return Recorded(*map(clean, row))

@@ -60,12 +60,14 @@ class Usage(NamedTuple):
 class Material(NamedTuple):
     """What a question shows beside its text: the options of a choice, the texts that it is about.
 
-    `sent` is the whole prompt, where the file has it beside the question.
+    `sent` is the whole prompt, where the file has it beside the question; `messages` are the question itself, where
+    a run of ours asks that conversation.
     """
 
     choices: tuple[str, ...] = ()
     contexts: tuple[str, ...] = ()
     sent: str = ""
+    messages: tuple[Message, ...] = ()
 
 
 class Recorded(NamedTuple):

@@ -122,6 +122,7 @@ def test_our_log_has_a_conversation_in_the_form_of_inspect(tmp_path: Path) -> No
     alone = ScoredReply("p", 0, "Hi?", ["x"], "Hi.", "", "stop", messages=(Message("user", "Hi?"),), **facts)
     evaluation = Evaluation("chat", "m", (), {}, (reply, alone))
     (path,) = write_evaluations([evaluation], tmp_path, **RUN)
+    # Inspect's own package reads what was written for it.
     samples = {sample.id: sample for sample in read_eval_log(str(path)).samples or ()}
     messages = samples["q"].messages
     assert [message.role for message in messages] == ["system", "user", "assistant", "tool", "user", "assistant"]
@@ -180,3 +181,42 @@ def test_messages_of_strange_form_are_read_as_far_as_they_go(tmp_path: Path) -> 
     (row,) = read(path).rows
     assert [message.role for message in row.turns.before] == ["user", "user", "assistant", "tool"]
     assert row.turns.before[1].content == "See?"
+
+
+def test_a_conversation_in_a_log_is_the_question_of_our_run(run: Run, tmp_path: Path) -> None:
+    """Whether the system message stands in the row or in the suite; the run's other suite asks something else."""
+    reply = ChatMessageAssistant(content="31 degrees.")
+    turns = [ChatMessageUser(content="I am in Rome."), ChatMessageAssistant(content="Fine."), ASKED[1]]
+    log = write_inspect(tmp_path / "theirs.json", [ASKED[0], *turns, reply])
+    # One file leaves the system message to the suite, the other has it in the row.
+    messages = [{"role": message.role, "content": message.content} for message in turns]
+    row = {"messages": messages, "answer": "31 degrees.", "response": "31 degrees."}
+    (tmp_path / "chats.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    row["messages"] = [{"role": "system", "content": "Be brief."}, *messages]
+    (tmp_path / "briefed.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    # Beside another suite, whose metric comes first, the log is compared with the one that asks the same.
+    sums = {"question": "1 + 1", "answer": "2", "response": "2"}
+    (tmp_path / "sums.jsonl").write_text(json.dumps(sums), encoding="utf-8")
+    for name in ("chats", "briefed"):
+        suites = [
+            {
+                "name": "sums",
+                "items": {"data": str(tmp_path / "sums.jsonl")},
+                "metrics": ["number"],
+                "responses_of": "ours",
+            },
+            {
+                "name": name,
+                "items": {"data": str(tmp_path / f"{name}.jsonl")},
+                "metrics": ["contains"],
+                "responses_of": "ours",
+            },
+        ]
+        configuration = tmp_path / f"{name}.json"
+        configuration.write_text(json.dumps({"suites": suites, "gate": "off"}), encoding="utf-8")
+        done = run("--config", str(configuration))
+        assert done.returncode == 0, done.stderr
+        compared = run(str(log), "last", command="compare")
+        assert compared.returncode == 0, compared.stderr
+        assert f"{name}: 1 question in all runs" in compared.stdout, compared.stdout
+        assert f"{name}: match / contains" in compared.stdout, compared.stdout
