@@ -59,7 +59,7 @@ def read_choice(sample: Sample, text: str, texts_by_label: Mapping[str, str]) ->
 
 
 @metric(
-    version=13,
+    version=14,
     options=Options,
     needs=needs,
     expects=expects,

@@ -47,7 +47,7 @@ def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
 
 
 @metric(
-    version=9,
+    version=10,
     options=Options,
     needs=("answer",),
     expects=expects,

@@ -404,6 +404,10 @@ def _leads(text: str, statement: Statement, first: int) -> bool:
         return False
     if statement.is_said and pattern("denials", verb).search(verb):
         return False
+    # No cue: 'The answer cannot be determined: 16 eggs are given.'
+    cue = text[statement.start : statement.end]
+    if pattern("withholdings", cue).search(cue):
+        return False
     return not pattern("attributions", lead, after=rf"(?:\s[^\W_]{{1,12}})?{MARKUP}*$").search(lead)
 
 

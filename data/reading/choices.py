@@ -31,7 +31,7 @@ _LETTER = r"[^\W_\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 """A letter or digit of a script that puts spaces between words."""
 _LABEL = re.compile(
     rf"(?<!{_LETTER})(?<![°%^\\])(?<![^\W_]_)(?<![)}}\]]_)(?<!{_LETTER}')(?<![-.,](?=[0-9]))([A-Za-zΑ-Ωα-ωА-Яа-яЁё]{{1,2}}|[0-9]{{1,2}}|[ivxlIVXL]{{3,5}}|[\u0621-\u064a\u0905-\u0939\u0985-\u09b9])"
-    rf"(?!{_LETTER}|'{_LETTER}{{1,2}}\b(?<!'d[a-zıü]r)|[.,][0-9]|_[^\W_])"
+    rf"(?!{_LETTER}|'(?:{_LETTER}{{1,2}}\b|[aeiouyhâàéèêëîïôùœ])(?<!'d[a-zıü]r)|[.,][0-9]|_[^\W_])"
 )
 _EDGE = re.compile(_LETTER)
 _NOTHING = re.compile(
@@ -102,8 +102,7 @@ class Options:
         token = match[0]
         for form in (token, token.translate(_LOOKALIKES)):
             if form in self.texts:
-                is_article = form in _ARTICLE and _ARTICLE[form].match(text, match.end())
-                return "" if is_article else form
+                return "" if _is_article(text, form, match.end()) else form
         label = self.labels.get(token.upper(), "")
         if not label or token.isupper():
             return label
@@ -234,6 +233,13 @@ class Options:
             if any(is_refuted(line, mention.end) for mention in self.mentions(reply, begin, end)):
                 return None
         return values
+
+
+def _is_article(text: str, form: str, end: int) -> bool:
+    """Return whether a capital is an English article or pronoun by what follows: `A point`, not `A oder B`."""
+    if form not in _ARTICLE or not _ARTICLE[form].match(text, end):
+        return False
+    return pattern("followers", text).match(text, end + 1) is None
 
 
 def _order(mention: Mention) -> tuple[int, int]:

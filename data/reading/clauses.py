@@ -21,7 +21,9 @@ _BOUNDARY = re.compile(
 )
 """What ends the reach of a denial: `not 12, it is 9`."""
 _TURNING = re.compile(
-    r"[.!?;](?=\s)|(?<![^\W_])(?:but|so|then|because|therefore|но|а|поэтому|значит)(?![^\W_])", re.IGNORECASE
+    r"[.!?;](?=\s)|(?<![^\W_])(?:but|so|then|because|therefore|но|а|однако|поэтому|значит|aber|jedoch|sondern|mais|pero|sino"
+    r"|mas|ma)(?![^\W_])|但|而是|不过",
+    re.IGNORECASE,
 )
 _ASKED = re.compile(r"[?？][*_\"'”»)\]\s]*\Z")
 _COMPUTED = re.compile(
@@ -126,6 +128,8 @@ def is_refuted(text: str, end: int, following: int | None = None) -> bool:
     Words after `B)` or `B.` are the option's text, unless they begin with a verb.
     """
     before = rf"{_SIGNS}(?:,[^,.;:!?\n]{{1,30}},)?(?:[ :]|, ?(?=\w{{2,5}}(?:n't| not)))?(?:[—–-] ?|\( ?)?"
+    if pattern("contrasts", text, before).match(text, end):
+        return True
     refutation = pattern("refutations", text, before).match(text, end)
     if refutation is None or following is None:
         return refutation is not None

@@ -32,7 +32,7 @@ GROUPED_BY_POINTS = frozenset((
     "sl", "sr", "ro", "vi", "is", "gl", "ca", "eu", "bs", "mk",
 ))  # fmt: skip
 """Languages in which a point separates thousands: `1.250`."""
-_POINTS = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+(?![\d.]*\d)")
+_POINTS = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+(?![\d.]*\d|,\d)")
 _CODE = re.compile(r"(?<![^\W_])(?:Rp|kr|Kč|zł|R\$|S/)\.?(?=[ ]?[0-9])")
 """A currency that no sign is read for: `Rp15.000`."""
 _NOTE = re.compile(r"(?<=[0-9])(?<!(?<![0-9])10)[⁰¹²³⁴⁵⁶⁷⁸⁹]+(?=[\s.。*_)]*(?:\n|\Z))")
@@ -60,7 +60,7 @@ _BETWEEN_AND = re.compile(
 )
 _UNKNOWN_IS = re.compile(r"(?<![^\W_])([a-zA-Z])[ ]?=[ $\\(*_{]*$")  # x =
 _JOINED = re.compile(  # between two values of one standing: `3, 5`, `x = 1 or x = 9`
-    rf"[*_$}})\]\\]*\s*(?:(?:[,;、，/&±]|\\pm|(?:\\text\s?\{{\s*)?\b(?:and|or|и|или|und|oder|et|ou|y|o)\b\s*\}}?|和|与|或者?|还是)\s*"
+    rf"[*_$}})\]\\]*\s*(?:(?:[,;、，/&±]|\\pm|(?:\\text\s?\{{\s*)?\b(?:and|or|и|или|und|oder|et|ou|y|o|e|lub|veya|atau|hoặc)\b\s*\}}?|和|与|或者?|还是|または|또는|혹은|या|أو|หรือ)\s*"
     rf"(?:(?:also|maybe|possibly|perhaps|возможно|[a-z]\s?=)\s*)?{_OPEN}){{1,3}}",
     re.IGNORECASE,
 )

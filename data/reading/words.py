@@ -14,6 +14,9 @@ MARKUP = r"[\s*_`\"'“”„«»「」$\\>|~]"
 """White space, emphasis, quotation marks and signs of Markdown and LaTeX, which say nothing."""
 _UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _OTHER_LETTER = re.compile("[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u1fff\u2c00-\ud7ff\uf900-\ufaff\ufe70-\uffff]")
+_SYNTAX = re.compile(r"\\\w|\(\?[:=!<]+|\[[^\]]*\]|\{[0-9,]*\}|[A-Z]-")
+"""What is no word in a form: `\\w`, `(?:`, `[a-z]`, `{1,3}`."""
+_ASCII_WORD = re.compile(r"(?<![^\W_])[a-z]+(?![^\W_])|[!<=]=|<>")
 _COLON = r"[:：︰﹕∶ঃ]|=>?|[→➜➡⇒]|[—–]|\s-\s"
 _GAP = r"(?:(?!{nouns})[^\n.:：=!?。！？।]){{0,80}}?"
 """Between a word for 'answer' and its verb: no second such word, which is a cue of its own."""
@@ -56,11 +59,17 @@ def _has_other_letters(text: str) -> bool:
     return _OTHER_LETTER.search(text) is not None
 
 
+def _may_be_ascii(form: str) -> bool:
+    r"""Return whether a form has words in ASCII letters or signs: 'pas|plutôt que', but not '不是' or 'нет\w*'."""
+    words = _SYNTAX.sub(" ", form)
+    return _ASCII_WORD.search(words) is not None
+
+
 @cache
 def _compile(section: str, before: str, after: str, *, has_ascii_only: bool) -> re.Pattern[str]:
-    rows = _read_table()[section]
-    # A text of ASCII alone has no word of other scripts; what is not looked for costs nothing.
-    forms = [str(row["form"]) for row in rows if not has_ascii_only or is_ascii(row["example"])]
+    forms = [str(row["form"]) for row in _read_table()[section]]
+    if has_ascii_only:  # it has no word of other scripts; what is not looked for costs nothing
+        forms = list(filter(_may_be_ascii, forms))
     return re.compile(f"{before}(?:{_join(forms)}){after}", re.IGNORECASE)
 
 

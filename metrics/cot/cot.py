@@ -361,7 +361,7 @@ def _write_reason(accuracy: float | None, first_error: FirstError | None, *, is_
 
 
 @metric(
-    version=12,
+    version=13,
     options=Options,
     needs=("question", "reference"),
     title={"en": "Chain of thought", "ru": "Цепочка рассуждений"},
