@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -23,7 +23,7 @@ from basic_control.metrics.analysis.cell_scores import (
     weigh,
 )
 from basic_control.metrics.analysis.failures import FailureCount, describe_all_failed, failures
-from basic_control.metrics.analysis.headlines import Headline, Key, Measurement, ModelResult, Shortfall
+from basic_control.metrics.analysis.headlines import Headline, Key, Measurement, ModelResult
 from basic_control.metrics.analysis.judged import CorrectedMean, JudgeStatus, Labels, Withheld, panel_status
 from basic_control.metrics.analysis.means import suite_intervals, summarise_repeated
 from basic_control.metrics.analysis.observations import ENDS, End, Observations
@@ -51,10 +51,10 @@ MIN_COVERAGE = 0.9
 THRESHOLD = 0.8
 
 _STATUSES = {
-    "truncated": "truncated",
-    "failed": "model_error",
-    "filtered": "filtered",
-    "unread": "judge_failed",
+    "n_truncated": "truncated",
+    "n_failed": "model_error",
+    "n_filtered": "filtered",
+    "n_unread": "judge_failed",
 }
 """The statuses counted in `AnswerCounts`."""
 
@@ -81,16 +81,16 @@ class Circumstances:
 class AnswerCounts(NamedTuple):
     """A score's rows: how many were asked, how many each of its metrics has scored, and to how many each gives 1.
 
-    `truncated`, `failed`, `filtered` and `unread` are those that some metric counts so.
+    `n_truncated`, `n_failed`, `n_filtered` and `n_unread` are those that some metric counts so.
     """
 
     n_asked: int
-    scored: int
-    right: int
-    truncated: int
-    failed: int
-    filtered: int
-    unread: int
+    n_scored: int
+    n_right: int
+    n_truncated: int
+    n_failed: int
+    n_filtered: int
+    n_unread: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +105,6 @@ class AnswerDetails:
     failures: Mapping[str, tuple[FailureCount, ...]] = field(default_factory=dict)
     intervals: Mapping[str, Mapping[End, Interval]] = field(default_factory=dict)
     repeated: pl.DataFrame | None = None
-
-
-class _SuiteScore(NamedTuple):
-    """What the means of a suite show of a model."""
-
-    measured: Measurement
-    missing: Shortfall
 
 
 def suite_headlines(
@@ -158,45 +151,60 @@ def score_headline(
     If `details` have no interval for a score that combines several means, and if labels decide, it is made from the
     intervals of its parts: as of strata for a TOTAL, at the widest possible for several metrics.
     """
-    key: Key = (suite.name, suite.headline, model)
     # A suite gated on k answers to each question is decided by these, not by the mean of all answers.
     deciding = summary
     if details.repeated is not None:
         deciding = pl.concat([summary.join(details.repeated, on=SUMMARY.key, how="anti"), details.repeated])
-    measured, missing = _score_suite(suite, model, deciding, circumstances)
+    headline = _score_suite(suite, model, deciding, circumstances)
     if suite.of_k:
-        once = _score_suite(suite, model, summary, Circumstances())
-        measured = replace(measured, k=suite.k, mean=once.measured.score)
+        mean = _score_suite(suite, model, summary, Circumstances()).measured.score
+        headline = _set_fields(headline, k=suite.k, mean=mean)
     # Single answers show how the parts of a score hang together; human labels bring an interval with them.
-    if measured.score.mean is not None and not measured.n_labels:
-        measured, missing = _set_intervals(measured, missing, details.intervals.get(model, {}))
-        measured = _apply_sequence(measured, circumstances.stopping, key)
-    withheld = circumstances.withheld.get(key, Withheld(""))
+    if headline.measured.score.mean is not None and not headline.measured.n_labels:
+        headline = _set_intervals(headline, details.intervals.get(model, {}))
+        headline = _apply_sequence(headline, circumstances.stopping)
+    withheld = circumstances.withheld.get((suite.name, suite.headline, model), Withheld(""))
     if not withheld.measured:
-        measured = replace(measured, score=MeanEstimate())
-        missing = replace(missing, lower=MeanEstimate(), upper=MeanEstimate())
+        headline = _set_fields(headline, score=MeanEstimate(), lower=MeanEstimate(), upper=MeanEstimate())
+    headline = _describe_judges(headline, suite, circumstances.judge_statuses)
     # What hindered the calls explains more than that no row has a score.
     causes, answered = details.failures.get(model, ()), _measure_answered(suite, model, summary)
-    problem = missing.problem
+    problem = headline.missing.problem
     if answered == 0 and causes:
         problem = describe_all_failed(causes)
     reason = circumstances.missing.get(model)
-    if reason and not measured.n_asked:
+    if reason and not headline.measured.n_asked:
         problem = f"the model could not be asked: {reason}"
-    missing = replace(
-        _describe_judges(suite, circumstances, measured, missing),
+    headline = _set_fields(
+        headline,
         problem=problem,
         answered=answered,
         failures=causes,
         waiting=circumstances.waiting.get(suite.name, 0),
         withheld=withheld.why,
         is_measured=withheld.measured,
+        gate_on=suite.gate_on,
     )
-    measured = replace(measured, gate_on=suite.gate_on)
-    counts = details.counts.get(model)
-    if counts is not None:
-        measured, missing = _set_counts(measured, missing, counts, of_k=suite.of_k)
-    return Headline(*key, measured=measured, missing=missing)
+    # Single answers are counted in place of the rows of metrics, which several have of one answer.
+    counts: dict[str, Any] = {}
+    if model in details.counts:
+        counts = details.counts[model]._asdict()
+    if suite.of_k:
+        counts = {name: n for name, n in counts.items() if name not in {"n_asked", "n_scored"}}
+    return _set_fields(headline, **counts)
+
+
+def _set_fields(headline: Headline, **values: Any) -> Headline:
+    """Return a headline with other values of what was measured, or of what is missing: their fields differ."""
+    parts: dict[str, dict[str, Any]] = {"measured": {}, "missing": {}}
+    for name, value in values.items():
+        part = "measured" if name in Measurement.__slots__ else "missing"
+        parts[part][name] = value
+    return replace(
+        headline,
+        measured=replace(headline.measured, **parts["measured"]),
+        missing=replace(headline.missing, **parts["missing"]),
+    )
 
 
 def _measure_answered(suite: Suite, model: str, summary: pl.DataFrame) -> float | None:
@@ -205,60 +213,26 @@ def _measure_answered(suite: Suite, model: str, summary: pl.DataFrame) -> float 
     return min((cell.counts.share_answered for cell in cells(rows) if cell.counts.n_applicable), default=None)
 
 
-def _describe_judges(
-    suite: Suite, circumstances: Circumstances, measured: Measurement, missing: Shortfall
-) -> Shortfall:
+def _describe_judges(headline: Headline, suite: Suite, statuses: Sequence[JudgeStatus]) -> Headline:
     """Add to what a score lacks which of its judges do not count, and whose errors are not known."""
     deciding_metrics = components(suite)
     panel = panel_status(
-        [
-            status
-            for status in circumstances.judge_statuses
-            if status.suite == suite.name and status.metric in deciding_metrics
-        ]
+        [status for status in statuses if status.suite == suite.name and status.metric in deciding_metrics]
     )
     unmeasured = panel.unmeasured
-    if measured.n_labels:
+    if headline.measured.n_labels:
         unmeasured = ()  # labels say more than the judges' errors
-    return replace(missing, judges_left_out=panel.left_out, judges_unmeasured=unmeasured)
+    return _set_fields(headline, judges_left_out=panel.left_out, judges_unmeasured=unmeasured)
 
 
-def _set_counts(
-    measured: Measurement, missing: Shortfall, counts: AnswerCounts, *, of_k: bool
-) -> tuple[Measurement, Shortfall]:
-    """Count single answers in place of the rows of metrics, which several have of one answer."""
-    measured = replace(measured, n_right=counts.right)
-    if not of_k:
-        measured = replace(measured, n_asked=counts.n_asked, n_scored=counts.scored)
-    missing = replace(
-        missing,
-        n_failed=counts.failed,
-        n_filtered=counts.filtered,
-        n_unread=counts.unread,
-        n_truncated=counts.truncated,
-    )
-    return measured, missing
-
-
-def _set_intervals(
-    measured: Measurement, missing: Shortfall, intervals: Mapping[End, Interval]
-) -> tuple[Measurement, Shortfall]:
+def _set_intervals(headline: Headline, intervals: Mapping[End, Interval]) -> Headline:
     """Return a score and its bounds with the intervals of the single answers."""
-    return (
-        replace(measured, score=_set_interval(measured.score, intervals.get("value"))),
-        replace(
-            missing,
-            lower=_set_interval(missing.lower, intervals.get("lower")),
-            upper=_set_interval(missing.upper, intervals.get("upper")),
-        ),
-    )
-
-
-def _set_interval(score: MeanEstimate, interval: Interval | None) -> MeanEstimate:
-    """Return a score with another interval, if there are both."""
-    if score.mean is None or interval is None:
-        return score
-    return MeanEstimate(score.mean, interval)
+    ends = {"score": headline.measured.score, "lower": headline.missing.lower, "upper": headline.missing.upper}
+    for name, end in zip(ends, ENDS, strict=True):
+        mean = ends[name].mean
+        if mean is not None and end in intervals:
+            ends[name] = MeanEstimate(mean, intervals[end])
+    return _set_fields(headline, **ends)
 
 
 def score_model(
@@ -311,16 +285,17 @@ def join_headlines(model: str, headlines: Sequence[Headline], overlaps: Sequence
         if estimate.mean is None:
             estimate = headline.measured.score
         corrected.append(estimate)
+    whole = Headline("", "", model)
+    whole = _set_fields(
+        whole,
+        score=average_by_weight(headlines, scores, overlaps),
+        is_measured=all(headline.missing.is_measured for headline in headlines if headline.weight),
+    )
     # A bound or correction that changes no score is none.
-    measured = Measurement(score=average_by_weight(headlines, scores, overlaps))
-    if corrected != scores:
-        measured = replace(measured, corrected=average_by_weight(headlines, corrected, overlaps))
-    missing = Shortfall(is_measured=all(headline.missing.is_measured for headline in headlines if headline.weight))
-    if lower != scores:
-        missing = replace(missing, lower=average_by_weight(headlines, lower, overlaps))
-    if upper != scores:
-        missing = replace(missing, upper=average_by_weight(headlines, upper, overlaps))
-    return Headline("", "", model, measured=measured, missing=missing)
+    for name, estimates in (("corrected", corrected), ("lower", lower), ("upper", upper)):
+        if estimates != scores:
+            whole = _set_fields(whole, **{name: average_by_weight(headlines, estimates, overlaps)})
+    return whole
 
 
 def _list_estimates(headlines: Sequence[Headline], end: End) -> list[MeanEstimate]:
@@ -362,11 +337,11 @@ def count_answers(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> di
     applies = pl.col("status") != "not_applicable"
     answers = rows.group_by("model", "item_id", "repeat").agg(
         applies=applies.any(),
-        scored=pl.col("status").filter(applies).is_in(VALUED).all() & applies.any(),
-        right=(pl.col("value").filter(applies) == 1).fill_null(value=False).all() & applies.any(),
+        n_scored=pl.col("status").filter(applies).is_in(VALUED).all() & applies.any(),
+        n_right=(pl.col("value").filter(applies) == 1).fill_null(value=False).all() & applies.any(),
         **{name: (pl.col("status") == status).any() for name, status in _STATUSES.items()},
     )
-    counted = answers.group_by("model").agg(pl.len(), pl.col("scored", "right", *_STATUSES).sum())
+    counted = answers.group_by("model").agg(pl.len(), pl.col("n_scored", "n_right", *_STATUSES).sum())
     return {model: AnswerCounts(*counts) for model, *counts in counted.iter_rows()}
 
 
@@ -386,27 +361,36 @@ def totals_of(suites: Sequence[Suite], summary: pl.DataFrame) -> dict[str, Total
     return {}
 
 
-def _score_suite(suite: Suite, model: str, summary: pl.DataFrame, circumstances: Circumstances) -> _SuiteScore:
+def _score_suite(suite: Suite, model: str, summary: pl.DataFrame, circumstances: Circumstances) -> Headline:
     """Compute a suite's score, interval and coverage from the cells of its metrics."""
     means = summary.filter(OF_SUITES, suite=suite.name)
-    rows = means.filter(pl.col("metric").is_in(suite.value_metrics))
-    metrics_run = [name for name in suite.value_metrics if name in set(rows["metric"])]
-    model_cells = cells(rows.filter(model=model))
-    applicable = [cell for cell in model_cells if cell.counts.n_applicable]
+    of_all_models = means.filter(pl.col("metric").is_in(suite.value_metrics))
+    metrics_run = [name for name in suite.value_metrics if name in set(of_all_models["metric"])]
+    model_cells = cells(of_all_models.filter(model=model))
     cells_beside = cells(means.filter(pl.col("metric").is_in(headline_parts(suite)), model=model))
-    coverage = min((cell.counts.coverage or 0.0 for cell in applicable), default=None)
-    blank = _SuiteScore(_measure_cells(model_cells, metrics_run, cells_beside), Shortfall(coverage=coverage))
+    applicable = [cell for cell in model_cells if cell.counts.n_applicable]
+    parts: dict[str, float | None] = dict.fromkeys(metrics_run)
     # Human labels can decide where no judge's verdict is left.
     labels: dict[str, Powered] = {}
     for cell in model_cells:
+        parts[cell.metric] = cell.value.mean
         label = circumstances.labels.get((suite.name, model, cell.metric))
         if label and label.decides:
             labels[cell.metric] = label
-    problem = _find_problem(model_cells, metrics_run, has_labels=bool(labels))
-    if problem:
-        return _SuiteScore(blank.measured, replace(blank.missing, problem=problem))
+    headline = _set_fields(
+        Headline(suite.name, suite.headline, model),
+        n_asked=max((cell.counts.n_asked for cell in model_cells), default=0),
+        n_scored=min((cell.counts.n_scored for cell in applicable), default=0),
+        parts=parts,
+        left_out=tuple(cell.metric for cell in model_cells if not cell.counts.n_applicable),
+        beside={cell.metric: cell.value.mean for cell in cells_beside},
+        coverage=min((cell.counts.coverage or 0.0 for cell in applicable), default=None),
+        problem=_find_problem(model_cells, metrics_run, has_labels=bool(labels)),
+    )
+    if headline.missing.problem:
+        return headline
     if suite.strata:
-        return _score_strata(suite, model, summary, blank)
+        return _score_strata(headline, suite, summary)
     # A passport's errors are those of single verdicts, not of k answers to a question.
     corrected: list[CorrectedMean] = []
     if not suite.of_k:
@@ -415,29 +399,7 @@ def _score_suite(suite: Suite, model: str, summary: pl.DataFrame, circumstances:
             for correction in circumstances.corrected
             if (correction.suite, correction.model) == (suite.name, model)
         ]
-    return _score_metrics(applicable, labels, corrected, suite.shares, blank)
-
-
-def _measure_cells(
-    model_cells: Sequence[SummaryRow], metrics_run: Sequence[str], cells_beside: Sequence[SummaryRow]
-) -> Measurement:
-    """Return what the cells of a model in a suite's metrics show, without a score."""
-    parts: dict[str, float | None] = dict.fromkeys(metrics_run)
-    left_out: list[str] = []
-    scored_counts: list[int] = []
-    for cell in model_cells:
-        parts[cell.metric] = cell.value.mean
-        if cell.counts.n_applicable:
-            scored_counts.append(cell.counts.n_scored)
-        else:
-            left_out.append(cell.metric)
-    return Measurement(
-        n_asked=max((cell.counts.n_asked for cell in model_cells), default=0),
-        n_scored=min(scored_counts, default=0),
-        parts=parts,
-        left_out=tuple(left_out),
-        beside={cell.metric: cell.value.mean for cell in cells_beside},
-    )
+    return _score_metrics(headline, applicable, labels, corrected, suite.shares)
 
 
 def _find_problem(model_cells: Sequence[SummaryRow], metrics_run: Sequence[str], *, has_labels: bool) -> str:
@@ -452,31 +414,31 @@ def _find_problem(model_cells: Sequence[SummaryRow], metrics_run: Sequence[str],
     return f"no row of its {n_asked} has a score"
 
 
-def _score_strata(suite: Suite, model: str, summary: pl.DataFrame, blank: _SuiteScore) -> _SuiteScore:
+def _score_strata(headline: Headline, suite: Suite, summary: pl.DataFrame) -> Headline:
     """Set the score of a suite with strata: its TOTAL over families."""
-    total = totals(summary, suite=suite.name, metric=suite.score_metrics[0])[model]
-    families = cells(summary.filter(OF_FAMILIES, suite=suite.name, metric=suite.score_metrics[0], model=model))
+    of_metric = {"suite": suite.name, "metric": suite.score_metrics[0]}
+    total = totals(summary, **of_metric)[headline.model]
+    families = cells(summary.filter(OF_FAMILIES, **of_metric, model=headline.model))
     parts = {cell.family: cell.value.mean for cell in families if cell.family not in total.left_out}
-    measured = replace(blank.measured, parts=parts, left_out=total.left_out)
+    headline = _set_fields(headline, parts=parts, left_out=total.left_out)
     if total.percent is None:
-        problem = f"no row of {', '.join(total.missing)} has a score"
-        return _SuiteScore(measured, replace(blank.missing, problem=problem))
+        return _set_fields(headline, problem=f"no row of {', '.join(total.missing)} has a score")
     counted = [cell for cell in families if cell.family in total.included]
     percents: dict[End, float | None] = {"value": total.percent, "lower": total.lower, "upper": total.upper}
     estimates: Estimates = {}
     for end, percent in percents.items():
         if percent is not None:
             estimates[end] = average_families(counted, end, percent / 100)
-    return _set_estimates(_SuiteScore(measured, blank.missing), estimates)
+    return _set_estimates(headline, estimates)
 
 
 def _score_metrics(
+    headline: Headline,
     applicable: Sequence[SummaryRow],
     labels: Mapping[str, Powered],
     corrected: Sequence[CorrectedMean],
     shares: Mapping[str, float],
-    blank: _SuiteScore,
-) -> _SuiteScore:
+) -> Headline:
     """Set the score of a suite's metrics: by human labels where they decide, else as judged."""
     # Each metric's cell as it decides, and as it would if its judges err as in their exam.
     deciding_cells: list[SummaryRow] = []
@@ -488,25 +450,23 @@ def _score_metrics(
         else:
             deciding_cells.append(cell)
             corrected_cells.append(correct_cell(cell, corrected))
-    measured, missing = blank
+    if labels:
+        headline = _describe_labels(headline, applicable, labels, shares)
     unscored = [cell.metric for cell in deciding_cells if cell.value.mean is None]
     if unscored:
-        missing = replace(missing, problem=f"no row has a score by {', '.join(unscored)}")
-    else:
-        measured, missing = _set_estimates(blank, average_metrics(deciding_cells, shares))
-    if labels:
-        measured, missing = _describe_labels(applicable, labels, shares, _SuiteScore(measured, missing))
-    if corrected_cells != deciding_cells and not unscored:
-        measured = replace(measured, corrected=average_metrics(corrected_cells, shares)["value"])
-    return _SuiteScore(measured, missing)
+        return _set_fields(headline, problem=f"no row has a score by {', '.join(unscored)}")
+    headline = _set_estimates(headline, average_metrics(deciding_cells, shares))
+    if corrected_cells != deciding_cells:
+        headline = _set_fields(headline, corrected=average_metrics(corrected_cells, shares)["value"])
+    return headline
 
 
 def _describe_labels(
+    headline: Headline,
     applicable: Sequence[SummaryRow],
     labels: Mapping[str, Powered],
     shares: Mapping[str, float],
-    scored: _SuiteScore,
-) -> _SuiteScore:
+) -> Headline:
     """Add the number of human labels, the coverage with them, and the score before them."""
     coverages: list[float] = []
     for cell in applicable:
@@ -518,41 +478,31 @@ def _describe_labels(
     if all(cell.value.mean is not None for cell in applicable):
         as_judged = average_metrics(applicable, shares)["value"].mean
     n_labels = min(label.n_labels for label in labels.values())
-    return _SuiteScore(
-        replace(scored.measured, as_judged=as_judged, n_labels=n_labels),
-        replace(scored.missing, coverage=min(coverages)),
-    )
+    return _set_fields(headline, as_judged=as_judged, n_labels=n_labels, coverage=min(coverages))
 
 
-def _set_estimates(blank: _SuiteScore, estimates: Estimates) -> _SuiteScore:
+def _set_estimates(headline: Headline, estimates: Estimates) -> Headline:
     """Return a suite's score with its mean, and its bounds if there are any."""
     lower, upper = estimates.get("lower", MeanEstimate()), estimates.get("upper", MeanEstimate())
-    return _SuiteScore(
-        replace(blank.measured, score=estimates["value"]), replace(blank.missing, lower=lower, upper=upper)
-    )
+    return _set_fields(headline, score=estimates["value"], lower=lower, upper=upper)
 
 
-def _apply_sequence(measured: Measurement, stopping: Sequence[ConfidenceSequence], key: Key) -> Measurement:
-    """Replace the interval, invalid after interim looks, by the sequence's."""
-    sequence = _find_sequence(stopping, key)
+def _apply_sequence(headline: Headline, stopping: Sequence[ConfidenceSequence]) -> Headline:
+    """Replace the interval, invalid after interim looks, by the sequence's: its own, against no other model."""
+    key = (headline.suite, headline.metric, headline.model)
+    own_sequences = {(entry.suite, entry.metric, entry.model): entry for entry in stopping if not entry.against}
+    sequence = own_sequences.get(key)
     if sequence is None:
-        return measured
+        return headline
     interval = Interval()
     if sequence.looks:
         last = sequence.looks[-1]
         interval = Interval(last.low, last.high, "sequence", last.n)
+    measured = headline.measured
     corrected = MeanEstimate()
     if sequence.corrected is not None and measured.corrected.mean is not None:
         low, high = sequence.corrected
         mean = min(max(measured.corrected.mean, low), high)
         corrected = MeanEstimate(mean, Interval(low, high, "sequence", interval.units))
     score = MeanEstimate(measured.score.mean, interval)
-    return replace(measured, score=score, corrected=corrected, stopping=sequence)
-
-
-def _find_sequence(stopping: Sequence[ConfidenceSequence], key: Key) -> ConfidenceSequence | None:
-    """Return a score's own sequence, which compares it with no other model."""
-    for sequence in stopping:
-        if not sequence.against and (sequence.suite, sequence.metric, sequence.model) == key:
-            return sequence
-    return None
+    return _set_fields(headline, score=score, corrected=corrected, stopping=sequence)

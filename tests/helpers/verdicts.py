@@ -80,12 +80,12 @@ def _count(suite: Suite, summary: pl.DataFrame) -> dict[str, AnswerCounts]:
         of_metrics = [cell.counts for cell in cells(rows)]
         counts[str(model)] = AnswerCounts(
             n_asked=max(count.n_asked for count in of_metrics),
-            scored=min((count.n_scored for count in of_metrics if count.n_applicable), default=0),
-            right=0,
-            truncated=sum(count.n_truncated for count in of_metrics),
-            failed=sum(count.n_model_error for count in of_metrics),
-            filtered=sum(count.n_filtered for count in of_metrics),
-            unread=sum(count.n_judge_failed for count in of_metrics),
+            n_scored=min((count.n_scored for count in of_metrics if count.n_applicable), default=0),
+            n_right=0,
+            n_truncated=sum(count.n_truncated for count in of_metrics),
+            n_failed=sum(count.n_model_error for count in of_metrics),
+            n_filtered=sum(count.n_filtered for count in of_metrics),
+            n_unread=sum(count.n_judge_failed for count in of_metrics),
         )
     return counts
 
