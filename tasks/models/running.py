@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from basic_control.config.settings import Model
 from basic_control.data.errors import Stopped
@@ -28,8 +28,6 @@ FIRST_WAIT_S, LONGEST_WAIT_S, JITTER_S = 0.25, 20.0, 0.5
 """The wait before a retry doubles from first to longest, plus jitter, unless the server asks for another."""
 ANSWER_S = 10.0
 """How long the server has to report its digest; being busy or unreachable does not count as a change."""
-
-T = TypeVar("T")
 
 Claimed = asyncio.Queue[tuple[list[str], int] | None]
 """Requests that are asked together, with the term of the lease in which they were claimed."""
@@ -165,6 +163,9 @@ class RunningBatch:
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
 
+    def __post_init__(self) -> None:
+        self._ask_together: Any = getattr(self.client, "ask_together", None)
+
     def stop(self, grace_s: float) -> None:
         """Start no more calls; calls in flight have `grace_s` to end. From any thread."""
         self._loop.call_soon_threadsafe(self._wind_down, grace_s)
@@ -213,12 +214,11 @@ class RunningBatch:
             self.tally.tokens_out -= end.reply.tokens_out or 0
             self.count(FailedCall(end.request_id, error.kind, error.message))
 
-    async def _retry(self, ask: Callable[[], Awaitable[T]], term: int, calls: Iterable[Call]) -> tuple[T, float]:
-        """Retry until an answer arrives or retries are pointless; return it with the last attempt's latency.
+    async def _retry(self, calls: Sequence[Call], term: int) -> tuple[list[Reply | CallError], float]:
+        """Ask until an answer arrives or retries are pointless; return it with the last attempt's latency.
 
         The deadline counts from the first attempt and excludes the time spent waiting for a free slot. After the
-        claim's `term` another may have asked, and nothing is tried again. `calls` are those that are asked, for
-        what they can cost.
+        claim's `term` another may have asked, and nothing is tried again.
         """
         last: CallError | None = None
         tries = Counter[ErrorKind]()
@@ -235,8 +235,7 @@ class RunningBatch:
                         limit.reschedule(loop.time() + remaining_s)
                         _reschedule(end, self._ends_s, GRACE_S)
                         try:
-                            answers.append(await self._attempt(ask))
-                            return answers[0]
+                            return answers, await self._attempt(calls, answers)
                         except CallError as error:
                             tries[error.kind] += 1
                             is_retried = error.kind in RETRIED or tries[error.kind] < TRIES.get(error.kind, 0)
@@ -259,13 +258,13 @@ class RunningBatch:
         return self.budget.ends_s if self.budget else None
 
     @asynccontextmanager
-    async def _within_budget(self, calls: Iterable[Call]) -> AsyncIterator[list[Any]]:
-        """Let a call start if the run may spend it; what it was answered goes into the list, with its latency.
+    async def _within_budget(self, calls: Sequence[Call]) -> AsyncIterator[list[Reply | CallError]]:
+        """Let calls start if the run may spend them; what they were answered goes into the list.
 
         Raises:
             CallError: the budget is spent.
         """
-        answers: list[Any] = []
+        answers: list[Reply | CallError] = []
         if self.budget is None:
             yield answers
             return
@@ -273,49 +272,62 @@ class RunningBatch:
         try:
             yield answers
         finally:
-            replies: list[Any] = []
-            for answer, _ in answers:
-                replies += answer if isinstance(answer, list) else [answer]
-            self.budget.settle(self.model, reserved, [reply for reply in replies if isinstance(reply, Reply)])
+            replies = [answer for answer in answers if isinstance(answer, Reply)]
+            self.budget.settle(self.model, reserved, replies)
 
     @property
     def _asker(self) -> tuple[str, str]:
         """The key of calls that all fail if one of them fails fatally."""
         return self.model.server_name, self.writer.way
 
-    async def _attempt(self, ask: Callable[[], Awaitable[T]]) -> tuple[T, float]:
-        """Ask once and record the outcome."""
+    async def _attempt(self, calls: Sequence[Call], answers: list[Reply | CallError]) -> float:
+        """Ask once and record the outcome; add what was answered, and return the latency."""
         started, task = time.monotonic(), _this_task()
         self.endpoint.check(self._asker)
         self.flying.add(task)
         try:
-            answer = await ask()
+            if len(calls) == 1:
+                answers.append(await self.client.ask(calls[0]))
+            else:
+                answers += await self._ask_together(calls)
         except CallError as error:
             self.flying.discard(task)
             self.tally.trouble.note(error)
             raise self.endpoint.record_failure(error, started, self.model) from None
         self.endpoint.record_reply()
-        return answer, time.monotonic() - started
+        return time.monotonic() - started
 
-    async def _ask_claimed(self, request_id: str, call: Call, term: int, elsewhere: list[str]) -> None:
-        """Process a request claimed in a term: ask it, make its reply durable, release its claim, and count it."""
+    async def _ask_claimed(self, calls: Mapping[str, Call], term: int, elsewhere: list[str]) -> None:
+        """Process requests claimed in a term: ask them at once, make replies durable, release claims, count them.
+
+        What fails of several is asked by itself.
+        """
         if not self.tally.first_s:
             self.tally.first_s = time.monotonic()
-        while True:
-            if term != self.lease.term:
-                term = self.lease.term
-                if not await self._confirm(request_id, elsewhere):
-                    return
-            try:
-                reply, latency_s = await self._retry(lambda: self.client.ask(call), term, [call])
-            except CallError as error:
-                if term != self.lease.term and not self.stopping:
-                    continue
-                self.endpoint.conclude(self._asker, self.model, error)
-                await self._fail(request_id, error)
+        if term != self.lease.term:
+            # Claims may have run out, and others may have asked.
+            term = self.lease.term
+            granted = await self._claim([*calls], elsewhere)
+            calls = {request_id: call for request_id, call in calls.items() if request_id in granted}
+        if not calls:
+            return
+        try:
+            answers, latency_s = await self._retry([*calls.values()], term)
+        except CallError as error:
+            if term != self.lease.term and not self.stopping:
+                await self._ask_claimed(calls, term, elsewhere)
                 return
-            break
-        await self._keep(request_id, reply, latency_s)
+            self.endpoint.conclude(self._asker, self.model, error)
+            for request_id in calls:
+                failure = FailedCall(request_id, error.kind, error.message)
+                await self.writer.keep(failure)
+                self.count(failure)
+            return
+        for (request_id, call), answer in zip(calls.items(), answers, strict=True):
+            if isinstance(answer, Reply):
+                await self._keep(request_id, answer, latency_s)
+            else:
+                await self._ask_claimed({request_id: call}, term, elsewhere)
 
     async def _keep(self, request_id: str, reply: Reply, latency_s: float) -> None:
         """Make a reply durable and count it."""
@@ -324,44 +336,6 @@ class RunningBatch:
         entry = Remembered(request_id, mask_keys(reply), latency_s, self.model.name)
         await self.writer.keep(entry)
         self.count(entry)
-
-    async def _ask_together(self, calls: Mapping[str, Call], term: int, elsewhere: list[str]) -> None:
-        """Process requests about one text in one call; what fails of it is asked by itself."""
-        ask_together = getattr(self.client, "ask_together", None)
-        if ask_together is None or len(calls) == 1 or term != self.lease.term:
-            for request_id, call in calls.items():
-                await self._ask_claimed(request_id, call, term, elsewhere)
-            return
-        if not self.tally.first_s:
-            self.tally.first_s = time.monotonic()
-        try:
-            answers, latency_s = await self._retry(lambda: ask_together([*calls.values()]), term, calls.values())
-        except CallError as error:
-            if term != self.lease.term and not self.stopping:
-                await self._ask_together(calls, term, elsewhere)
-                return
-            self.endpoint.conclude(self._asker, self.model, error)
-            for request_id in calls:
-                await self._fail(request_id, error)
-            return
-        for (request_id, call), answer in zip(calls.items(), answers, strict=True):
-            if isinstance(answer, CallError):
-                await self._ask_claimed(request_id, call, term, elsewhere)
-            else:
-                await self._keep(request_id, answer, latency_s)
-
-    async def _confirm(self, request_id: str, elsewhere: list[str]) -> bool:
-        """Return whether a request is still to be asked here, although its claim may have run out."""
-        granted, ends = await asyncio.to_thread(self._claim_window, [request_id])
-        self._count_ends(ends)
-        if request_id not in granted and request_id not in ends:
-            elsewhere.append(request_id)
-        return request_id in granted
-
-    async def _fail(self, request_id: str, error: CallError) -> None:
-        failure = FailedCall(request_id, error.kind, error.message)
-        await self.writer.keep(failure)
-        self.count(failure)
 
     def find_ends(self, request_ids: Sequence[str]) -> Ends:
         """Return the outcomes of requests so far; for a worker thread."""
@@ -460,17 +434,26 @@ class RunningBatch:
         self, todo: list[str], calls: Mapping[str, Call], claimed: Claimed, elsewhere: list[str], walkers: int
     ) -> None:
         """Put the requests this worker may ask into the queue, and those held by others into `elsewhere`."""
-        for window in gather_windows(group_by_text(todo, calls), 4 * self.model.concurrency):
+        for window in gather_windows(self._group(todo, calls), 4 * self.model.concurrency):
             term = self.lease.term
-            granted, ends = await asyncio.to_thread(self._claim_window, window)
-            self._count_ends(ends)
-            elsewhere += [
-                request_id for request_id in window if request_id not in granted and request_id not in ends
-            ]
-            for request_ids in group_by_text([request_id for request_id in window if request_id in granted], calls):
+            granted = await self._claim(window, elsewhere)
+            for request_ids in self._group([request_id for request_id in window if request_id in granted], calls):
                 await claimed.put((request_ids, term))
         for _ in range(walkers):
             await claimed.put(None)
+
+    def _group(self, request_ids: Sequence[str], calls: Mapping[str, Call]) -> list[list[str]]:
+        """Return requests in their order, those together that the client can ask together."""
+        if self._ask_together is None:
+            return [[request_id] for request_id in request_ids]
+        return group_by_text(request_ids, calls)
+
+    async def _claim(self, request_ids: list[str], elsewhere: list[str]) -> set[str]:
+        """Claim requests and return those to ask here; count the outcomes of others, or add them to `elsewhere`."""
+        granted, ends = await asyncio.to_thread(self._claim_window, request_ids)
+        self._count_ends(ends)
+        elsewhere += [name for name in request_ids if name not in granted and name not in ends]
+        return granted
 
     def _claim_window(self, window: list[str]) -> tuple[set[str], Ends]:
         """Claim requests; return those to ask here, and the outcomes of others; for a worker thread."""
@@ -491,7 +474,7 @@ class RunningBatch:
         while not self.stopping and (entry := await claimed.get()) is not None:
             request_ids, term = entry
             try:
-                await self._ask_together(
+                await self._ask_claimed(
                     {request_id: calls[request_id] for request_id in request_ids}, term, elsewhere
                 )
             finally:
