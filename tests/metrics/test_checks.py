@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from basic_control.data.records import TYPICAL, Score
+from basic_control.metrics import _patterns
 from basic_control.metrics.checks.checks import checks, expects
 from basic_control.metrics.checks.rows import list_rules
 
@@ -106,7 +107,8 @@ def test_an_empty_reply_is_none_whatever_is_forbidden() -> None:
     assert (result.value, result.status) == (0, "no_answer")
 
 
-def test_a_pattern_that_was_stopped_does_not_hold_the_other_way_round() -> None:
+def test_a_pattern_that_was_stopped_does_not_hold_the_other_way_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_patterns, "LIMIT_S", 0.1)
     slow = {"metric": "regex", "pattern": r"^(?:(?:a|a)|(?:aa|a))+$"}
     result = score([{**slow, "not": True}], "a" * 60 + "!")
     assert result.value == 1 or result.reason == "not regex: the pattern took too long"

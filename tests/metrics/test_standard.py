@@ -10,6 +10,7 @@ import pytest
 from basic_control.data.errors import InputError
 from basic_control.data.options import options_of
 from basic_control.data.records import Metric, Score
+from basic_control.metrics import _patterns
 from basic_control.metrics.choice import choice
 from basic_control.metrics.contains import contains
 from basic_control.metrics.exact_match import exact_match
@@ -23,6 +24,13 @@ def scored(metric: Metric, response: str | None, answer: Any = None, **options: 
     return metric.score({"response": response, "answer": answer}, {}, options_of(metric, options))
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a pattern stopped after a tenth of a second."""
+    monkeypatch.setattr(_patterns, "LIMIT_S", 0.1)
+
+
+@pytest.mark.usefixtures("impatient")
 def test_a_pattern_that_backtracks_without_end_is_stopped_and_a_missing_group_told() -> None:
     slow = scored(regex, "a" * 60 + "!", None, pattern=r"^(?:(?:a|a)|(?:aa|a))+$")
     assert (slow.value, slow.reason) in {(0.0, "the pattern took too long"), (0.0, "no match")}
@@ -49,6 +57,7 @@ def test_what_patterns_match_does_not_count_on_either_side(response: str, answer
     assert found.value == value
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_pattern_to_ignore_that_backtracks_without_end_is_stopped() -> None:
     assert scored(exact_match, "a" * 60 + "!", "a", ignore=[r"^(?:(?:a|a)|(?:aa|a))+$"]).value == 0
 

@@ -16,27 +16,35 @@ from basic_control.data.draw import source
 from basic_control.generators.twins.base import Refused, Renewed
 from basic_control.generators.twins.renumbering import renew
 from basic_control.metrics.cot.chain import annotate
-from tests.helpers.gsm8k_twins import renewed, renewed_plain
+from tests.helpers.gsm8k_twins import read_problems, renew_plain_row, renew_row
 from tests.helpers.twin_replay import renaming, replay, stated, value
 
 LEAST = 0.35
 HALF = 0.88
 """The share of twins in which at least half of the numbers change; in the others, at least one."""
+OFF = 0.06
+"""How much smaller the shares may be among every eighth problem."""
+
+
+@pytest.fixture(
+    scope="module", params=[pytest.param(8, id="every eighth"), pytest.param(1, id="all", marks=pytest.mark.slow)]
+)
+def rows(request: pytest.FixtureRequest, shared: Path) -> range:
+    """Return the rows of GSM8K that are renewed."""
+    return range(0, len(read_problems(shared / "gsm8k_test.parquet")), request.param)
 
 
 @pytest.fixture(scope="module")
-def made(shared: Path) -> list[tuple[str, str, Renewed]]:
-    found = renewed(shared / "gsm8k_test.parquet")
-    return [(question, solution, twin) for question, solution, twin in found if isinstance(twin, Renewed)]
+def made(shared: Path, rows: range) -> list[tuple[str, str, Renewed]]:
+    renewals = [renew_row(shared / "gsm8k_test.parquet", row) for row in rows]
+    return [(question, solution, twin) for question, solution, twin in renewals if isinstance(twin, Renewed)]
 
 
-@pytest.mark.slow
 def test_a_second_implementation_agrees_on_every_twin(made: list[tuple[str, str, Renewed]]) -> None:
     for question, solution, twin in made:
         assert replay(question, solution, twin.facts["question"]) == value(twin.answer), question
 
 
-@pytest.mark.slow
 def test_every_calculation_of_a_twins_reference_is_right(made: list[tuple[str, str, Renewed]]) -> None:
     for _, _, twin in made:
         *lines, last = twin.facts["reference"].splitlines()
@@ -45,7 +53,9 @@ def test_every_calculation_of_a_twins_reference_is_right(made: list[tuple[str, s
             assert eval(re.sub(r"(?<![\d.])0+(?=\d)", "", left)) == pytest.approx(float(right)), left  # noqa: S307 - our own
 
 
-def test_no_twin_is_its_original_and_quantities_keep_their_kind(made: list[tuple[str, str, Renewed]]) -> None:
+def test_no_twin_is_its_original_and_quantities_keep_their_kind(
+    rows: range, made: list[tuple[str, str, Renewed]]
+) -> None:
     half = 0
     for question, solution, twin in made:
         new = twin.facts["question"]
@@ -63,7 +73,7 @@ def test_no_twin_is_its_original_and_quantities_keep_their_kind(made: list[tuple
         before = [value(one) for one in re.findall(r"=([0-9.,]+)>>", solution)]
         assert [one.denominator == 1 for one in results] == [one.denominator == 1 for one in before]
         assert all(one >= 0 for one in results)
-    assert half >= HALF * len(made)
+    assert half >= (HALF - OFF * (rows.step > 1)) * len(made)
 
 
 def test_no_quantity_is_absurd(made: list[tuple[str, str, Renewed]]) -> None:
@@ -129,11 +139,11 @@ def test_what_people_can_weigh_and_do_bounds_a_twin(kind: str) -> None:
     assert len(seen) > 1
 
 
-def test_over_a_third_of_gsm8k_is_renewed_and_the_rest_is_counted(shared: Path) -> None:
-    found = renewed(shared / "gsm8k_test.parquet")
-    refused = Counter(twin for _, _, twin in found if isinstance(twin, str))
-    assert len(found) == 1319
-    assert len(found) - refused.total() >= LEAST * len(found)
+def test_over_a_third_of_gsm8k_is_renewed_and_the_rest_is_counted(shared: Path, rows: range) -> None:
+    assert rows.stop == 1319
+    twins = [renew_row(shared / "gsm8k_test.parquet", row)[2] for row in rows]
+    refused = Counter(twin for twin in twins if isinstance(twin, str))
+    assert len(twins) - refused.total() >= (LEAST - OFF * (rows.step > 1)) * len(twins)
     assert {"an equation without annotation", "a number word that hides a quantity"} <= {*refused}
 
 
@@ -247,7 +257,8 @@ not a pack; shoes counted in pairs."""
 def test_a_plain_reference_gives_the_twin_of_the_annotated_one_or_none(shared: Path) -> None:
     path = shared / "gsm8k_test.parquet"
     found = Counter[str]()
-    for (_, _, twin), (_, _, plain) in zip(renewed(path), renewed_plain(path), strict=True):
+    for row in range(len(read_problems(path))):
+        (_, _, twin), (_, _, plain) = renew_row(path, row), renew_plain_row(path, row)
         if isinstance(twin, Renewed) and isinstance(plain, Renewed):
             assert (plain.answer, plain.facts["question"]) == (twin.answer, twin.facts["question"])
             assert "<<" not in plain.facts["reference"]
@@ -262,7 +273,7 @@ def test_what_a_reader_solved_afresh_has_the_same_answer(shared: Path) -> None:
     lines = (Path(__file__).parent / "solved.jsonl").read_text(encoding="utf-8").splitlines()
     other = set()
     for one in map(json.loads, lines):
-        _, _, twin = (renewed_plain if one["plain"] else renewed)(path)[one["row"]]
+        _, _, twin = (renew_plain_row if one["plain"] else renew_row)(path, one["row"])
         assert isinstance(twin, Renewed)
         assert [float(number) for number in stated(twin.facts["question"])[0]] == one["numbers"], "the solved one"
         if value(twin.answer) != one["answer"]:

@@ -108,6 +108,20 @@ def test_suites_without_a_common_question_stay_independent() -> None:
     assert widths[0] < widths[1] < widths[2]
 
 
+@pytest.mark.parametrize(("likeness", "n_right_twice"), [(0, 36), (1 / 4, 42), (2 / 3, 52), (1, 60)])
+def test_the_overall_interval_is_that_of_as_many_replies_as_are_unlike(likeness: float, n_right_twice: int) -> None:
+    """Two readings of 100 replies, 60 right in each, whose correlation is exactly that."""
+    n_right_once = 60 - n_right_twice
+    first = [1.0] * 60 + [0.0] * 40
+    second = [1.0] * n_right_twice + [0.0] * n_right_once + [1.0] * n_right_once + [0.0] * (40 - n_right_once)
+    values = {"a": {"m": first}, "b": {"m": second}}
+    model = result(*tables(values, dict.fromkeys("ab", numbers(100))), [suite("a"), suite("b")])
+    n_unlike = round(200 / (1 + likeness))
+    expected = wilson(n_unlike * 3 // 5, n_unlike)
+    assert ends(model.overall) == pytest.approx([expected.low, expected.high], abs=1e-9)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("likeness", [0.0, 0.5, 0.9, 1.0])
 def test_the_overall_interval_covers_whatever_the_replies_have_in_common(likeness: float) -> None:
     """Two readings of 60 replies, alike in that share of them: 93 % or more of 400 intervals hold the mean."""
