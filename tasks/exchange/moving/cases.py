@@ -15,6 +15,7 @@ from basic_control.tasks.exchange.moving.prompts import AFFIXES
 from basic_control.tasks.exchange.moving.variables import (
     UntakenError,
     fill_variables,
+    is_number,
     list_of,
     mapping_of,
     wrap,
@@ -198,9 +199,8 @@ class CaseReader:
         """Return the keys of a test that decide, choose, or are kept."""
         keys: dict[str, Any] = {}
         threshold = test.get("threshold", default.get("threshold"))
-        is_number = isinstance(threshold, int | float) and not isinstance(threshold, bool)
         # Ours are shares: another threshold has no equal.
-        if is_number and 0 <= threshold <= 1:
+        if is_number(threshold) and 0 <= threshold <= 1:
             keys["threshold"] = threshold
         elif threshold is not None:
             self.account.add("test's threshold", "left out", "expected a share from 0 to 1; every check must hold")

@@ -15,7 +15,7 @@ from basic_control.prompts import fill
 from basic_control.tasks.exchange.moving.arranging import ANSWER
 from basic_control.tasks.exchange.moving.conversions import Account
 from basic_control.tasks.exchange.moving.foreign_files import PROGRAM_TAG, Folder, read_rows
-from basic_control.tasks.exchange.moving.variables import UntakenError, mapping_of, wrap, write_text
+from basic_control.tasks.exchange.moving.variables import UntakenError, is_number, mapping_of, wrap, write_text
 
 MOST_ROWS = 100_000
 QUESTION, ID, DESCRIPTION = "question", "id", "description"
@@ -84,7 +84,7 @@ class DocumentReader:
         template = self.raw.get(key)
         if isinstance(template, str) and template in document:
             return write_text(document[template])
-        if isinstance(template, int | float) and not isinstance(template, bool):
+        if is_number(template):
             return str(template)
         if template is None:
             close = difflib.get_close_matches(key, map(str, self.raw), n=1, cutoff=0.7)

@@ -11,7 +11,7 @@ from typing import Any
 from basic_control.metrics._patterns import compile_pattern
 from basic_control.tasks.exchange.moving.conversions import Account
 from basic_control.tasks.exchange.moving.foreign_files import PROGRAM_TAG
-from basic_control.tasks.exchange.moving.variables import UntakenError, list_of, mapping_of, wrap
+from basic_control.tasks.exchange.moving.variables import UntakenError, is_number, list_of, mapping_of, wrap
 
 NO_PROGRAM = "a program, which is not run"
 NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -229,12 +229,11 @@ def read_generation(raw: Mapping[str, Any], account: Account) -> dict[str, Any]:
     if is_drawn is True and "temperature" not in generation:
         settings["temperature"] = 1
     for key, value in generation.items():
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if is_number and key in _LIMITS:
+        if is_number(value) and key in _LIMITS:
             settings["max_tokens"] = value
-        elif is_number and key == "temperature":
+        elif is_number(value) and key == "temperature":
             settings["temperature"] = value
-        elif is_number and key in _SAMPLING:
+        elif is_number(value) and key in _SAMPLING:
             extra[key] = value
         else:
             account.add(f"generation_kwargs.{str(key)[:40]}", "left out", "no equal")

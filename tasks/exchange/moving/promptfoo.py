@@ -32,7 +32,14 @@ from basic_control.tasks.exchange.moving.row_columns import (
     settle_case,
     unify_columns,
 )
-from basic_control.tasks.exchange.moving.variables import UntakenError, mapping_of, match_names, wrap, write_text
+from basic_control.tasks.exchange.moving.variables import (
+    UntakenError,
+    is_number,
+    mapping_of,
+    match_names,
+    wrap,
+    write_text,
+)
 
 TOOL = "promptfoo"
 JUDGE = {"name": "judge", "provider": "openai", "model": "gpt-6-luna"}
@@ -156,7 +163,6 @@ def _convert_check(
     kind = write_text(assertion.get("type")) or "assertion without a type"
     account.n_assertions += 1
     weight = assertion.get("weight", 1)
-    is_weight = isinstance(weight, int | float) and not isinstance(weight, bool) and 0 <= weight <= 10**6
     if weight == 0:
         account.add(kind, "left out", "its weight is 0: it decides nothing")
         return None
@@ -169,7 +175,7 @@ def _convert_check(
         return None
     account.add(kind, "changed" if check.change else "taken", check.change)
     account.n_taken += 1
-    if is_weight:
+    if is_number(weight) and 0 <= weight <= 10**6:
         check = replace(check, weight=float(weight))
     return check
 

@@ -52,6 +52,11 @@ def fill_variables(value: Any, variables: Mapping[str, Any]) -> Any:
     return VARIABLE.sub(lambda match: write_text(variables[match[1]]), value)
 
 
+def is_number(value: Any) -> bool:
+    """Return whether a value is a number, and no boolean."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def list_of(value: Any) -> list[Any]:
     """Return a list as it is, and no entries of anything else."""
     if isinstance(value, list):
