@@ -20,7 +20,7 @@ from basic_control.tasks.report.pages import still
 from basic_control.tasks.report.tables import Table
 from basic_control.tasks.report.text import escape_markdown
 from basic_control.tasks.store.runs import Run, load_results
-from basic_control.tasks.store.seals import AUDIT, STATEMENT, hash_documents
+from basic_control.tasks.store.seals import AUDIT, STATEMENT, check_documents, hash_documents
 from basic_control.tasks.store.tables import write_atomically, write_json
 
 _CHARACTERS = (400, 300, 200, 120, 80)
@@ -149,8 +149,9 @@ def write_audit(source: Run, folder: Path | None, language: str) -> tuple[Audite
     """Write the page of a run in both forms and its statement, to a folder (default: its own); return the paths.
 
     Raises:
-        InputError: the results are not there, or the files cannot be written.
+        InputError: the results are not there or were changed, or the files cannot be written.
     """
+    check_documents(source)
     measured, verdict = load_results(source, whole=True)
     hashes = hash_documents(source.folder)
     run = AuditedRun(source.name, source.folder, source.manifest, measured, verdict, hashes)

@@ -137,6 +137,7 @@ def test_a_threshold_that_moved_once_replies_were_known_is_listed_with_its_date(
     path = str(write_evaluation(tmp_path, n_wrong=5))
     first = run(path)
     assert first.returncode == 1
+    # The threshold moves once the first run has shown where the score lies.
     before = latest(tmp_path).name
     assert run(path, "--set", "suites.0.metrics.contains.threshold=0.3", "--name", "later").returncode == 0
     page = audit(tmp_path)
@@ -211,11 +212,20 @@ def test_the_command_on_the_page_finds_what_was_changed(
     assert main(words) == 0
     printed = capsys.readouterr().out
     assert all(digest in printed for digest in re.findall("[0-9a-f]{64}", find_section(page, "Hashes (SHA-256)")))
+    # One figure of a document is changed.
     for name in ("results.json", "criteria.json"):
         content = (folder / name).read_bytes()
         (folder / name).write_bytes(content.replace(b"0.6", b"0.1"))
         assert main(words) == 1, name
         assert f"DAMAGED  {name}: found SHA-256" in capsys.readouterr().out
+        # Nor is it overlooked among all runs, or put on a page to be signed.
+        places = ["--set", f"store.runs={folder.parent}", "--set", f"store.root={tmp_path / 'store'}"]
+        assert main(["store", "verify", *places]) == 1, name
+        assert f"DAMAGED  run {folder.name}: {name}: found SHA-256" in capsys.readouterr().out
+        pages = {path: path.read_bytes() for path in (folder / "audit").iterdir()}
+        assert main(["audit", folder.name, *places[:2]]) == 2, name
+        assert f"{name}: found SHA-256" in capsys.readouterr().err
+        assert pages == {path: path.read_bytes() for path in (folder / "audit").iterdir()}
         (folder / name).write_bytes(content)
     assert main(words) == 0
 

@@ -110,6 +110,7 @@ def verify(name: Annotated[str, Parameter(name="RUN"), RUN] = "", /, *, where: W
     from basic_control.tasks.store.databases import hide_password
     from basic_control.tasks.store.inventory import list_faults
     from basic_control.tasks.store.repair import find_reply_faults
+    from basic_control.tasks.store.seals import find_changed_documents
     from basic_control.tasks.store.tables import Damaged
 
     at, store, inventory = _open(where)
@@ -129,6 +130,8 @@ def verify(name: Annotated[str, Parameter(name="RUN"), RUN] = "", /, *, where: W
             faults.append(f"{error} ({needed}): the next run of its stage writes it again, prune deletes it")
     for run in inventory.runs:
         faults += list_faults(run, set(inventory.tables))
+        if run.is_finished:
+            faults += [f"run {run.name}: {fault}" for fault in find_changed_documents(run)]
     url = find_cache_url(at)
     replies, reply_faults = find_reply_faults(url)
     faults += [f"reply cache {hide_password(url)}: {fault}" for fault in reply_faults]
