@@ -108,31 +108,28 @@ class _Sentence:
     def _explain_alone(self, model: ModelResult) -> str:
         """Return why the only model has its verdict."""
         name, scores = self._shorten(model), _list_deciding(model)
-        if model.verdict == "fail":
-            return say("screen.fails", model=name, scores=self._format_scores(scores))
-        if model.failed or model.missing:
+        if model.verdict != "fail" and (model.failed or model.missing):
             return f"{name}: {say_reason(model.overall.decided.reason)}"
         if model.verdict == "pass" and model.has_overall:
             scores = [model.overall]
-        if model.verdict == "pass":
-            return say("screen.passes_scores", model=name, scores=self._format_scores(scores))
+        if model.verdict in {"pass", "fail"}:
+            return say(f"screen.{model.verdict}_scores", model=name, scores=self._format_scores(scores))
         return f"{name}: {join_names([*map(self._describe_cause, scores)])}"
 
     def _list_clauses(self) -> Iterator[str]:
         """Yield what each model fails or lacks while they are few, else their number, and then who passes."""
         n_clauses = sum(model.verdict != "pass" for model in self.models)
-        for verdict in reversed(OUTCOMES):
+        for verdict in ("error", "fail", "undecided"):
             models = self._find(verdict)
-            if not models or verdict == "none":
-                continue
-            if verdict == "pass":
-                yield self._describe_passing(models)
-            elif len(models) == 1 or n_clauses <= CLAUSES:
-                yield from map(self._describe, models)
-            else:
+            if models and len(models) > 1 and n_clauses > CLAUSES:
                 # Too many to name: how many, and the worst of them.
                 count = say(f"page.says_{verdict}", k=len(models), n=len(self.models))
                 yield say("screen.for_example", count=count, clause=self._describe(models[0]))
+            else:
+                yield from map(self._describe, models)
+        passing = [*map(self._shorten, self._find("pass"))]
+        if passing:
+            yield say("screen.passes" if len(passing) == 1 else "screen.pass", names=join_names(passing))
 
     def _find(self, verdict: str) -> list[ModelResult]:
         """Return the models of a verdict, the one that is furthest below a threshold first."""
@@ -141,42 +138,27 @@ class _Sentence:
 
     def _describe(self, model: ModelResult) -> str:
         """Return what a model fails, or why it is not judged or decided, and what it fails besides."""
-        clause = self._describe_verdict(model)
+        name, scores = self._shorten(model), _list_deciding(model)
+        if model.verdict == "fail":
+            return say("screen.fail_scores", model=name, scores=self._format_worst(scores))
+        if model.failed or model.missing:
+            clause = say("screen.error", model=name, cause=say_reason(model.overall.decided.reason))
+        elif scores[0].decided.reason:
+            # Why it is so is a sentence of its own: see `reasons`.
+            clause = say(f"screen.{model.verdict}_on", model=name, scores=join_names([*map(self._name, scores)]))
+        else:
+            clause = say(f"screen.{model.verdict}", model=name, cause=self._describe_cause(scores[0]))
         failing = [headline for headline in model.headlines if headline.decided.outcome == "fail"]
-        if model.verdict == "fail" or not failing:
+        if not failing:
             return clause
         failing.sort(key=_compute_shortfall, reverse=True)
-        if len(failing) <= NAMED_SCORES:
-            return say("screen.also_fails", clause=clause, scores=self._format_scores(failing))
-        worst = self._format_scores(failing[:1])
-        return say("screen.also_fails_some", clause=clause, k=len(failing), scores=worst)
+        return say("screen.also_fails", clause=clause, scores=self._format_worst(failing))
 
-    def _describe_verdict(self, model: ModelResult) -> str:
-        """Return what a model fails, or why it is not judged or decided."""
-        name = self._shorten(model)
-        if model.failed or model.missing:
-            return say("screen.error", model=name, cause=say_reason(model.overall.decided.reason))
-        scores = _list_deciding(model)
-        if model.verdict == "fail":
-            if len(scores) <= NAMED_SCORES:
-                return say("screen.fails", model=name, scores=self._format_scores(scores))
-            n_scores = len(model.headlines) - _count(model, "none")
-            phrase = "screen.fails_all" if n_scores == len(scores) else "screen.fails_some"
-            worst = self._format_scores(scores[:1])
-            return say(phrase, model=name, k=len(scores), n=n_scores, score=worst)
-        if scores[0].decided.reason:
-            # Why it is so is a sentence of its own: see `reasons`.
-            return say(f"screen.{model.verdict}_on", model=name, scores=join_names([*map(self._name, scores)]))
-        return say(f"screen.{model.verdict}", model=name, cause=self._describe_cause(scores[0]))
-
-    def _describe_passing(self, models: Sequence[ModelResult]) -> str:
-        names = join_names([*map(self._shorten, models)])
-        n_scores = {_count(model, "pass") for model in models}
-        phrase = "screen.passes" if len(models) == 1 else "screen.pass"
-        # Of one score there is nothing to count.
-        if len(n_scores) == 1 and max(n_scores) > 2:  # noqa: PLR2004 - "all 2" would be both
-            phrase += "_all"
-        return say(phrase, names=names, n=max(n_scores))
+    def _format_worst(self, scores: Sequence[Headline]) -> str:
+        """Return failing scores; of more than two the worst, and how many there are besides."""
+        if len(scores) <= NAMED_SCORES:
+            return self._format_scores(scores)
+        return say("screen.and_more", scores=self._format_scores(scores[:1]), n=len(scores) - 1)
 
     def _shorten(self, model: ModelResult) -> str:
         return shorten_name(model.model, among=map(attrgetter("model"), self.models))
@@ -239,10 +221,6 @@ def _list_deciding(model: ModelResult) -> list[Headline]:
     if model.verdict != "fail":
         return deciding
     return sorted(deciding, key=_compute_shortfall, reverse=True)
-
-
-def _count(model: ModelResult, outcome: str) -> int:
-    return sum(headline.decided.outcome == outcome for headline in model.headlines)
 
 
 def _compute_shortfall(score: Headline) -> float:

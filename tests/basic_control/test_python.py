@@ -25,7 +25,7 @@ from tests.helpers.capitals import CAPITALS, PROMPT, ROWS, know_three
 from tests.helpers.inside import call
 from tests.servers.running import serve_openai
 
-PASSES = r"Pass: \S+ passes evaluation 100 \(threshold 100\)"
+PASSES = r"Pass: \S+ passes: evaluation 100 \(threshold 100\)"
 HOSTILE = ("data", "prompts", "metrics", "generators", "config", "tasks", "flows")
 
 
@@ -395,7 +395,7 @@ def test_a_failing_assertion_of_pytest_shows_the_screen(tmp_path: Path) -> None:
     )
     done = python(tmp_path, "", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py")
     assert done.returncode == 1, done.stdout
-    assert re.search(r"Fail: \S+ fails evaluation 0 \(threshold 50\)", done.stdout)
+    assert re.search(r"Fail: \S+ fails: evaluation 0 \(threshold 50\)", done.stdout)
     assert "where False = <FinishedRun, exit code 1>" in done.stdout
 
 

@@ -50,7 +50,7 @@ def test_every_block_runs_as_it_stands_in_the_order_of_the_page(tmp_path: Path) 
     )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert re.fullmatch(r"Pass: \S+ passes contains 50 and short 100 \(threshold 50\)", lines[0])
+    assert re.fullmatch(r"Pass: \S+ passes: contains 50 and short 100 \(threshold 50\)", lines[0])
     assert "I do not know." in "".join(lines[1:14]), "the wrong reply, in a frame"
     assert lines[-1] == "{'artifacts'}"
 

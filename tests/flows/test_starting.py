@@ -122,7 +122,7 @@ def test_what_init_wrote_runs_under_a_name_that_lists_show(
         done = run(str(tmp_path / "own" / "eval.yaml"), "--set", at(server, name="m"), *words)
         assert len(server.requests) == 4, done.stderr
     assert done.returncode == 1, done.stderr
-    assert done.stdout.startswith("capitals: Fail: m fails questions ")
+    assert done.stdout.startswith("capitals: Fail: m fails: questions ")
     results: dict[str, Any] = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
     assert results["run"]["configuration"]["report"]["name"] == "capitals"
     capsys.readouterr()

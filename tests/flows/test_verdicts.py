@@ -95,7 +95,7 @@ def test_one_suite_has_no_overall_score_and_its_own_threshold_decides(run: Run, 
     with serve_openai(lambda body: str(number(body)) if number(body) < 16 else "no idea") as server:
         done = run("--config", path, "--set", at(server, name="m"), "--set", "threshold=0.8")
     assert done.returncode == 0, done.stdout
-    assert done.stdout.startswith("Pass: m passes numbers 64 (threshold 50)\n")
+    assert done.stdout.startswith("Pass: m passes: numbers 64 (threshold 50)\n")
     assert not [line for line in done.stdout.splitlines() if line.strip().startswith("overall")]
 
 

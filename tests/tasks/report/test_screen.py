@@ -200,7 +200,7 @@ def test_the_summary_for_a_merge_request_begins_with_the_same_text(data: ReportD
     text, made_ = summary(data), made(data)
     head, verdict, *rest = [line for line in text.splitlines() if line]
     assert head == "## Basic Control"
-    assert verdict.startswith("**Error: acme/small:8b could not be judged on RAG, and fails 3 more, worst ")
+    assert verdict.startswith("**Error: acme/small:8b could not be judged on RAG, and fails: ")
     assert rest[: len(made_.table().markdown())] == made_.table().markdown()
     assert "- acme/large:70b beats other-model by 22.5 points" in text
 
@@ -277,7 +277,7 @@ def test_models_that_fail_whatever_a_withheld_suite_would_score_have_a_conclusio
         overall = [model.overall for model in verdict.models]
         assert [(one.measured.score.mean, one.decided.outcome) for one in overall] == [(None, "fail")] * 2
         said = str(conclusion.conclusion(verdict, None))
-        assert said.startswith(f"Fail: a fails {cause}; b fails ")
+        assert said.startswith(f"Fail: a fails: {cause}; b fails: ")
 
 
 def judged(name: str, **outcomes: str) -> ModelResult:
@@ -302,30 +302,30 @@ GOOD = {"tone": "pass", "facts": "pass", "form": "pass"}
     [
         (
             [judged("alpha", **{**GOOD, "tone": "fail"}), judged("beta", **GOOD)],
-            "Fail: alpha fails tone 60 (threshold 80); beta passes all 3",
+            "Fail: alpha fails: tone 60 (threshold 80); beta passes",
         ),
         (
             [judged("alpha", tone="fail", facts="fail", form="pass"), judged("beta", tone="fail", facts="pass")],
-            "Fail: alpha fails tone 60 and facts 60 (threshold 80); beta fails tone 60 (threshold 80)",
+            "Fail: alpha fails: tone 60 and facts 60 (threshold 80); beta fails: tone 60 (threshold 80)",
         ),
         (
             [judged("alpha", tone="fail", facts="fail", form="fail"), judged("beta", tone="pass", facts="pass")],
-            "Fail: alpha fails all 3, worst tone 60 (threshold 80); beta passes",
+            "Fail: alpha fails: tone 60 (threshold 80) and 2 more; beta passes",
         ),
         (
             [judged("alpha", **{**GOOD, "tone": "error"}), judged("beta", **GOOD), judged("gamma", **GOOD)],
-            "Error: alpha could not be judged on tone; beta and gamma pass all 3",
+            "Error: alpha could not be judged on tone; beta and gamma pass",
         ),
         (
             [judged("alpha", **{**GOOD, "tone": "undecided"}), judged("beta", **GOOD)],
-            "Undecided: alpha is undecided: tone 79 (threshold 80): too close to tell; beta passes all 3",
+            "Undecided: alpha is undecided: tone 79 (threshold 80): too close to tell; beta passes",
         ),
         (
             [*(judged(f"m{n}", **{**GOOD, "form": "fail"}) for n in range(4)), judged("beta", **GOOD)],
-            "Fail: 4 of 5 models fail (m0 fails form 60 (threshold 80)); beta passes all 3",
+            "Fail: 4 of 5 models fail (m0 fails: form 60 (threshold 80)); beta passes",
         ),
         ([judged("alpha", **GOOD), judged("beta", **GOOD)], "Pass: 2 of 2 models reach every threshold"),
-        ([judged("alpha", tone="fail", facts="fail")], "Fail: alpha fails tone 60 and facts 60 (threshold 80)"),
+        ([judged("alpha", tone="fail", facts="fail")], "Fail: alpha fails: tone 60 and facts 60 (threshold 80)"),
     ],
 )
 def test_a_conclusion_says_which_model_fails_what_and_who_passes(models: list[ModelResult], said: str) -> None:
