@@ -5,7 +5,6 @@ Source: lm-evaluation-harness' guide to tasks, its filters and its `exact_match`
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from basic_control.metrics._patterns import compile_pattern
@@ -33,38 +32,12 @@ _HINTS = {
 _METRIC_HINTS = dict.fromkeys(("bleu", "chrf", "ter", "f1", "rouge"), "no equal; see similarity, of words")
 
 
-@dataclass(slots=True)
-class MatchOptions:
-    """How a read text is compared with the expected one: as it stands, but for what is ignored on both sides."""
-
-    case_sensitive: bool = True
-    ignore: list[str] = field(default_factory=list)
-
-    def compare_whole(self) -> dict[str, Any]:
-        """Return the metric that compares the whole reply."""
-        ignore = {"ignore": self.ignore} if self.ignore else {}
-        if self.case_sensitive:
-            return {"exact_match": {"raw": True, **ignore}}
-        # `exact_match` ignores case together with how signs are written, which the harness does not.
-        return {"regex": {"pattern": WHOLE_REPLY, "group": 1, "case_sensitive": False, **ignore}}
-
-    def compare_match(self, pattern: str, group: int | str) -> dict[str, Any]:
-        """Return the metric that compares a group of a pattern's match."""
-        options: dict[str, Any] = {"pattern": pattern, "group": group}
-        if self.ignore:
-            options["ignore"] = self.ignore
-        if not self.case_sensitive:
-            options["case_sensitive"] = False
-        return {"regex": options}
-
-
-@dataclass(slots=True)
-class Pipeline:
-    """What the steps of a filter read from a reply: the whole, or a group of a pattern's match; in lower case."""
-
-    pattern: str = ""
-    group: int | str = 1
-    is_folded: bool = False
+def _build_metric(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metric with these options of `regex`; without a pattern it compares the whole reply."""
+    # `exact_match` ignores case together with how signs are written, which the harness does not.
+    if {"pattern", "case_sensitive"}.isdisjoint(options):
+        return {"exact_match": {"raw": True, **options}}
+    return {"regex": {"pattern": WHOLE_REPLY, "group": 1, **options}}
 
 
 def list_metrics(raw: Mapping[str, Any], account: Account) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -78,7 +51,7 @@ def list_metrics(raw: Mapping[str, Any], account: Account) -> Iterator[tuple[str
     for entry in entries:
         name = NO_NAME.sub("-", str(entry.get("name", "filter"))).strip("-.")[:20]
         try:
-            pipeline = read_pipeline(name, entry, raw.get("repeats", 1), account)
+            reading = read_filter(name, entry, raw.get("repeats", 1), account)
         except UntakenError as error:
             step, _, reason = str(error).partition(": ")
             account.add(f"filter {name}: {step}", "left out", reason)
@@ -87,23 +60,18 @@ def list_metrics(raw: Mapping[str, Any], account: Account) -> Iterator[tuple[str
         comparison = shared
         if entry.get("metric_list"):
             comparison = read_comparison(entry["metric_list"], account)
-        if pipeline.is_folded:
-            comparison = MatchOptions(case_sensitive=False, ignore=comparison.ignore)
         n_taken += 1
         account.add(f"filter {name}", "taken")
-        metrics = comparison.compare_whole()
-        if pipeline.pattern:
-            metrics = comparison.compare_match(pipeline.pattern, pipeline.group)
-        yield (name if len(entries) > 1 else ""), metrics
+        yield (name if len(entries) > 1 else ""), _build_metric(comparison | reading)
     if n_taken:
         return
     if entries:
         account.add("filter_list", "changed", "none could be taken over; the whole reply is compared")
-    yield "", shared.compare_whole()
+    yield "", _build_metric(shared)
 
 
-def read_comparison(metrics: Any, account: Account) -> MatchOptions:
-    """Return how the metric exact_match of a list compares, the default of the harness; others are left out."""
+def read_comparison(metrics: Any, account: Account) -> dict[str, Any]:
+    """Return how exact_match of a list compares: what is ignored on both sides; other metrics are left out."""
     entries = [mapping_of(entry) for entry in list_of(metrics)]
     matches = []
     for entry in entries:
@@ -117,27 +85,31 @@ def read_comparison(metrics: Any, account: Account) -> MatchOptions:
     if not matches:
         if entries:
             account.add("metric_list", "changed", "none could be taken over; exact_match stands in")
-        return MatchOptions()
+        return {}
     if len(matches) > 1:
         account.add("exact_match", "left out", "listed more than once: the last one counts, as there")
     return _read_match(matches[-1], account)
 
 
-def _read_match(entry: Mapping[str, Any], account: Account) -> MatchOptions:
+def _read_match(entry: Mapping[str, Any], account: Account) -> dict[str, Any]:
     """Return the comparison of an entry of exact_match."""
-    comparison = MatchOptions(case_sensitive=not entry.get("ignore_case"))
+    comparison: dict[str, Any] = {}
+    ignored: list[Any] = []
     patterns = entry.get("regexes_to_ignore")
     if patterns and _are_patterns(wrap(patterns)):
-        comparison.ignore += wrap(patterns)
+        ignored += wrap(patterns)
         account.add("exact_match.regexes_to_ignore", "taken")
     elif patterns:
         account.add("exact_match.regexes_to_ignore", "left out", "not regular expressions")
     # After the user's own patterns, as there.
     for key, pattern in (("ignore_punctuation", PUNCTUATION), ("ignore_numbers", DIGITS)):
         if entry.get(key):
-            comparison.ignore.append(pattern)
+            ignored.append(pattern)
             account.add(f"exact_match.{key}", "taken", f"as a pattern to ignore: {pattern}")
-    if not comparison.case_sensitive:
+    if ignored:
+        comparison["ignore"] = ignored
+    if entry.get("ignore_case"):
+        comparison["case_sensitive"] = False
         account.add("exact_match.ignore_case", "taken")
     account.add("exact_match", "taken")
     aggregation = str(entry.get("aggregation", "mean"))
@@ -158,21 +130,21 @@ def _are_patterns(values: list[Any]) -> bool:
         return False
 
 
-def read_pipeline(name: str, entry: Mapping[str, Any], repeats: Any, account: Account) -> Pipeline:
-    """Return what a filter reads from a reply.
+def read_filter(name: str, entry: Mapping[str, Any], repeats: Any, account: Account) -> dict[str, Any]:
+    """Return what a filter reads from a reply: the whole, or a group of a pattern's match; in lower case.
 
     Raises:
         UntakenError: a step has no equal.
     """
-    pipeline = Pipeline()
+    reading: dict[str, Any] = {}
     for step in map(mapping_of, list_of(entry.get("filter"))):
         function = str(step.get("function"))[:40]
         if function == "regex":
-            if pipeline.pattern or pipeline.is_folded:
+            if reading:
                 raise UntakenError("regex: no equal after another step")
-            _read_regex(name, step, pipeline, account)
+            reading |= _read_regex(name, step, account)
         elif function in ("lowercase", "uppercase"):
-            pipeline.is_folded = True
+            reading["case_sensitive"] = False
             account.add(f"filter {name}: {function}", "changed", "case counts on neither side, the expected too")
         elif function in _VOTES and repeats not in (None, 0, 1):
             raise UntakenError(f"{function}: {_HINTS[function]}")
@@ -181,11 +153,11 @@ def read_pipeline(name: str, entry: Mapping[str, Any], repeats: Any, account: Ac
         # Of one reply the first is itself, and replies are read without white space around them.
         elif function not in ("take_first", "remove_whitespace", *_VOTES):
             raise UntakenError(f"{function}: {_HINTS.get(function, 'no equal')}")
-    return pipeline
+    return reading
 
 
-def _read_regex(name: str, step: Mapping[str, Any], pipeline: Pipeline, account: Account) -> None:
-    """Set a pipeline's pattern and group to those of a step: of the first or the last match.
+def _read_regex(name: str, step: Mapping[str, Any], account: Account) -> dict[str, Any]:
+    """Return the pattern and the group of a step: of the first or the last match.
 
     Raises:
         UntakenError: it takes another match, or is no regular expression.
@@ -199,14 +171,15 @@ def _read_regex(name: str, step: Mapping[str, Any], pipeline: Pipeline, account:
         raise UntakenError("regex: not a regular expression") from error
     if not n_groups:
         pattern = f"({pattern})"
-    # Of several groups the harness takes the first that is not empty.
-    pipeline.group = "any" if n_groups > 1 else 1
     # The metric reads the last match; one from the reply's beginning is the first.
-    pipeline.pattern = rf"\A[\s\S]*?(?:{pattern})" if which == 0 else pattern
+    if which == 0:
+        pattern = rf"\A[\s\S]*?(?:{pattern})"
     if step.get("fallback", _INVALID) != _INVALID:
         account.add(f"filter {name}: fallback", "left out", "a reply without a match counts as wrong")
     for key in sorted(map(str, step.keys() - _OF_REGEX)):
         account.add(f"filter {name}: {key}", "left out", "no equal")
+    # Of several groups the harness takes the first that is not empty.
+    return {"pattern": pattern, "group": "any" if n_groups > 1 else 1}
 
 
 def read_generation(raw: Mapping[str, Any], account: Account) -> dict[str, Any]:
