@@ -6,14 +6,13 @@ It is read and signed apart from everything else, so that lists are cut until al
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import filterfalse
 from math import ceil
 from pathlib import Path
 
 from basic_control.data.exits import Exit
 from basic_control.tasks.report.attestation import state_result
 from basic_control.tasks.report.audit_run import AuditedRun, Detail, Lines, Section
-from basic_control.tasks.report.audit_sections import FIRST, PARTS, list_about
+from basic_control.tasks.report.audit_sections import build_sections, list_about
 from basic_control.tasks.report.conclusion import conclusion
 from basic_control.tasks.report.language import say, use_language
 from basic_control.tasks.report.pages import still
@@ -42,34 +41,21 @@ _BLANK = "_" * 40
 
 
 def fit_sheet(run: AuditedRun) -> tuple[Lines, list[Section]]:
-    """Return what stands in a run's head, and its sections, in as much detail as one sheet holds."""
-    head, sections, room, characters = Lines(), list[Section](), 0.0, 0
+    """Return what stands in a run's head, and its sections, in as much detail as one sheet holds.
+
+    Whole texts come before long lists.
+    """
+    head, sections = _build_page(run, Detail(1, min(_CHARACTERS)))
     for characters in _CHARACTERS:
-        head = list_about(run, Detail(1, characters))
-        sections = [part.build(run, Detail(1, characters)) for part in PARTS]
-        room = _SHEET - measure_head(head) - sum(map(measure_section, sections))
-        if room >= 0:
-            break
-    # Each list grows by an entry in turn, while there is room: first those that the page is about.
-    order = [*filterfalse(_is_later, range(len(PARTS))), *filter(_is_later, range(len(PARTS)))]
-    for entries in range(2, _ENTRIES + 1):
-        for number in order:
-            section = PARTS[number].build(run, Detail(entries, characters))
-            growth = measure_section(section) - measure_section(sections[number])
-            if growth <= room:
-                sections[number] = section
-                room -= growth
-    return head, [*filter(has_content, sections)]
+        for entries in range(_ENTRIES, 0, -1):
+            head, sections = _build_page(run, Detail(entries, characters))
+            if measure_head(head) + sum(map(measure_section, sections)) <= _SHEET:
+                return head, sections
+    return head, sections
 
 
-def _is_later(number: int) -> bool:
-    """Return whether a section's list grows after those that the page is about."""
-    return PARTS[number].name not in FIRST
-
-
-def has_content(section: Section) -> bool:
-    """Return whether a section says anything."""
-    return bool(section.table or section.lines)
+def _build_page(run: AuditedRun, detail: Detail) -> tuple[Lines, list[Section]]:
+    return list_about(run, detail), build_sections(run, detail)
 
 
 def measure_head(lines: Lines) -> float:
@@ -79,9 +65,7 @@ def measure_head(lines: Lines) -> float:
 
 
 def measure_section(section: Section) -> float:
-    """Return how many lines of the sheet a section takes; none if it is empty."""
-    if not has_content(section):
-        return 0.0
+    """Return how many lines of the sheet a section takes."""
     height = measure_table(section.table) + measure_lines(section.lines, _WIDTH)
     # Its title stands beside it, and may be broken.
     return max(count_lines(section.title, _TITLE_WIDTH), height) + _GAP
@@ -197,6 +181,8 @@ def _write_section(section: Section) -> Iterator[str]:
 def _write_lines(lines: Sequence[tuple[str, str]]) -> Iterator[str]:
     for label, text in lines:
         words = escape_markdown(text) or _BLANK
-        yield f"- **{escape_markdown(label)}:** {words}" if label else f"- {words}"
+        if label:
+            words = f"**{escape_markdown(label)}:** {words}"
+        yield f"- {words}"
     if lines:
         yield ""

@@ -1,7 +1,7 @@
 """What an audit page is made of: a finished run as it is read for the page, and the page's sections."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -89,24 +89,6 @@ class Section:
     title: str
     lines: Sequence[tuple[str, str]] = ()
     table: Table | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What makes a section of any run, in more or less detail: its title's phrase, its lines and its table."""
-
-    name: str
-    write: Callable[[AuditedRun, Detail], Lines] | None = None
-    tabulate: Callable[[AuditedRun, Detail], Table] | None = None
-
-    def build(self, run: AuditedRun, detail: Detail) -> Section:
-        """Return the section of a run."""
-        section = Section(say(f"audit.{self.name}"))
-        if self.tabulate:
-            section = replace(section, table=self.tabulate(run, detail))
-        if self.write:
-            section = replace(section, lines=self.write(run, detail))
-        return section
 
 
 def cut_name(name: object) -> str:

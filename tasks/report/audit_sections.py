@@ -1,18 +1,19 @@
 """What an audit page says, section by section: from a run's manifest and its results, nothing computed anew."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import filterfalse
 from typing import Any
 
 from basic_control.data.documents import METHODOLOGY
 from basic_control.metrics.analysis.judged import JudgeStatus
+from basic_control.metrics.analysis.slices import Slice
 from basic_control.metrics.stats.intervals import Share
-from basic_control.tasks.report.audit_comparisons import label_sentences, list_slices, list_standards
-from basic_control.tasks.report.audit_deviations import find_deviations, format_time
-from basic_control.tasks.report.audit_omissions import list_omissions
-from basic_control.tasks.report.audit_run import AuditedRun, Detail, Lines, Part, cut_name
+from basic_control.tasks.report.audit_run import NAME, AuditedRun, Declaration, Detail, Lines, Section, cut_name
 from basic_control.tasks.report.audit_tables import (
     DIGITS,
+    count_states,
+    describe_sampling,
     find_sample,
     has_bounds,
     has_thresholds,
@@ -23,6 +24,9 @@ from basic_control.tasks.report.audit_tables import (
 )
 from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.passports import panel
+from basic_control.tasks.report.ranking import differences
+from basic_control.tasks.report.regressions import details, headline
+from basic_control.tasks.report.tables import Table
 from basic_control.tasks.report.text import (
     around,
     clip_text,
@@ -30,6 +34,7 @@ from basic_control.tasks.report.text import (
     format_estimate,
     join_names,
     localize_digits,
+    percent,
 )
 from basic_control.tasks.report.warnings import notes
 from basic_control.tasks.report.words import cost_lines, describe_calls, headlines_of
@@ -39,6 +44,12 @@ ABOUT = ("owner", "purpose", "decision", "population")
 _ANSWERS = ("pass", "fail", "undecided", "error", "none")
 _SETTINGS = ("temperature", "seed", "max_tokens")
 _DIGITS, _RULES = 16, 240
+_REPEATED = ("rerun", "suite", "model", "failed", "truncated")
+"""What of an earlier run was done again, as a manifest names it."""
+_SAVES = 3
+"""The last times at which labels were saved that are named."""
+_UNSCORED = ("model_error", "filtered", "unsupported", "judge_failed", "not_applicable")
+"""The states of rows that no score counts."""
 
 
 def list_answers(run: AuditedRun, _: Detail) -> Lines:
@@ -244,23 +255,238 @@ def list_hashes(run: AuditedRun, _: Detail) -> Lines:
     return [*lines, (say("audit.verify"), run.command(f"store verify {run.name}"))]
 
 
-PARTS: Sequence[Part] = (
-    Part("release", list_answers),
-    Part("tested", list_targets),
-    Part("question", list_populations),
-    Part("criteria", list_criteria),
-    Part("data", list_data_hashes, tabulate_data),
-    Part("results", tabulate=tabulate_scores),
-    Part("slices", list_slices),
-    Part("against", list_standards),
-    Part("judges", list_judges),
-    Part("repeatability", list_repeats),
-    Part("deviations", list_deviations),
-    Part("left_out", list_omissions),
-    Part("limits", list_limits),
-    Part("made_by", list_makers),
-    Part("hashes", list_hashes),
+def list_standards(run: AuditedRun, detail: Detail) -> Lines:
+    """Return against what the scores were held: a baseline, the other models, another tool's own scores."""
+    baseline = run.results.baseline
+    standards = say("audit.no_thresholds")
+    if has_thresholds(run):
+        standards = say("audit.thresholds")
+    if not baseline:
+        standards = f"{standards} {say('audit.no_baseline')}"
+    pairs = [*differences(run.verdict.models, run.results.compared)]
+    if baseline or pairs:
+        standards = f"{standards} {say('audit.levels')}"
+    lines: Lines = [("", standards)]
+    if baseline:
+        sentences = [*headline(baseline)]
+        # The change of the score that decides is told by the headline already.
+        further = filterfalse(" ".join(sentences).__contains__, map(str.strip, details(baseline)))
+        lines += [*label_sentences("", sentences, detail), *detail.choose(label_sentences("", further, detail))]
+    lines += detail.choose(label_sentences(say("audit.between"), pairs, detail))
+    return lines + detail.choose(_list_stated(run))
+
+
+def _list_stated(run: AuditedRun) -> Lines:
+    """Return another tool's own scores beside those of this run."""
+    stated: Lines = []
+    for row in run.results.stated:
+        names = f"{cut_name(row.suite)}, {cut_name(row.model)}"
+        shares = {"ours": percent(row.ours), "stated": percent(row.stated)}
+        counts = {"k": len(row.differing), "n": row.n, "metric": cut_name(row.metric)}
+        stated.append((names, say("audit.stated", **shares, **counts)))
+    return stated
+
+
+def list_slices(run: AuditedRun, detail: Detail) -> Lines:
+    """Return the slices, the worst first."""
+    lines: Lines = []
+    slices = run.results.compared.slices
+    metrics_of: dict[str, set[str]] = {}
+    for row in slices:
+        metrics_of.setdefault(row.suite, set()).add(row.metric)
+    for row in sorted(slices, key=_rank_slice):
+        names = [cut_name(row.suite), cut_name(row.model)]
+        if len(metrics_of[row.suite]) > 1:
+            names.insert(1, cut_name(row.metric))
+        label = f"{', '.join(names)}: {cut_name(row.column)} = {cut_name(row.text or '–')}"
+        figures = {"score": format_estimate(row.score), "n": row.n, "others": percent(row.elsewhere)}
+        lines.append((label, say("audit.slice", **figures)))
+    return detail.choose(lines)
+
+
+def _rank_slice(row: Slice) -> float:
+    if row.score.mean is None:
+        return 2.0
+    return row.score.mean
+
+
+def label_sentences(label: str, sentences: Iterable[str], detail: Detail) -> Lines:
+    """Return sentences as lines, each with a label, '' for none."""
+    return [(label, detail.cut(sentence)) for sentence in sentences]
+
+
+def format_time(moment: str | datetime) -> str:
+    """Return a moment, such as 2026-11-28 20:42:25 UTC."""
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment)
+    zone = f"{moment:%z}".replace("+0000", "UTC")
+    return f"{moment:%Y-%m-%d %H:%M:%S} {zone}"
+
+
+def find_deviations(run: AuditedRun) -> Iterator[str]:
+    """Yield what was repeated, set beside the configuration, looked at before, or edited."""
+    yield from _describe_repetition(run.facts("rerun"))
+    yield from _describe_rules(run)
+    for row in headlines_of(run.verdict.models):
+        stopping = row.measured.stopping
+        if stopping:
+            counts = {"n": len(stopping.looks), "k": stopping.asked, "most": stopping.most}
+            yield say("audit.stopped", suite=row.suite, model=cut_name(row.model), **counts)
+    for entry in run.manifest.get("labels") or ():
+        yield from _describe_labels(entry)
+
+
+def _describe_repetition(again: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what of an earlier run was done again, and what the command line set."""
+    if again.get("replies"):
+        yield say("audit.rejudged", run=again["replies"])
+    elif again.get("of"):
+        parts = filter(again.get, _REPEATED)
+        repeated = ", ".join(f"{key} {again[key]}" for key in parts)
+        yield say("audit.rerun", run=again["of"], parts=repeated or "–")
+    if again.get("resume"):
+        yield say("audit.resumed")
+    overrides = [clip_text(text, 2 * NAME) for text in again.get("sets") or ()]
+    if overrides:
+        yield say("audit.overrides", sets="; ".join(overrides))
+
+
+def _describe_rules(run: AuditedRun) -> Iterator[str]:
+    if run.configuration.get("allow_different"):
+        yield say("audit.allowed")
+    if run.configuration.get("gate") == "off":
+        yield say("audit.gate_off")
+    n_looks = run.facts("criteria").get("n_earlier")
+    if n_looks:
+        yield say("audit.looked", n=n_looks)
+
+
+def _describe_labels(entry: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how often people's labels were saved: more than once, they were edited."""
+    saves = entry["saved"]
+    if saves:
+        times = ", ".join(format_time(save["at"]) for save in saves[-_SAVES:])
+        phrase = "audit.labels"
+        if len(saves) > 1:
+            phrase = "audit.labels_edited"
+        labels = {"suite": entry["suite"], "model": cut_name(entry["model"]), "n": saves[-1]["n"]}
+        yield say(phrase, times=times, k=len(saves), **labels)
+
+
+def list_omissions(run: AuditedRun, detail: Detail) -> Lines:
+    """Return what was left out, each with its number; that nothing was, if so."""
+    lines: Lines = []
+    for omissions in (_list_models, _list_replies, _list_judges, _list_metrics, _list_suites, _list_rows):
+        lines += omissions(run)
+    lines = detail.choose(lines) or [("", say("audit.nothing_omitted"))]
+    # What the page has no section about was not looked at.
+    unseen = [say("audit.slices_unseen")] * (not run.results.compared.slices)
+    unseen += [say("audit.repeats_unseen")] * (not run.results.repeats)
+    if unseen:
+        lines = [*lines, (say("audit.unseen"), ", ".join(unseen))]
+    return lines
+
+
+def _list_models(run: AuditedRun) -> Iterator[tuple[str, str]]:
+    """Yield the models that nothing, or no call, was asked of, and why."""
+    for model in run.verdict.models:
+        reason = model.missing or model.failed
+        if reason:
+            yield cut_name(model.model), say_reason(reason)
+
+
+def _list_replies(run: AuditedRun) -> Iterator[tuple[str, str]]:
+    """Yield how many rows of a suite have no score for a model, by how they ended."""
+    for (suite, model), states in count_states(run.results.cells).items():
+        counts = [f"{say(f'script.{state}')} {states[state]}" for state in _UNSCORED if states[state]]
+        if counts:
+            yield f"{cut_name(suite)}, {cut_name(model)}", say("audit.unscored", counts=", ".join(counts))
+
+
+def _list_judges(run: AuditedRun) -> Iterator[tuple[str, str]]:
+    """Yield the judges that do not count at a step, and why."""
+    reasons = {}
+    for status in run.results.judged.statuses:
+        if not status.counts:
+            reasons[status.judge, status.exam, status.language] = say_reason(status.why)
+    for (judge, exam, language), reason in reasons.items():
+        yield f"{cut_name(judge)}, {exam} ({language})", say("audit.judge_left_out", why=reason)
+
+
+def _list_metrics(run: AuditedRun) -> Iterator[tuple[str, str]]:
+    """Yield the metrics of a suite that decide nothing, as no threshold holds for them."""
+    for suite in run.suites:
+        names = find_silent_metrics(run, suite)
+        if names:
+            yield cut_name(suite["name"]), say("audit.no_threshold", n=len(names), metrics=join_names(names))
+
+
+def find_silent_metrics(run: AuditedRun, suite: Declaration) -> list[str]:
+    """Return a suite's metrics that are neither decided by themselves nor a part of a score that is."""
+    metrics: Mapping[str, Mapping[str, object]] = suite.get("metrics") or {}
+    enabled = [name for name, options in metrics.items() if options.get("enabled", True)]
+    deciding = set[str]()
+    for row in headlines_of(run.verdict.models):
+        if row.suite == suite["name"] and row.decided.threshold is not None:
+            deciding.add(row.metric)
+    # A score of several metrics is not named by one of them.
+    if deciding - {*metrics}:
+        deciding.update(_list_parts(suite, enabled))
+    return [name for name in enabled if name not in deciding]
+
+
+def _list_parts(suite: Declaration, enabled: list[str]) -> list[str]:
+    """Return the metrics that a suite's score joins."""
+    score = suite.get("score")
+    if isinstance(score, list | tuple | Mapping):
+        return [*score]
+    return enabled
+
+
+def _list_suites(run: AuditedRun) -> Iterator[tuple[str, str]]:
+    """Yield the suites that are no part of the overall score."""
+    suites = dict.fromkeys(name for model in run.verdict.models for name in model.suites_apart)
+    if suites:
+        yield "", say("screen.apart", suites=join_names([*map(cut_name, suites)]))
+
+
+def _list_rows(run: AuditedRun) -> Iterator[tuple[str, str]]:
+    """Yield of which suites only a draw of the rows was asked."""
+    questions: Mapping[str, Mapping[str, object]] = run.results.run.get("items") or {}
+    for suite in run.suites:
+        if find_sample(suite).get("method", "all") != "all":
+            n = questions.get(suite["name"], {}).get("n", "–")
+            yield cut_name(suite["name"]), say("audit.undrawn", n=n, chosen=describe_sampling(suite))
+
+
+_SECTIONS: Sequence[
+    tuple[str, Callable[[AuditedRun, Detail], Lines] | None, Callable[[AuditedRun, Detail], Table] | None]
+] = (
+    ("release", list_answers, None),
+    ("tested", list_targets, None),
+    ("question", list_populations, None),
+    ("criteria", list_criteria, None),
+    ("data", list_data_hashes, tabulate_data),
+    ("results", None, tabulate_scores),
+    ("slices", list_slices, None),
+    ("against", list_standards, None),
+    ("judges", list_judges, None),
+    ("repeatability", list_repeats, None),
+    ("deviations", list_deviations, None),
+    ("left_out", list_omissions, None),
+    ("limits", list_limits, None),
+    ("made_by", list_makers, None),
+    ("hashes", list_hashes, None),
 )
-"""The sections of the page, in its order."""
-FIRST = frozenset({"tested", "data", "results", "left_out"})
-"""The sections whose lists grow first."""
+"""The sections of the page, in its order: what writes the lines and the table of each."""
+
+
+def build_sections(run: AuditedRun, detail: Detail) -> list[Section]:
+    """Return the sections of a run's page that say anything, in so much detail."""
+    sections = []
+    for name, write, tabulate in _SECTIONS:
+        lines = write(run, detail) if write else []
+        table = tabulate(run, detail) if tabulate else None
+        if lines or table:
+            sections.append(Section(say(f"audit.{name}"), lines, table))
+    return sections

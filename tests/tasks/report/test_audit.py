@@ -11,8 +11,8 @@ import pytest
 from basic_control.metrics.analysis.document import document, read
 from basic_control.metrics.analysis.judged import JudgeStatus
 from basic_control.tasks.report.audit import compose_html, compose_markdown, fit_sheet
-from basic_control.tasks.report.audit_omissions import list_omissions
 from basic_control.tasks.report.audit_run import AuditedRun, Detail
+from basic_control.tasks.report.audit_sections import list_omissions
 from basic_control.tasks.report.language import use_language
 from basic_control.tasks.report.report_data import ReportData
 from tests.helpers.finished import HOSTILE
