@@ -9,6 +9,7 @@ from basic_control.data.decorators import metric
 from basic_control.data.options import Frozen
 from basic_control.data.reading.answer import Reading, read
 from basic_control.data.reading.choices import build_options
+from basic_control.data.reading.latex import write_plainly
 from basic_control.data.reading.texts import unify
 from basic_control.data.records import Found, Sample, Score
 from basic_control.metrics._choices import completes, expects, find_right_options, offer_of
@@ -55,7 +56,7 @@ def needs(options: Mapping[str, Any]) -> tuple[str, ...]:
 def read_choice(sample: Sample, text: str, texts_by_label: Mapping[str, str]) -> Reading:
     """Read which of the options a reply's text chooses."""
     slot = build_options(tuple(texts_by_label.items()))
-    return read(unify(text), slot, cut=is_cut(sample), prompt=prompt(sample))
+    return read(write_plainly(unify(text)), slot, cut=is_cut(sample), prompt=write_plainly(prompt(sample)))
 
 
 @metric(

@@ -142,7 +142,7 @@ def _equals(text: str, answers: list[Any], options: Mapping[str, Any]) -> bool:
 
 
 @metric(
-    version=7,
+    version=8,
     options=Options,
     needs=("answer",),
     expects=expect_texts,

@@ -42,6 +42,8 @@ _QUALIFIED = re.compile(
 )
 """Before a word that is one for 'answer' only by itself: `new value = 5`, `add 10 to this value:`."""
 _WORD = re.compile(r"[^\W_]")
+_BREAK = re.compile(rf"{MARKUP}{{0,3}}(?:\.\.|[…,;—–-]){MARKUP}*")
+"""Where a sentence may break off behind its answer."""
 _PAIR = 2
 _GAP = 8
 """Characters between two sentences."""
@@ -143,6 +145,9 @@ def read(text: str, slot: Slot, *, cut: bool = False, prompt: str = "") -> Readi
             return replace(reading, values=None)
         if effect.does == "states":
             resumed = _find_withdrawal(text, effect.end)
+            # 'The answer is A... no wait, it is B.'
+            if resumed is None and (turn := _BREAK.match(text, end)):
+                resumed = _find_withdrawal(text, turn.end())
             if resumed is not None:
                 return _infer(reply, slot, resumed, cut=cut)
             if slot.is_chosen:
@@ -480,6 +485,9 @@ def read_cue(text: str) -> str:
         box = _BOXED.search(value)
         if box:
             value = value[box.end() : find_brace(value, box.end())]
+        marks = _CLOSING.search(value)
+        if marks and value.count(marks[1]) % _PAIR:  # those of `**Answer: Paris**`
+            value = value[: marks.start()] + marks[2]
         if begin <= line:
             value = _QUOTED.sub("", value)
         return _MATH.sub(r"\1", _LEADING.sub("", value).strip().strip("$`"))
@@ -489,5 +497,6 @@ def read_cue(text: str) -> str:
 _BOXED = re.compile(r"\\boxed\s?\{")
 _EMPTY = re.compile(r"[\s*_:：$`]*")
 _LEADING = re.compile(r"\A(?:[\s:：】]|\*\*(?=\s)|[-*•]\s)+")
+_CLOSING = re.compile(r"\s*([*_]{1,3})([.。]?)\s*\Z")
 _QUOTED = re.compile(r"\A[\s:：*]*>\s+")
 _MATH = re.compile(r"\A\\(?:text|mathrm|mathbf|textbf)\{(.*)\}\Z")

@@ -19,6 +19,7 @@ from basic_control.data.reading.clauses import (
     set_aside,
     unite,
 )
+from basic_control.data.reading.latex import write_plainly
 from basic_control.data.reading.texts import collapse_spaces, unify
 from basic_control.data.reading.words import MARKUP, pattern
 from basic_control.data.sentences import split_sentences
@@ -86,8 +87,7 @@ class Options:
         mentions, covered = list[Mention](), bytearray(end - begin)
         # The longest texts go first: 'York' in 'New York' is none.
         for wording, values in self.wordings:
-            for start in _find_wording(reply, wording, begin, end):
-                stop = start + len(wording)
+            for start, stop in _find_wording(reply, wording, begin, end):
                 if not any(covered[start - begin : stop - begin]):
                     covered[start - begin : stop - begin] = b"\1" * (stop - start)
                     mentions.append(Mention(values, start, stop))
@@ -246,8 +246,10 @@ def _order(mention: Mention) -> tuple[int, int]:
     return mention.start, mention.end
 
 
-def _find_wording(reply: Prepared, wording: str, begin: int, end: int) -> Iterator[int]:
-    """Yield where a folded text occurs at the boundaries of words."""
+def _find_wording(reply: Prepared, wording: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield where a folded text occurs at the boundaries of words; a sentence, also without its stop at an end."""
+    is_sentence = wording.endswith(".") and len(wording) > _PAIR
+    wording = wording.removesuffix(".") if is_sentence else wording
     start = reply.folded.find(wording, begin, end)
     while start >= 0:
         stop = start + len(wording)
@@ -256,22 +258,24 @@ def _find_wording(reply: Prepared, wording: str, begin: int, end: int) -> Iterat
             or (_EDGE.match(wording[-1]) and _EDGE.match(reply.text, stop))
             or (wording[0].isdigit() and _NUMBER_BEFORE.search(reply.text, max(0, start - 2), start))
             or (wording[-1].isdigit() and _NUMBER_AFTER.match(reply.text, stop))
+            or (is_sentence and _GOES_ON.match(reply.text, stop))
             or (wording in _DETERMINERS and _NOUN_FOLLOWS.match(reply.text, stop))
         )
         if not goes_on:
-            yield start
+            yield start, stop
         start = reply.folded.find(wording, start + 1, end)
 
 
 _NUMBER_BEFORE = re.compile(r"[0-9][.,]$|(?:^|[^\w)\]%])[-.]$")
 """A minus sign, a decimal point or a thousands' comma."""
+_GOES_ON = re.compile(r"[ \t]+[^\W\d_]")
 _NUMBER_AFTER = re.compile(r"[.,][0-9]")
 
 
 @lru_cache(maxsize=256)  # each of a row's options is looked for in the replies of all models
 def build_options(pairs: tuple[tuple[str, str], ...]) -> Options:
     """Return the options of (label, text) pairs."""
-    texts = {label: collapse_spaces(unify(text)) for label, text in pairs}
+    texts = {label: collapse_spaces(write_plainly(unify(text))) for label, text in pairs}
     labels = dict[str, set[str]]()
     for label, text in texts.items():
         labels.setdefault(text.lower(), set()).add(label)

@@ -4,13 +4,13 @@ import re
 import unicodedata
 
 _SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
-_RAISED = re.compile(rf"(?<=[^\W_])[{_SUPERSCRIPTS}]+")
+_RAISED = re.compile(rf"(?<=[^\W_])⁻?[{_SUPERSCRIPTS}]+")
 _UNSEEN = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
 _HYPHEN = re.compile(
     "(?<=[^\\W_])[\u2010-\u2015\u2212\ufe63\uff0d](?=[^\\W_])|[\u2010-\u2015\u2212\ufe63\uff0d](?=[0-9])"
 )
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")  # ٣, of any script
-_DIGITS = str.maketrans(_SUPERSCRIPTS, "0123456789")
+_DIGITS = str.maketrans(f"{_SUPERSCRIPTS}⁻", "0123456789-")
 _ALIKE = {**dict.fromkeys(map(ord, "’‘ʼ‛′´`＇"), "'"), ord("⁄"): "/", ord("∕"): "/"}
 _YO = {ord("ё"): "е", ord("Ё"): "Е"}
 _MARKED = re.compile(rf"(?<=[^\W_])[{_SUPERSCRIPTS}]+(?=\W*$)")

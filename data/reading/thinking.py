@@ -16,6 +16,10 @@ _ROLE = re.compile(r"\s*(?:[*_]{0,3}\w{1,12}[*_]{0,3}[:：]\s*)?")
 """What may stand before the thinking that opens a reply: `Assistant: <think>`."""
 
 
+_PARTED = re.compile(r"(?<=\w)\0(?=\w)")
+"""Between words that only thinking parted."""
+
+
 class ThinkingForm(NamedTuple):
     """Where thinking opens and closes, whether it may stand anywhere, and whether it counts if it never closes."""
 
@@ -99,7 +103,7 @@ def split(text: str, content: str = "") -> tuple[str, str]:
         event = tables.events.find_first(text, searched)
     if not thoughts and not position:
         return text, ""
-    reply = "".join([*replies, text[position:]])
+    reply = _PARTED.sub(" ", "\0".join([*replies, text[position:]])).replace("\0", "")
     return reply.strip(), "\n".join(filter(None, map(str.strip, thoughts)))
 
 
