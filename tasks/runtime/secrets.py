@@ -9,7 +9,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import replace
-from html.entities import html5
+from html import unescape
 from typing import Any, NamedTuple
 
 from basic_control.data.patterns import pattern
@@ -100,21 +100,7 @@ def _list_searches(key: str) -> Iterator[_Search]:
         yield _build_search(pieces, skipped, min(-(-8 * LEAST // 6), len(pieces) - skipped))
 
 
-def _build_entity_search(key: str) -> _Search:
-    """Return the search for a key whose characters may each be an HTML entity, as in s&#107;&#x2d;a."""
-    pieces = []
-    for character in key:
-        code = ord(character)
-        # Such as the &lowbar; of an underscore.
-        names = [f"&{name}" for name, text in html5.items() if text == character and name.endswith(";")]
-        numbers = f"&#0{{0,6}}{code};?|&#[xX]0{{0,6}}(?i:{code:x});?"
-        pieces.append(f"(?:{'|'.join([re.escape(character), numbers, *names])})")
-    match = _COMMON.match(key)
-    return _build_search(pieces, match.end() if match else 0, LEAST)
-
-
 _searches: dict[str, list[_Search]] = {}
-_entities: list[_Search] = []
 _quick: re.Pattern[str] | None = None
 
 
@@ -124,23 +110,29 @@ def know(key: str) -> None:
     if key in _searches or not is_key(key):
         return
     _searches[key] = [*_list_searches(key)]
-    _entities.append(_build_entity_search(key))
     grams = [_quick.pattern] if _quick else []
     grams += [search.grams for search in _searches[key]]
     _quick = re.compile("|".join(grams))
 
 
 def hide(text: str) -> tuple[str, int]:
-    """Return a text with keys replaced by `HIDDEN`, and their number."""
-    if _quick is None:
+    """Return a text with keys replaced by `HIDDEN`, and their number.
+
+    A text with keys in HTML entities, such as s&#107;&#x2d;a, is returned without any.
+    """
+    hidden, n_hidden = _hide_spelled(text)
+    if "&" in text:
+        plain, n_plain = _hide_spelled(unescape(text))
+        if n_plain and n_plain >= n_hidden:
+            return plain, n_plain
+    return hidden, n_hidden
+
+
+def _hide_spelled(text: str) -> tuple[str, int]:
+    """Return a text with keys in the spellings searched for replaced, and their number."""
+    if _quick is None or not _quick.search(text):
         return text, 0
     spans: list[tuple[int, int]] = []
-    # Few texts have entities, and their search is slow.
-    if "&" in text:
-        for search in _entities:
-            spans += (match.span(1) for match in search.fragments.finditer(text))
-    if not spans and not _quick.search(text):
-        return text, 0
     for searches in _searches.values():
         for search in searches:
             if re.search(search.grams, text):

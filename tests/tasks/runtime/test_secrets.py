@@ -42,7 +42,6 @@ SPELT: dict[str, Callable[[str], str]] = {
 def _known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secrets, "_searches", {})
     monkeypatch.setattr(secrets, "_quick", None)
-    monkeypatch.setattr(secrets, "_entities", [])
     for key in KEYS:
         know(key)
 
