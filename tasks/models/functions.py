@@ -1,15 +1,16 @@
 """Functions that answer: of a plug-in's provider, in this process; of the Python process that started the run."""
 
-import asyncio
 import hashlib
 import inspect
 import json
 import os
+import socket
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from basic_control.config.settings import Model
+from basic_control.data.characters import make_visible
 from basic_control.data.errors import InputError
 from basic_control.data.records import Call, Reply
 from basic_control.tasks.models.protocol import CallError
@@ -21,8 +22,6 @@ from basic_control.tasks.models.threads import run_in_thread
 CALLER = "BASIC_CONTROL_CALLER"
 """The variable that says where the functions of the process that started a run are served: PORT:TOKEN."""
 HOST = "127.0.0.1"
-_LONGEST = 64 * 1024 * 1024
-"""Bytes of an answer."""
 
 
 def read_message(message: Mapping[str, Any], name: str) -> Reply:
@@ -32,16 +31,31 @@ def read_message(message: Mapping[str, Any], name: str) -> Reply:
         CallError: it raised, or returned neither a text nor a mapping of the known fields.
     """
     if "raised" in message:
-        raise CallError("invalid", f"{name} raised {clean_error(str(message['raised']))}{message.get('at', '')}")
-    if "answer" not in message:
-        returned = clean_error(str(message.get("returned", "nothing")))
-        raise CallError("invalid", f"{name} returned {returned}, expected a string or a mapping with `text`")
-    answer = json.loads(message["answer"])
-    if unknown := [key[:40] for key in answer if key not in FIELDS]:
-        raise CallError(
-            "invalid", f"{name} returned the unknown key {unknown[0]!r}; expected only {', '.join(FIELDS)}"
-        )
+        raise CallError("invalid", f"{name} raised {clean_error(message['raised'])}{make_visible(message['at'])}")
+    try:
+        answer = json.loads(message.get("answer", ""))
+    except (ValueError, RecursionError) as error:
+        value = message.get("returned", f"a mapping that is no JSON ({error})")
+        text = f"{name} returned {clean_error(value)}, expected a string or a mapping with `text`"
+        raise CallError("invalid", text) from None
+    unknown = [key[:40] for key in answer if key not in FIELDS]
+    if unknown:
+        text = f"{name} returned the unknown key {unknown[0]!r}; expected only {', '.join(FIELDS)}"
+        raise CallError("invalid", text)
     return read_answer(answer, {field: f"{name} returned {field}" for field in FIELDS})
+
+
+def call_caller(function: str, offered: Mapping[str, Any]) -> Any:
+    """Return the message of a function of the process that started the run, called with what is offered to it.
+
+    Raises:
+        OSError, ValueError: that process does not answer.
+    """
+    port, _, token = os.environ[CALLER].partition(":")
+    line = json.dumps({"token": token, "function": function, "offered": offered}, default=str).encode() + b"\n"
+    with socket.create_connection((HOST, int(port))) as connection, connection.makefile("rb") as lines:
+        connection.sendall(line)
+        return json.loads(lines.readline())
 
 
 class FunctionClient:
@@ -89,8 +103,7 @@ class CallerClient:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._port, _, self._token = os.environ.get(CALLER, "").partition(":")
-        if not self._token:
+        if not os.environ.get(CALLER):
             raise InputError(
                 f"model {model.name!r}: it is a function of the Python process that started its run; call "
                 "bc.evaluate or bc.run again."
@@ -103,7 +116,7 @@ class CallerClient:
         if version:
             return {**identity, "version": version}
         # A mark as of --fresh: requests differ from all cached ones, and the model is the same one.
-        return {**identity, "fresh": hashlib.sha256(self._token.encode()).hexdigest()[:16]}
+        return {**identity, "fresh": hashlib.sha256(os.environ[CALLER].partition(":")[2].encode()).hexdigest()[:16]}
 
     async def ask(self, call: Call) -> Reply:
         """Call the function once.
@@ -111,19 +124,12 @@ class CallerClient:
         Raises:
             CallError: it raised, returned neither a text nor a mapping, or its process has ended.
         """
-        question = {"token": self._token, "function": self._model.name, "offered": build_offer(call)}
-        line = json.dumps(question, default=str).encode() + b"\n"
+        name = self._model.name
         try:
-            reader, writer = await asyncio.open_connection(HOST, int(self._port), limit=_LONGEST)
-            try:
-                writer.write(line)
-                await writer.drain()
-                message = json.loads(await reader.readline())
-            finally:
-                writer.close()
+            message = await run_in_thread(partial(call_caller, name, build_offer(call)), "caller")
         except (OSError, ValueError) as error:
-            raise CallError("connection", f"{self._model.name}: its process does not answer ({error})") from None
-        return read_message(message, self._model.name)
+            raise CallError("connection", f"{name}: its process does not answer ({error})") from None
+        return read_message(message, name)
 
     async def close(self) -> None:
         """Close nothing."""

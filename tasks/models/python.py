@@ -22,8 +22,9 @@ from basic_control.config.settings import Model
 from basic_control.data.characters import make_visible
 from basic_control.data.errors import InputError
 from basic_control.data.records import Call, Reply
+from basic_control.tasks.models.functions import read_message
 from basic_control.tasks.models.protocol import CallError
-from basic_control.tasks.models.replies import FIELDS, build_offer, read_answer
+from basic_control.tasks.models.replies import build_offer
 from basic_control.tasks.models.server_errors import clean_error
 from basic_control.tasks.models.threads import run_in_thread
 from basic_control.tasks.runtime.logs import LOGGER, is_structured
@@ -53,11 +54,6 @@ def _build_environment() -> dict[str, str]:
         variables["PYTHONPATH"] = os.pathsep.join(foreign_paths)
         variables.pop("PYTHONSAFEPATH", None)
     return variables
-
-
-def _describe_exception(message: Message) -> str:
-    """Return what an application raised, in one line."""
-    return clean_error(message["raised"]) + make_visible(message["at"])
 
 
 class Process:
@@ -191,7 +187,8 @@ class Application:
                     "3.8 or later, and a module that does not exit). Fix it first."
                 ) from error
             if "raised" in message:
-                raise InputError(f"{where}: cannot be loaded ({_describe_exception(message)}). Fix it first.")
+                reason = clean_error(message["raised"]) + make_visible(message["at"])
+                raise InputError(f"{where}: cannot be loaded ({reason}). Fix it first.")
             if "refused" in message:
                 raise InputError(f"{where}: {message['refused']}")
             return process
@@ -310,7 +307,7 @@ class PythonClient:
                     message = await self._answer(application, call)
                 except ProcessEnded as error:
                     raise CallError("invalid", f"{self._reference} ended its process {error}") from None
-        return self._read(message)
+        return read_message(message, self._reference)
 
     async def close(self) -> None:
         """End the function's process."""
@@ -332,18 +329,3 @@ class PythonClient:
                 raise CallError("invalid", str(error)) from None
         answer = process.ask(function=self._reference.rpartition(":")[2], offered=build_offer(call))
         return await asyncio.wrap_future(answer)
-
-    def _read(self, message: Message) -> Reply:
-        if "raised" in message:
-            raise CallError("invalid", f"{self._reference} raised {_describe_exception(message)}")
-        try:
-            answer = json.loads(message.get("answer", ""))
-        except (ValueError, RecursionError) as error:
-            value = message.get("returned", f"a mapping that is no JSON ({error})")
-            text = f"{self._reference} returned {clean_error(value)}, expected a string or a mapping with `text`"
-            raise CallError("invalid", text) from None
-        unknown = [key[:40] for key in answer if key not in FIELDS]
-        if unknown:
-            text = f"{self._reference} returned the unknown key {unknown[0]!r}; expected only {', '.join(FIELDS)}"
-            raise CallError("invalid", text)
-        return read_answer(answer, {name: f"{self._reference} returned {name}" for name in FIELDS})

@@ -4,15 +4,13 @@ Such a function may be made in a notebook's cell, in a script or inside another 
 there. The run scores each reply by calling it over loopback, as it asks a function that answers.
 """
 
-import json
 import os
-import socket
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from basic_control.data.errors import InputError, RaisedError, ReturnedError
 from basic_control.data.records import Found, Metric, Sample, Score
-from basic_control.tasks.models.functions import CALLER, HOST
+from basic_control.tasks.models.functions import CALLER, call_caller
 from basic_control.tasks.models.server_errors import clean_error
 
 
@@ -46,18 +44,13 @@ def _call_metric(name: str, offered: Mapping[str, Any]) -> Mapping[str, Any]:
     Raises:
         InputError: that process has ended, or there never was one.
     """
-    port, _, token = os.environ.get(CALLER, "").partition(":")
-    if not token:
+    if not os.environ.get(CALLER):
         raise InputError(
             f"metric {name}: it is a function of the Python process that started its run; call bc.evaluate again, "
             "or write it to a file."
         )
-    question = {"token": token, "function": name_function(name), "offered": offered}
-    line = json.dumps(question, default=str).encode() + b"\n"
     try:
-        with socket.create_connection((HOST, int(port))) as connection, connection.makefile("rb") as lines:
-            connection.sendall(line)
-            message: dict[str, Any] = json.loads(lines.readline())
+        message: dict[str, Any] = call_caller(name_function(name), offered)
     except (OSError, ValueError) as error:
         raise InputError(f"metric {name}: its process does not answer ({error}); call bc.evaluate again.") from None
     return message
