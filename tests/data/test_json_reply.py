@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from basic_control.data.json_reply import DEPTH, find_objects, read_object
 from basic_control.data.records import Unparsable
-from tests.helpers.bounds import bounded
+from tests.helpers.bounds import bounded, of_each_size
 
 GOOD = '{"reason": "so", "verdict": "NEUTRAL"}'
 
@@ -111,7 +111,8 @@ def test_how_deep_a_reply_may_nest_depends_neither_on_the_text_around_it_nor_on_
     "unit",
     ["{", '{"', '{"a":', '{"a":[', '{"a', "</think", "<think>", '{"a":"\\"', "{}", '{"a":1,', "1", "\\", '{"\\"'],
 )
-def test_four_hundred_kilobytes_of_hostile_text_are_read_in_little_time(unit: str) -> None:
-    text = unit * (400_000 // len(unit))
-    with bounded(5), pytest.raises(Unparsable):  # takes well under one second; a quadratic scan takes hours
+@of_each_size
+def test_four_hundred_kilobytes_of_hostile_text_are_read_in_little_time(unit: str, share: int) -> None:
+    text = unit * (400_000 // share // len(unit))
+    with bounded(5 / share), pytest.raises(Unparsable):  # takes well under one second; a quadratic scan takes hours
         read_object(text, "verdict")

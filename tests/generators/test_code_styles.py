@@ -10,7 +10,7 @@ import pytest
 from basic_control.data.programs.code_blocks import cut_answer
 from basic_control.data.programs.python_code import find_python
 from basic_control.generators.code_gen.kotlin_code import find_kotlin
-from tests.helpers.bounds import bounded
+from tests.helpers.bounds import bounded, of_each_size
 
 RIGHT = """def max_sum(xs):
     max_sum = 0
@@ -171,10 +171,12 @@ def test_a_method_is_no_function_with_or_without_a_fence() -> None:
 
 
 @pytest.mark.parametrize("mark", ["'</think>", '"<think>', "`</think>", "# </think>\n", '"\\"</think>'])
-def test_tags_without_end_take_little_time(mark: str) -> None:
-    with bounded(4):
-        cut_answer(mark * 100_000)
-        find_python(f"def f(x):\n    return {mark * 100_000}", "f")
+@of_each_size
+def test_tags_without_end_take_little_time(mark: str, share: int) -> None:
+    marks = mark * (100_000 // share)
+    with bounded(4 / share):
+        cut_answer(marks)
+        find_python(f"def f(x):\n    return {marks}", "f")
 
 
 KOTLIN = "fun maxOf3(a: Int, b: Int): Int {\n    return if (a > b && a < 99) a else b\n}"
@@ -252,7 +254,9 @@ def test_the_line_of_a_tag_is_read(opening: str, before: str, gap: str) -> None:
         f"```python\n{HEAD}\n    return n\n```\n",
     ],
 )
-def test_hostile_replies_take_little_time(piece: str) -> None:
-    with bounded(8):
-        find_python(piece * (600_000 // len(piece)), "twice")
-        find_kotlin(piece * (600_000 // len(piece)), "twice")
+@of_each_size
+def test_hostile_replies_take_little_time(piece: str, share: int) -> None:
+    reply = piece * (600_000 // share // len(piece))
+    with bounded(8 / share):
+        find_python(reply, "twice")
+        find_kotlin(reply, "twice")

@@ -189,7 +189,7 @@ def test_a_thousand_hostile_texts_neither_raise_nor_pass(name: str, language: st
 
 @pytest.mark.parametrize(
     ("name", "language"),
-    [pytest.param(*pair, marks=[pytest.mark.slow] if pair[0] != "arithmetic" else []) for pair in TONGUES],
+    [pytest.param(*pair, marks=[] if pair == ("arithmetic", "ru") else [pytest.mark.slow]) for pair in TONGUES],
 )
 def test_a_megabyte_takes_bounded_time(name: str, language: str) -> None:
     """Five seconds of the processor are far above what a linear verifier takes, and far below a quadratic one.

@@ -11,7 +11,7 @@ from basic_control.generators.simple_logic.comparisons import adjective, texts
 from basic_control.generators.simple_logic.orderings import DIRECT, HOLDS, INDIRECT, puzzles
 from basic_control.generators.simple_logic.people import cases, genders, names
 from basic_control.generators.simple_logic.simple_logic import simple_logic, verify
-from tests.helpers.bounds import bounded
+from tests.helpers.bounds import bounded, of_each_size
 from tests.helpers.logic_prompts import asked_place, holds, read
 
 VERA = Item(prompt="", answer="Vera", facts={"names": ["Anna", "Boris", "Vera"]}, language="en")
@@ -196,6 +196,8 @@ PIECES = (
 
 
 @pytest.mark.parametrize("piece", PIECES)
-def test_a_long_reply_is_read_in_little_time(piece: str) -> None:
-    with bounded(3):  # takes half a second at most; a quadratic scan of 200 000 characters takes many minutes
-        verify(VERA, piece * (200_000 // len(piece)) + "x")
+@of_each_size
+def test_a_long_reply_is_read_in_little_time(piece: str, share: int) -> None:
+    # Half a second at most; a quadratic scan of 200 000 characters takes many minutes.
+    with bounded(3 / share):
+        verify(VERA, piece * (200_000 // share // len(piece)) + "x")

@@ -5,6 +5,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 _ORDINARY_S = 0.02
 """CPU seconds of `_yardstick` on the machine on which the bounds were set."""
 
@@ -20,6 +22,12 @@ def _yardstick() -> float:
             word = found.group().lower()
             counts[word] = counts.get(word, 0) + len(_TEXT[found.start() : found.start() + 20].split())
     return time.thread_time() - began
+
+
+of_each_size = pytest.mark.parametrize(
+    "share", [pytest.param(8, id="an eighth"), pytest.param(1, id="whole", marks=pytest.mark.slow)]
+)
+"""A long text in a bounded time: an eighth of it in an eighth of the time is quick."""
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 import pytest
 
 from basic_control.metrics.citation.answers import parse_answer
-from tests.helpers.bounds import bounded
+from tests.helpers.bounds import bounded, of_each_size
 
 PASSAGES = 20
 
@@ -64,6 +64,7 @@ def test_a_list_of_bare_numbers_cites_what_stands_above(tail: str) -> None:
      "【1:0†",
      "(see ", "文档1、", "根据", "Document [1] ", "Document 1 states (", "<sup>1", "^1", "(Document 1, ", "[3: a"],
 )  # fmt: skip
-def test_hostile_text_takes_little_time(unit: str) -> None:
-    with bounded(8):
-        parse_answer.__wrapped__(unit * (150_000 // len(unit)), PASSAGES)
+@of_each_size
+def test_hostile_text_takes_little_time(unit: str, share: int) -> None:
+    with bounded(8 / share):
+        parse_answer.__wrapped__(unit * (150_000 // share // len(unit)), PASSAGES)

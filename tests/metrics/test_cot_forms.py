@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from basic_control.metrics.cot.chain import read
-from tests.helpers.bounds import bounded
+from tests.helpers.bounds import bounded, of_each_size
 
 
 def verdicts(line: str) -> list[bool]:
@@ -197,9 +197,10 @@ def test_what_is_not_decidable_is_no_calculation(line: str) -> None:
 
 
 @pytest.mark.parametrize("piece", ["1 h 2 min ", "*4*", "1(", "=1,1+", "=5,5*", "1 234,5 ", "р./", "1) "])
-def test_hostile_lines_take_no_long_time(piece: str) -> None:
-    with bounded(5):
-        read(f"{piece * 200_000} = 3\n" + f"{piece * 300} = 3\n" * 20)
+@of_each_size
+def test_hostile_lines_take_no_long_time(piece: str, share: int) -> None:
+    with bounded(5 / share):
+        read(f"{piece * (200_000 // share)} = 3\n" + f"{piece * (300 // share)} = 3\n" * 20)
 
 
 @pytest.mark.parametrize("line", [r"$9 * 2 = \boxed{18}$", r"9 * 2 = **\boxed{18}**", r"So 9 * 2 = \boxed{\$18}."])

@@ -4,7 +4,7 @@ import pytest
 
 from basic_control.data.reading.numbers import read_number
 from basic_control.data.reading.quantity import AskedQuantity, find_asked_quantity
-from tests.helpers.bounds import bounded
+from tests.helpers.bounds import bounded, of_each_size
 
 DOLLARS = "How much does Kylar need to pay for them?"
 ROUBLES, MINUTES, APPLES = "Сколько стоят 8 стержней?", "Сколько минут длится фильм?", "Сколько яблок она купит?"
@@ -179,9 +179,10 @@ def test_a_question_tells_what_it_asks_for(question: str, expected: AskedQuantit
         "二十",
     ],
 )
-def test_a_megabyte_takes_bounded_time(unit: str) -> None:
-    with bounded(10):
-        read_number(unit * (1_000_000 // len(unit)), f"{unit * 1000}?")
+@of_each_size
+def test_a_megabyte_takes_bounded_time(unit: str, share: int) -> None:
+    with bounded(10 / share):
+        read_number(unit * (1_000_000 // share // len(unit)), f"{unit * (1000 // share)}?")
 
 
 LAST_SENTENCES = [  # no marker: the last sentence that states a number, and in it what is asked for, or the last

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from basic_control.data.reading.numbers import NumberAnswer, read_number
 from basic_control.data.sentences import split_sentences
-from tests.helpers.bounds import bounded
+from tests.helpers.bounds import bounded, of_each_size
 
 MARKER, BOXED, CUE, LAST = "marker", "box", "cue", "last sentence"
 
@@ -358,9 +358,10 @@ def test_never_raises(text: str) -> None:
     ["9", "1,", "1 ", "111,", "1.", "1/", "#### ", "\\boxed{", "answer ", "answer is ", "A:\n", "\\frac{", "$", "-",
      "1 or ", "(", "答案", "1 x ", "1e5", "=1", "²"],
 )  # fmt: skip
-def test_a_megabyte_takes_bounded_time(unit: str) -> None:
-    with bounded(10):
-        single(unit * (1_000_000 // len(unit)))
+@of_each_size
+def test_a_megabyte_takes_bounded_time(unit: str, share: int) -> None:
+    with bounded(10 / share):
+        single(unit * (1_000_000 // share // len(unit)))
 
 
 @pytest.mark.parametrize(

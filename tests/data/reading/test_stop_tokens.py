@@ -3,7 +3,7 @@
 import pytest
 
 from basic_control.data.reading.ends import split_at_end
-from tests.helpers.bounds import bounded
+from tests.helpers.bounds import bounded, of_each_size
 
 LEAKED = [
     "</s>",
@@ -41,8 +41,9 @@ def test_a_leaked_opening_strikes_nothing_through() -> None:
 
 
 @pytest.mark.parametrize("unit", HOSTILE)
-def test_a_megabyte_takes_linear_time(unit: str) -> None:
-    text = unit * (1_000_000 // len(unit))
-    with bounded(3.0):
+@of_each_size
+def test_a_megabyte_takes_linear_time(unit: str, share: int) -> None:
+    text = unit * (1_000_000 // share // len(unit))
+    with bounded(3.0 / share):
         for one in (text, f"{text}</s>", f"18{text}>"):
             assert "".join(split_at_end(one)) == one

@@ -3,7 +3,7 @@
 import pytest
 
 from basic_control.data.reading.thinking import split
-from tests.helpers.bounds import bounded
+from tests.helpers.bounds import bounded, of_each_size
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,7 @@ def test_split(text: str, answer: str, reasoning: str) -> None:
 @pytest.mark.parametrize(
     "unit", ["x <think> ", "<think>\n", "</think>", " ", "<think", "\n   ", "</think>   x", "<think></think>", "<"]
 )
-def test_a_megabyte_of_anything_takes_bounded_time(unit: str) -> None:
-    with bounded(5):
-        split(unit * (1_000_000 // len(unit)))
+@of_each_size
+def test_a_megabyte_of_anything_takes_bounded_time(unit: str, share: int) -> None:
+    with bounded(5 / share):
+        split(unit * (1_000_000 // share // len(unit)))
