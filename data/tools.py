@@ -8,12 +8,13 @@ from typing import Any
 from basic_control.data.characters import shorten
 from basic_control.data.patterns import pattern
 
-_NAME_KEYS = ("name", "function", "tool", "tool_name", "function_name", "action", "toolName")
+_NAME_KEYS = ("name", "function", "tool", "tool_name", "function_name", "action", "toolName", "recipient_name")
 _ARGUMENT_KEYS = (
     "arguments", "parameters", "args", "params", "input", "kwargs", "action_input", "tool_input",
     "tool_arguments", "tool_parameters", "function_args", "argument", "parameter",
 )  # fmt: skip
-_CALL_LISTS = ("tool_calls", "function_calls", "calls", "toolCalls")
+_CALL_KEYS = ("function", "function_call")
+_CALL_LISTS = ("tool_calls", "function_calls", "calls", "toolCalls", "tool_uses")
 _SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema")
 _IDENTIFIER = pattern(r"[A-Za-z_][\w.:/-]{0,127}")  # get_weather, math.sqrt, server:tool
 TOOLS = "tools"
@@ -123,8 +124,9 @@ def read_call(entry: Any, names: frozenset[str] = frozenset(), *, is_marked: boo
     entry = parse_json(entry)
     if not isinstance(entry, Mapping):
         return None
-    if isinstance(entry.get("function"), Mapping):  # {"id": …, "type": "function", "function": {…}}
-        return read_call(entry["function"], names, is_marked=is_marked)
+    for key in _CALL_KEYS:  # {"id": …, "type": "function", "function": {…}}
+        if isinstance(entry.get(key), Mapping):
+            return read_call(entry[key], names, is_marked=is_marked)
     name = _find_name(entry)
     has_arguments = any(key in entry for key in _ARGUMENT_KEYS)
     if name and (has_arguments or is_marked or name in names):
@@ -145,7 +147,7 @@ def _find_name(entry: Mapping[str, Any]) -> str:
     for key in _NAME_KEYS:
         name = entry.get(key)
         if isinstance(name, str) and name.strip():
-            return name.strip()
+            return name.strip().removeprefix("functions.")  # the namespace of a prompt's tools
     return ""
 
 

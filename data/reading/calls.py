@@ -28,8 +28,9 @@ _PARAMETER = re.compile(  # <parameter=n>5</parameter>, <param name="n" value="5
     r"(?:/>|>(.*?)</\1>)",
     re.DOTALL,
 )
-_ATTRIBUTE = re.compile(r"(value|type)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")  # value="5"
+_ATTRIBUTE = re.compile(r"(value|type|string)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")  # value="5"
 _PAIR = re.compile(r"<arg_key>([^<]{0,200})</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
+_PREFIX = re.compile(r"(?<=[</])[|｜]DSML[|｜]")  # <｜DSML｜invoke name="f">
 _BARE_KEY = re.compile(r"([{,]\s*)([A-Za-z_]\w*)\s*:")  # {city: "Paris"}
 _QUOTE_TOKEN = re.compile(r"<escape>|<\|\"\|>")
 _DECODER = json.JSONDecoder(strict=False)
@@ -70,7 +71,7 @@ def read_written_calls(text: str, prompt: str = "", names: frozenset[str] = froz
     Source: SPEC 20.
     """
     # Marks come first: what stands between them is meant as calls, whatever is said around.
-    text = text[:_LONGEST]
+    text = _PREFIX.sub("", text[:_LONGEST])
     spoken = thinking.split(text, prompt)[0].strip()
     for mark in _tables().marks:
         calls = _read_marked(spoken, mark, names)
@@ -196,7 +197,7 @@ def _read_parameters(text: str) -> dict[str, Any]:
         value = parameter[4]
         if value is None:
             value = attributes.get("value", "")
-        if attributes.get("type") != "string":
+        if attributes.get("type") != "string" and attributes.get("string") != "true":
             value = Untyped(value.strip("\n"))
         parameters[parameter[2]] = value
     return parameters

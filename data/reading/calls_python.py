@@ -32,6 +32,7 @@ _LARGEST_BASE, _LARGEST_POWER = 1_000_000, 64
 
 def read_python(text: str) -> list[ToolCall] | None:
     """Return the calls of Python expressions: `f(x=1)`, `[f(x=1), g()]`, a line each; None if they are none."""
+    text = text.rstrip("; \n")
     candidates = [text]
     if text.startswith("[") and not text.endswith("]"):  # a bracket that was forgotten
         candidates.append(text + "]")
@@ -103,6 +104,7 @@ def _read_call(node: ast.expr) -> ToolCall | None:
         return None
     if not _DOTTED.fullmatch(name):
         return None
+    name = name.removesuffix(".call")  # Llama's built-in tools: `brave_search.call(query="…")`
     return ToolCall(name, arguments, len(node.args) + len(node.keywords) - len(arguments))
 
 
