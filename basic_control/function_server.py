@@ -17,51 +17,30 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 _REQUEST_S = 60.0
 """How long a connection may take to send its line."""
 
 
-class Served(Protocol):
-    """A function as a run calls it: with what is offered, for a message."""
-
-    @property
-    def function(self) -> Callable[..., Any]:
-        """The user's function itself."""
-
-    def call(self, offered: Mapping[str, Any]) -> Any:
-        """Return what the function returns: its value, or a coroutine of it."""
-
-    def write(self, value: Any) -> dict[str, Any]:
-        """Return its value as a message."""
-
-
 @dataclass(frozen=True, slots=True)
 class ServedFunction:
-    """A function that answers, the names that it takes, and whether the prompt goes first, without a name."""
+    """A user's function as a run calls it.
+
+    `call` takes what is offered and returns the function's value, or a coroutine of it; `write` makes a message of
+    that.
+    """
 
     function: Callable[..., Any]
-    takes: frozenset[str]
-    by_position: bool
-
-    def call(self, offered: Mapping[str, Any]) -> Any:
-        """Return the function's reply, or a coroutine of it."""
-        prompts = [offered["prompt"]] if self.by_position else []
-        return self.function(*prompts, **{name: offered[name] for name in self.takes})
-
-    def write(self, value: Any) -> dict[str, Any]:
-        """Return a reply as a message."""
-        from basic_control.tasks.models.python_child import write_answer
-
-        return write_answer(value)
+    call: Callable[[Mapping[str, Any]], Any]
+    write: Callable[[Any], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class PendingCall:
     """A call of a function with what is offered to it, and its answer to come."""
 
-    function: Served
+    function: ServedFunction
     offered: Mapping[str, Any]
     answer: Future[dict[str, Any]] = field(default_factory=Future)
 
@@ -69,7 +48,7 @@ class PendingCall:
 class FunctionServer:
     """Serves functions by name until `close`; `serve` calls them."""
 
-    def __init__(self, functions: Mapping[str, Served], concurrency: int = 1) -> None:
+    def __init__(self, functions: Mapping[str, ServedFunction], concurrency: int = 1) -> None:
         """Listen, and begin the threads beside the caller's."""
         self._functions = functions
         self._concurrency = concurrency

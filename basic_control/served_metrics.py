@@ -9,10 +9,10 @@ import inspect
 import json
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from basic_control.function_server import ServedFunction
 from basic_control.plain_values import as_plain
 from basic_control.targets import choose_name
 
@@ -31,38 +31,23 @@ IDENTITY = {identity!r}
 '''
 
 
-@dataclass(frozen=True, slots=True)
-class ServedMetric:
-    """A metric's function as the run calls it: with a sample and the metric's options."""
+def _write_score(value: Any) -> dict[str, Any]:
+    """Return what a metric's function returned as a message: a score, or what there is in place of one."""
+    from basic_control.data.decorators import read_score
+    from basic_control.data.errors import ReturnedError
 
-    function: Callable[..., Any]
-    columns: tuple[str, ...]
-    scores_empty: bool = False
-
-    def call(self, offered: Mapping[str, Any]) -> Any:
-        """Return what the function says of a sample: a score, or a coroutine of one."""
-        from basic_control.data.decorators import call_metric
-
-        sample, options = offered["sample"], offered["options"]
-        return call_metric(self.function, self.columns, sample, options, scores_empty=self.scores_empty)
-
-    def write(self, value: Any) -> dict[str, Any]:
-        """Return a score as a message, or what there is in place of one."""
-        from basic_control.data.decorators import read_score
-        from basic_control.data.errors import ReturnedError
-
-        try:
-            score = read_score(value)
-        except ReturnedError as error:
-            return {"returned": str(error)}
-        fields = {
-            "value": score.value,
-            "status": score.status,
-            "reason": score.reason,
-            "details": dict(score.details),
-            "parts": dict(score.parts),
-        }
-        return {"score": json.loads(json.dumps(fields, default=str))}
+    try:
+        score = read_score(value)
+    except ReturnedError as error:
+        return {"returned": str(error)}
+    fields = {
+        "value": score.value,
+        "status": score.status,
+        "reason": score.reason,
+        "details": dict(score.details),
+        "parts": dict(score.parts),
+    }
+    return {"score": json.loads(json.dumps(fields, default=str))}
 
 
 class EvaluationMetrics:
@@ -70,7 +55,7 @@ class EvaluationMetrics:
 
     def __init__(self, metrics: Any, columns: Sequence[str] = ()) -> None:
         self.options: dict[str, Any] = {}
-        self.functions: dict[str, ServedMetric] = {}
+        self.functions: dict[str, ServedFunction] = {}
         self._files: list[str] = []
         self._units: list[str] = []
         self._columns = columns
@@ -124,7 +109,7 @@ class EvaluationMetrics:
         Raises:
             InputError: it takes what no row has.
         """
-        from basic_control.data.decorators import list_columns
+        from basic_control.data.decorators import call_metric, list_columns
         from basic_control.data.errors import InputError
         from basic_control.data.usual_columns import find_column
         from basic_control.tasks.models.served_metric import name_function
@@ -140,9 +125,13 @@ class EvaluationMetrics:
                 f"sample (all of a row), {', '.join(self._columns)}, or a default."
             )
         keywords = getattr(unit.score, "keywords", None) or {}
-        self.functions[name_function(unit.name)] = ServedMetric(
-            function, columns, bool(keywords.get("scores_empty"))
-        )
+        scores_empty = bool(keywords.get("scores_empty"))
+
+        def call(offered: Mapping[str, Any]) -> Any:
+            sample, options = offered["sample"], offered["options"]
+            return call_metric(function, columns, sample, options, scores_empty=scores_empty)
+
+        self.functions[name_function(unit.name)] = ServedFunction(function, call, _write_score)
         options = {}
         if isinstance(unit.options, Mapping):
             # Defaults that are no plain values stay the function's own.

@@ -5,7 +5,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from basic_control.function_server import Served, ServedFunction
+from basic_control.function_server import ServedFunction
 from basic_control.plain_values import as_plain
 
 Target = str | Mapping[str, Any] | Callable[..., Any]
@@ -19,7 +19,7 @@ class Targets:
     def __init__(self, *, version: str = "", concurrency: int = 1) -> None:
         self._version = str(version)
         self.concurrency = concurrency
-        self.functions: dict[str, Served] = {}
+        self.functions: dict[str, ServedFunction] = {}
 
     def entries(self, targets: Wanted) -> list[Any]:
         """Return the entries of targets: names as they are, functions as entries of their own.
@@ -47,14 +47,19 @@ class Targets:
 
     def _function_entry(self, function: Callable[..., Any]) -> dict[str, Any]:
         from basic_control.data.errors import InputError
-        from basic_control.tasks.models.python_child import NotCallable, inspect_arguments
+        from basic_control.tasks.models.python_child import NotCallable, inspect_arguments, write_answer
 
         name = choose_name(function, self.functions)
         try:
             takes, by_position = inspect_arguments(function)
         except NotCallable as error:
             raise InputError(f"target {name}: {error}") from None
-        self.functions[name] = ServedFunction(function, takes, by_position)
+
+        def call(offered: Mapping[str, Any]) -> Any:
+            prompts = [offered["prompt"]] if by_position else []
+            return function(*prompts, **{argument: offered[argument] for argument in takes})
+
+        self.functions[name] = ServedFunction(function, call, write_answer)
         return {
             "name": name,
             "provider": "callable",

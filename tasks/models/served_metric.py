@@ -57,7 +57,7 @@ def _call_metric(name: str, offered: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _read_score(message: Mapping[str, Any]) -> Score:
-    """Return the score in a message that `ServedMetric` writes in the caller's process.
+    """Return the score in a message that the caller's process writes.
 
     Raises:
         ReturnedError: the function returned something else.

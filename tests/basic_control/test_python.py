@@ -10,7 +10,7 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ import pytest
 import basic_control as bc
 from basic_control import api
 from basic_control.function_server import FunctionServer, ServedFunction
+from basic_control.tasks.models.python_child import write_answer
 from tests.helpers.capitals import CAPITALS, PROMPT, ROWS, know_three
 from tests.helpers.inside import call
 from tests.servers.running import serve_openai
@@ -211,7 +212,10 @@ def served() -> Iterator[list[FunctionServer]]:
 
 
 def serving(servers: list[FunctionServer], function: Any, concurrency: int = 1) -> FunctionServer:
-    server = FunctionServer({"f": ServedFunction(function, frozenset(), by_position=True)}, concurrency)
+    def call_by_prompt(offered: Mapping[str, Any]) -> Any:
+        return function(offered["prompt"])
+
+    server = FunctionServer({"f": ServedFunction(function, call_by_prompt, write_answer)}, concurrency)
     servers.append(server)
     threading.Thread(target=server.serve, daemon=True).start()
     return server
