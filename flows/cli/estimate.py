@@ -4,10 +4,12 @@ import datetime as dt
 import logging
 from collections.abc import Iterator
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from basic_control.data.exits import Exit
-from basic_control.flows.cli.console import complain, prose, say, show
+from basic_control.flows.cli import console
+from basic_control.flows.cli.console import complain, prose, show
 from basic_control.flows.environment import prepare_environment, results_of
 from basic_control.flows.preflight import (
     check_rerun,
@@ -16,10 +18,9 @@ from basic_control.flows.preflight import (
     too_many_items,
     unread_responses,
 )
-from basic_control.prompts.phrases import phrase
 from basic_control.tasks.plan import resolve
 from basic_control.tasks.plan_judges import check_judges
-from basic_control.tasks.report.language import use_language
+from basic_control.tasks.report.language import say, use_language
 from basic_control.tasks.report.tables import Table, column_maker
 from basic_control.tasks.report.text import duration, format_number, percent
 from basic_control.tasks.report.words import money
@@ -40,7 +41,8 @@ def show_estimate(settings: "Settings", again: "Rerun | None" = None) -> int:
     language = settings.report.language
     warning = too_many_items(settings, language)
     if warning:
-        show(f"{warning} {phrase('estimate.vast_items', language)}")
+        with use_language(language):
+            show(f"{warning} {say('estimate.vast_items')}")
         return Exit.PASSED
     plan = resolve(settings)
     if again:
@@ -48,7 +50,7 @@ def show_estimate(settings: "Settings", again: "Rerun | None" = None) -> int:
     check_judges(plan)
     check_rows(plan)
     for warning in (*unread_responses(plan), *list_english_judging(plan)):
-        say(warning, level=logging.WARNING)
+        console.say(warning, level=logging.WARNING)
     prepare_environment(results_of(plan.store))
     from basic_control.tasks.estimate.costs import estimate_plan  # imports Prefect, which is configured by now
 
@@ -61,11 +63,10 @@ def show_estimate(settings: "Settings", again: "Rerun | None" = None) -> int:
 
 
 def list_parts(costs: "CostEstimate") -> Iterator["RenderableType"]:
-    """Yield the table and the lines below it."""
+    """Yield the table and the lines below it, in the current language."""
     from basic_control.tasks.estimate.costs import CHARACTERS_PER_TOKEN, FRAME
 
-    language = costs.language
-    yield prose(phrase("estimate.title", language), "bold")
+    yield prose(say("estimate.title"), "bold")
     yield _tabulate(costs).terminal()
     yield from map(prose, list_totals(costs))
     # Portions whose tokens are guessed in one way share a line.
@@ -77,92 +78,77 @@ def list_parts(costs: "CostEstimate") -> Iterator["RenderableType"]:
                 name += f" ({portion.metric})"
             names_by_basis.setdefault(portion.tokens_basis, []).append(name)
     for basis, names in names_by_basis.items():
-        yield prose(phrase("estimate.tokens_from", language, basis=basis, names=", ".join(names)))
-    for effect in costs.effects:
-        yield prose(write_effect(effect, language))
+        yield prose(say("estimate.tokens_from", basis=basis, names=", ".join(names)))
+    yield from map(prose, map(write_effect, costs.effects))
     rates = ", ".join(f"{name} {n:g}" for name, n in CHARACTERS_PER_TOKEN.items())
-    yield prose(phrase("estimate.about", language, each=rates, frame=FRAME))
+    yield prose(say("estimate.about", each=rates, frame=FRAME))
     for note in costs.notes:
-        yield prose(phrase("estimate.note", language, note=note))
+        yield prose(say("estimate.note", note=note))
 
 
 def list_totals(costs: "CostEstimate") -> Iterator[str]:
     """Yield the totals as lines."""
-    language = costs.language
-    counts, is_exact = {"n": 0, "cached": 0, "fresh": 0}, True
-    unknown: dict[str, None] = {}
-    for portion in costs.portions:
-        counts["n"] += portion.calls
-        counts["cached"] += portion.cached
-        counts["fresh"] += portion.calls_due
-        is_exact = is_exact and portion.exact
-        if portion.seconds is None:
-            unknown[portion.name] = None
-    name = "estimate.counted" if is_exact else "estimate.counted_about"
-    yield phrase(name, language, **counts)
+    calls, cached, due = (sum(map(attrgetter(name), costs.portions)) for name in ("calls", "cached", "calls_due"))
+    is_exact = all(portion.exact for portion in costs.portions)
+    phrase = "estimate.counted" if is_exact else "estimate.counted_about"
+    yield say(phrase, n=calls, cached=cached, fresh=due)
     yield from _list_costs(costs)
     if costs.seconds is not None:
-        yield phrase("estimate.time_about", language, time=duration(costs.seconds))
+        yield say("estimate.time_about", time=duration(costs.seconds))
     else:
-        yield phrase("estimate.time_unknown", language, names=", ".join(unknown))
+        unknown = dict.fromkeys(portion.name for portion in costs.portions if portion.seconds is None)
+        yield say("estimate.time_unknown", names=", ".join(unknown))
 
 
 def _list_costs(costs: "CostEstimate") -> Iterator[str]:
     """Yield the costs, the models without a price, and the source of the prices."""
-    language = costs.language
-    prices: list[float] = []
-    batch_prices: list[float] = []
-    unpriced: dict[str, None] = {}
-    for portion in costs.portions:
-        if portion.cost is not None:
-            prices.append(portion.cost)
+    priced = [portion for portion in costs.portions if portion.cost is not None]
+    unpriced = [portion.name for portion in costs.portions if portion.cost is None and portion.calls_due]
+    if priced:
+        cost = batch_cost = 0.0
+        for portion in priced:
+            cost += portion.cost or 0.0
             # If a server offers batches that are not used.
-            batch_prices.append(portion.cost if portion.cost_in_batches is None else portion.cost_in_batches)
-        elif portion.calls_due:
-            unpriced[portion.name] = None
-    if prices:
-        sentence = phrase("estimate.cost_about", language, cost=money(sum(prices), costs.currency))
-        if sum(batch_prices) < sum(prices):
-            sentence += (
-                f", {phrase('estimate.in_batches', language, cost=money(sum(batch_prices), costs.currency))}"
-            )
+            batch_cost += portion.cost_in_batches or portion.cost or 0.0
+        sentence = say("estimate.cost_about", cost=money(cost, costs.currency))
+        if batch_cost < cost:
+            sentence += f", {say('estimate.in_batches', cost=money(batch_cost, costs.currency))}"
         if unpriced:
-            sentence += f"; {phrase('estimate.unpriced', language, names=', '.join(unpriced))}"
+            sentence += f"; {say('estimate.unpriced', names=', '.join(dict.fromkeys(unpriced)))}"
         yield f"{sentence}."
-    elif any(portion.calls_due for portion in costs.portions):
-        yield phrase("estimate.no_prices", language)
+    elif unpriced:
+        yield say("estimate.no_prices")
     table = costs.prices
     if table:
-        yield phrase("common.prices_of", language, file=table.file, date=table.date.isoformat())
+        yield say("common.prices_of", file=table.file, date=table.date.isoformat())
         days = table.age(dt.datetime.now(dt.UTC).date())
         if days:
-            yield phrase("common.prices_stale", language, days=days)
+            yield say("common.prices_stale", days=days)
 
 
-def write_effect(effect: "DetectableEffect", language: str) -> str:
+def write_effect(effect: "DetectableEffect") -> str:
     """Return a line with the effect that this many items can detect."""
     if effect.between is None and effect.threshold is None:
-        return phrase("estimate.too_few", language, suite=effect.suite, n=effect.n)
+        return say("estimate.too_few", suite=effect.suite, n=effect.n)
     # Questions that share templates say less than as many that do not.
     ending = ""
     if effect.units != effect.n:
         ending = "_units"
     counts = {"suite": effect.suite, "n": effect.n, "units": effect.units}
     if effect.between is None:
-        return phrase(f"estimate.effect_alone{ending}", language, share=percent(effect.threshold), **counts)
-    between = _write_share("between", effect.between, language)
-    alone = _write_share("alone", effect.threshold, language)
-    return phrase(f"estimate.effect{ending}", language, between=between, alone=alone, **counts)
+        return say(f"estimate.effect_alone{ending}", share=percent(effect.threshold), **counts)
+    between = _write_share("between", effect.between)
+    alone = _write_share("alone", effect.threshold)
+    return say(f"estimate.effect{ending}", between=between, alone=alone, **counts)
 
 
-def _write_share(name: str, share: float | None, language: str) -> str:
+def _write_share(name: str, share: float | None) -> str:
     if share is None:
-        return phrase(f"estimate.{name}_none", language)
-    return phrase(f"estimate.{name}", language, share=percent(share))
+        return say(f"estimate.{name}_none")
+    return say(f"estimate.{name}", share=percent(share))
 
 
 def _tabulate(costs: "CostEstimate") -> Table:
-    language = costs.language
     column = column_maker("estimate")
     figure = partial(column, numeric=True, unbroken=True)
 
@@ -170,10 +156,10 @@ def _tabulate(costs: "CostEstimate") -> Table:
         return value if portion.exact else f"~{value}"
 
     def write_name(portion: "CallEstimate") -> str:
+        name = portion.name
         if portion.role == "judge":
-            judge = phrase("estimate.judge", language, judge=portion.name, metric=portion.metric)
-            return f"{portion.suite}: {judge}"
-        return f"{portion.suite}: {portion.name}"
+            name = say("estimate.judge", judge=name, metric=portion.metric)
+        return f"{portion.suite}: {name}"
 
     return Table.of(
         costs.portions,

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from basic_control.data.errors import Stopped, plural
 from basic_control.data.exits import Exit
 from basic_control.flows.cli.console import room, say, show_screen
-from basic_control.flows.cli.progress import progress
 from basic_control.interrupts import interrupt_again, leave_at_once
 from basic_control.tasks.runtime.logs import is_structured
 
@@ -84,6 +83,8 @@ def _prepare(settings: "Settings", again: "Rerun", advise_continuing: Callable[[
     leave_at_once()
     try:
         plan = check_run(settings, again)
+        from basic_control.flows.cli.progress import progress
+
         warnings = (*unread_responses(plan), *list_english_judging(plan), too_few_connections(plan))
         for warning in filter(None, warnings):
             say(warning, level=logging.WARNING)

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from basic_control.data.characters import make_visible
 from basic_control.flows.cli.console import prose
+from basic_control.tasks.report.language import say, use_language
+from basic_control.tasks.report.text import around, clip_text, localize_digits
+from basic_control.tasks.report.words import explain_outcome, format_score, score_name, suite_title
 from basic_control.tasks.runtime.logs import LOGGER
 
 if TYPE_CHECKING:
@@ -131,7 +134,8 @@ class Display(logging.Handler):
         self.language = language
         self.live = live
         self.works: dict[tuple[str, str], Work] = {}
-        self.suite, self.now = "", _format_phrase("starting", language)
+        with use_language(language):
+            self.suite, self.now = "", say("progress.starting")
         self.since = self.begun = time.monotonic()
         self._drawing = threading.Lock()
         self._ended = threading.Event()
@@ -159,19 +163,20 @@ class Display(logging.Handler):
         """Handle an event of the run."""
         fields: Mapping[str, Any] = getattr(record, "fields", {})
         name, suite = getattr(record, "event", ""), fields.get("suite", "")
-        if name == "suite_started":
-            self.suite = suite
-            self._find_or_add_work(suite, "").expected = fields["calls"]
-        elif name == "stage_started":
-            self._begin_stage(suite, fields["stage"], fields["metric"])
-        elif name == "suite_ended":
-            self._end_suite(suite, getattr(record, "subject", ()), is_apart=fields.get("is_apart", False))
+        with use_language(self.language):
+            if name == "suite_started":
+                self.suite = suite
+                self._find_or_add_work(suite, "").expected = fields["calls"]
+            elif name == "stage_started":
+                self._begin_stage(suite, fields["stage"], fields["metric"])
+            elif name == "suite_ended":
+                self._end_suite(suite, getattr(record, "subject", ()), is_apart=fields.get("is_apart", False))
 
     def _begin_stage(self, suite: str, stage: str, metric: str) -> None:
         """Show the stage that runs now; the judges' queries of a metric belong to its stage."""
         if stage == "query" and metric:
             return
-        parts = [f"{_title_of(suite, self.language)}:"] if suite else []
+        parts = [f"{suite_title(suite)}:"] if suite else []
         now = " ".join(filter(None, (*parts, stage, metric)))
         if now != self.now:
             with self._drawing:
@@ -185,19 +190,24 @@ class Display(logging.Handler):
             count = work.count()
             # What is no longer renewed needs its last state; a work without a call has none.
             if count.total and not self.live:
-                lines.append(f"{work.title}: {_describe_progress(count, self.language)}")
+                lines.append(f"{work.title}: {_describe_progress(count)}")
         if is_apart:
-            lines.append(_format_phrase("apart", self.language, suite=_title_of(suite, self.language)))
-        lines += [_describe_result(headline, self.language) for headline in headlines]
+            lines.append(say("progress.apart", suite=suite_title(suite)))
+        lines += [_describe_result(headline) for headline in headlines]
         with self._drawing:
             for line in lines:
                 self._say(line)
             self.suite = ""  # its work is over and no longer drawn
 
     def _find_or_add_work(self, suite: str, metric: str) -> Work:
-        phrase = "judges" if metric else "answers"
-        title = _format_phrase(phrase, self.language, suite=_title_of(suite, self.language), metric=metric)
-        return self.works.setdefault((suite, metric), Work(title))
+        key = suite, metric
+        if key not in self.works:
+            phrase = "judges" if metric else "answers"
+            # Threads that ask have no language of their own.
+            with use_language(self.language):
+                title = say(f"progress.{phrase}", suite=suite_title(suite), metric=metric)
+            self.works.setdefault(key, Work(title))
+        return self.works[key]
 
     def _tick(self) -> None:
         while not self._ended.wait(self.every_s):
@@ -210,20 +220,24 @@ class Display(logging.Handler):
 
     def draw(self) -> None:
         """Show the progress of the calls; if none is in flight, how long the stage has taken."""
-        lines: list[str] = []
-        for work in self.of(self.suite):
-            count = work.count()
-            # What is renewed in place stays until the suite's results replace it.
-            if count.total and (count.open or self.live):
-                lines.append(f"{work.title}: {_describe_progress(count, self.language)}")
-        if not lines:
-            waited = _clock(time.monotonic() - self.since)
-            lines.append(_format_phrase("since", self.language, now=self.now, time=waited))
+        with use_language(self.language):
+            lines = [*self._list_states()]
         if self.live:
             self.live.update(prose("\n".join(map(self._add_time, lines))), refresh=True)
             return
         for line in lines:
             self._say(line)
+
+    def _list_states(self) -> Iterator[str]:
+        is_asking = False
+        for work in self.of(self.suite):
+            count = work.count()
+            # What is renewed in place stays until the suite's results replace it.
+            if count.total and (count.open or self.live):
+                is_asking = True
+                yield f"{work.title}: {_describe_progress(count)}"
+        if not is_asking:
+            yield say("progress.since", now=self.now, time=_clock(time.monotonic() - self.since))
 
     def _say(self, line: str) -> None:
         """Print a line that stays."""
@@ -240,78 +254,49 @@ class Display(logging.Handler):
         return f"{_clock(time.monotonic() - self.begun):>7}  {line}"
 
 
-def _format_phrase(name: str, language: str, /, **values: object) -> str:
-    from basic_control.prompts.phrases import phrase
-
-    return phrase(f"progress.{name}", language, **values)
-
-
-def _describe_progress(count: Count, language: str) -> str:
+def _describe_progress(count: Count) -> str:
     """Describe the progress of some work: done, total, share, rate, failures, and when it ends."""
-    return ", ".join(_list_progress(count, language))
+    return ", ".join(_list_progress(count))
 
 
-def _list_progress(count: Count, language: str) -> Iterator[str]:
-    from basic_control.prompts.phrases import phrase
-
+def _list_progress(count: Count) -> Iterator[str]:
     share = f" ({100 * count.done // count.total}%)" if count.total else ""
-    yield _format_phrase("done", language, k=count.done, n=count.total) + share
+    yield say("progress.done", k=count.done, n=count.total) + share
     if count.cached:
-        yield _format_phrase("cached", language, n=count.cached)
+        yield say("progress.cached", n=count.cached)
     if count.rate and not count.silent_s:
-        rate = f"{count.rate:.1f}".replace(".", phrase("common.point", language))
-        yield _format_phrase("calls", language, rate=rate)
-    yield _format_phrase("failed", language, n=count.failed)
-    yield from _describe_trouble(count, language)
+        yield say("progress.calls", rate=localize_digits(f"{count.rate:.1f}"))
+    yield say("progress.failed", n=count.failed)
+    yield from _describe_trouble(count)
     if count.elsewhere:
-        holders = ", ".join(count.holders) or _format_phrase("another", language)
-        yield _format_phrase("waiting", language, n=count.elsewhere, who=holders)
+        holders = ", ".join(count.holders) or say("progress.another")
+        yield say("progress.waiting", n=count.elsewhere, who=holders)
     if count.time_to_end_s is not None and count.done < count.total:
-        yield _format_phrase("left", language, time=_clock(count.time_to_end_s))
+        yield say("progress.left", time=_clock(count.time_to_end_s))
         end = time.strftime("%H:%M:%S", time.localtime(time.time() + count.time_to_end_s))
-        yield _format_phrase("ends", language, time=end)
+        yield say("progress.ends", time=end)
 
 
-def _describe_trouble(count: Count, language: str) -> Iterator[str]:
+def _describe_trouble(count: Count) -> Iterator[str]:
     """Yield how long nothing but failures came, and which failure of attempts is the commonest now, if one is."""
-    from basic_control.tasks.report.text import clip_text
-
     n, message = count.trouble
     if n and count.silent_s:
         times = {"time": _clock(count.silent_s), "limit": _clock(count.deadline_s)}
-        yield _format_phrase("silent", language, **times)
+        yield say("progress.silent", **times)
     if n:
-        yield _format_phrase("trouble", language, cause=clip_text(message, CAUSE), n=n)
+        yield say("progress.trouble", cause=clip_text(message, CAUSE), n=n)
 
 
-def _title_of(suite: str, language: str) -> str:
-    """Return the title of a suite, as every screen has it."""
-    from basic_control.tasks.report.language import use_language
-    from basic_control.tasks.report.words import suite_title
-
-    with use_language(language):
-        return suite_title(suite)
-
-
-def _describe_result(headline: "Headline", language: str) -> str:
+def _describe_result(headline: "Headline") -> str:
     """Return a line with a model's score, its interval and its verdict, with the reason if there is one."""
-    from basic_control.tasks.report.language import use_language
-    from basic_control.tasks.report.text import around
-    from basic_control.tasks.report.words import explain_outcome, format_score, score_name
-
     measured = headline.measured
-    with use_language(language):
-        # An interval of what was not measured would look like a finding.
-        is_certain = measured.score.interval.low is not None and headline.missing.is_measured
-        interval = f" ({around(measured.score.interval)})" if is_certain else ""
-        counts = _format_phrase("scored", language, k=measured.n_scored, n=measured.n_asked)
-        verdict = _format_phrase(headline.decided.outcome, language)
-        score = f"{score_name(headline)}, {headline.model}: {format_score(headline)}{interval}"
-        reason = explain_outcome(headline)
-    line = f"{score}, {counts} – {verdict}"
-    if reason:
-        return f"{line}: {reason}"
-    return line
+    score = f"{score_name(headline)}, {headline.model}: {format_score(headline)}"
+    # An interval of what was not measured would look like a finding.
+    if measured.score.interval.low is not None and headline.missing.is_measured:
+        score += f" ({around(measured.score.interval)})"
+    counts = say("progress.scored", k=measured.n_scored, n=measured.n_asked)
+    line = f"{score}, {counts} – {say(f'progress.{headline.decided.outcome}')}"
+    return ": ".join(filter(None, (line, explain_outcome(headline))))
 
 
 def _clock(seconds: float) -> str:

@@ -216,8 +216,8 @@ def test_the_effect_is_of_the_suites_own_kind_of_values() -> None:
 
 
 def test_too_few_items_are_said_to_show_nothing() -> None:
-    one, thirty = (write_effect(find_detectable_effect(shipped("cot"), n), "en") for n in (1, 30))
-    few = write_effect(find_detectable_effect(shipped("basic_control"), 4), "en")
+    one, thirty = (write_effect(find_detectable_effect(shipped("cot"), n)) for n in (1, 30))
+    few = write_effect(find_detectable_effect(shipped("basic_control"), 4))
     assert "not enough questions (1) to tell two models apart" in one
     assert "4 questions are too few to tell two models apart, but show a difference of" in few
     assert "30 questions are enough to see a difference of 36.2% or more between two models" in thirty

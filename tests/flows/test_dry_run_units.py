@@ -136,7 +136,7 @@ def test_what_can_be_detected_follows_from_independent_items(
     assert (effect.n, effect.units) == (300, units)
     assert effect.between == find_difference(units)
     assert effect.threshold == find_effect(units)
-    line = write_effect(effect, "en")
+    line = write_effect(effect)
     assert ("independent" in line) == (units != 300)
 
 
