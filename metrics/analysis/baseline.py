@@ -30,13 +30,13 @@ from basic_control.metrics.analysis.provenance import (
     list_missing,
     refuse,
 )
-from basic_control.metrics.analysis.rounds import may_stop
 from basic_control.metrics.analysis.shared_questions import (
     QuestionChanges,
     add_names,
     pair_questions,
     with_templates,
 )
+from basic_control.metrics.analysis.stopping import may_stop
 from basic_control.metrics.stats.regression import Change, Regression, regressions
 
 SHOWN = 10

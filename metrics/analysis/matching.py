@@ -24,8 +24,8 @@ from basic_control.metrics.analysis.pairs import (
     pairs_in,
     scores_to_compare,
 )
-from basic_control.metrics.analysis.rounds import may_stop
 from basic_control.metrics.analysis.score_remarks import read_reason
+from basic_control.metrics.analysis.stopping import may_stop
 
 
 @dataclass(frozen=True, slots=True)

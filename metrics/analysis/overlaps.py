@@ -11,8 +11,8 @@ import polars as pl
 
 from basic_control.data.deciding import has_one_headline, headlines, weight_of
 from basic_control.data.suites import Suite
-from basic_control.metrics.analysis.means import k_answers, of_suite
 from basic_control.metrics.analysis.observations import Observations, join_clusters, question_values, weight_by
+from basic_control.metrics.analysis.summary import k_answers, of_suite
 from basic_control.metrics.stats.intervals import Floats, Stratum, join_parts, units_of
 
 _NOTHING = 1e-12

@@ -25,7 +25,6 @@ from basic_control.metrics.analysis.cell_scores import (
 from basic_control.metrics.analysis.failures import FailureCount, describe_all_failed, failures
 from basic_control.metrics.analysis.headlines import Headline, Key, Measurement, ModelResult
 from basic_control.metrics.analysis.judged import CorrectedMean, JudgeStatus, Labels, Withheld, panel_status
-from basic_control.metrics.analysis.means import suite_intervals, summarise_repeated
 from basic_control.metrics.analysis.observations import ENDS, End, Observations
 from basic_control.metrics.analysis.overlaps import Overlap, join_overlaps
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
@@ -35,6 +34,8 @@ from basic_control.metrics.analysis.summary import (
     SummaryRow,
     Total,
     cells,
+    suite_intervals,
+    summarise_repeated,
     totals,
 )
 from basic_control.metrics.stats.intervals import (

@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from basic_control.data.suites import Suite
-from basic_control.metrics.analysis.means import k_answers, of_suite, suite_mean
 from basic_control.metrics.analysis.observations import question_values
+from basic_control.metrics.analysis.summary import k_answers, of_suite, suite_mean
 from basic_control.metrics.stats.intervals import Interval, MeanEstimate, units_of
 from basic_control.metrics.stats.power import ALPHA, HolmStep, holm
 

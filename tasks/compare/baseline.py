@@ -17,7 +17,7 @@ from basic_control.metrics.analysis.baseline import (
     match_models,
 )
 from basic_control.metrics.analysis.provenance import differences, refuse
-from basic_control.tasks.compare.alignment import score_again
+from basic_control.tasks.compare.gating import score_again
 from basic_control.tasks.compare.provenance import read_provenance
 from basic_control.tasks.compare.sides import load_side, select_deciding_scores
 from basic_control.tasks.plan import BaselineRule, Plan

@@ -171,7 +171,7 @@ def _rescore_by_last(sides: Sequence[Side], root: str) -> tuple[list[Side], dict
     runs = [side for side in sides if side.run]
     if not runs:
         return [*sides], {}
-    from basic_control.tasks.compare.alignment import align_scores  # slow import, which files need not wait for
+    from basic_control.tasks.compare.gating import align_scores  # slow import, which files need not wait for
 
     aligned = [*sides]
     rescored: dict[str, Sequence[str]] = {}

@@ -1,6 +1,11 @@
-"""The verdict on a file or a run by separate rules: against a threshold, and against a baseline."""
+"""The verdict on a file or a run by separate rules: against a threshold, and against a baseline.
 
-from collections.abc import Iterator, Mapping, Sequence
+Scores of two sides are by the same code: earlier replies are scored again if only scoring units changed since.
+
+Source: SPEC 10.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -8,26 +13,71 @@ from typing import Any
 
 import polars as pl
 
+from basic_control.config.settings import Settings
 from basic_control.data.errors import InputError
 from basic_control.data.suites import ALL, Suite
-from basic_control.metrics.analysis.baseline import BaselineComparison, compare_with_baseline
+from basic_control.metrics.analysis.baseline import BaselineComparison, ComparedSide, compare_with_baseline
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from basic_control.metrics.analysis.observations import observations
 from basic_control.metrics.analysis.overlaps import list_overlaps
 from basic_control.metrics.analysis.policy import Gate, Policy
-from basic_control.metrics.analysis.provenance import Provenance, SuiteRules
+from basic_control.metrics.analysis.provenance import Provenance, SuiteRules, list_changed_units
 from basic_control.metrics.analysis.results import Participants, Results, SuiteFindings, model_results
 from basic_control.metrics.analysis.scores import Circumstances, suite_headlines
 from basic_control.metrics.analysis.stopping import against
 from basic_control.metrics.analysis.summary import summarise
 from basic_control.metrics.analysis.verdict import RunVerdict, verdict_of
 from basic_control.metrics.stated import NAME as STATED
-from basic_control.tasks.compare.alignment import align_scores
 from basic_control.tasks.compare.sides import FileForm, list_shared_metrics, read_sides, select_deciding_scores
 from basic_control.tasks.exchange.frames import Side
 from basic_control.tasks.exchange.logs import UNNAMED_JUDGE
-from basic_control.tasks.plan import BaselineRule
+from basic_control.tasks.plan import BaselineRule, Plan, resolve
+from basic_control.tasks.store.baselines import Tables
 from basic_control.tasks.store.runs import Run, load_results
+
+Judges = Mapping[str, Mapping[str, str]]
+"""The identities of a run's judges by name."""
+
+
+def score_again(
+    side: ComparedSide, tables: Tables, provenance: Provenance, judges: Judges, plan: Callable[[], Plan | None]
+) -> tuple[pl.DataFrame, Sequence[str]]:
+    """Score a side's replies by what scored the run of `provenance`, if only that has changed since.
+
+    `tables` hold the replies, `plan` returns what the run asked, None if that is no longer known; `judges` are its
+    judges' identities. Return the side's scores, and the units by which all of its replies were scored again.
+    """
+    is_changed = bool(tables and list_changed_units(side.provenance, provenance))
+    planned = plan() if is_changed else None
+    if not planned:
+        return side.scores, ()
+    from basic_control.tasks.compare.rescore import rescore  # imports Prefect, which few comparisons need
+
+    return rescore(planned, side, tables, provenance, judges)
+
+
+def align_scores(old: Side, new: Side, root: str = "") -> tuple[Side, Sequence[str]]:
+    """Score a side's replies by what scored the later run, as `score_again`; files stay as they are."""
+    run = new.run
+    if run is None:
+        return old, ()
+    judges = run.manifest.get("judge_identities") or {}
+    scores, units = score_again(old, old.tables, new.provenance, judges, lambda: recover_plan(run, root))
+    return replace(old, scores=scores), units
+
+
+def recover_plan(run: Run, root: str = "") -> Plan | None:
+    """Return what a finished run asked; `root` is its store's current location, if moved.
+
+    None if its data or plug-ins are missing here, without which nothing is scored.
+    """
+    store = dict(run.configuration.get("store", {}))
+    if root:
+        store["root"] = root
+    try:
+        return resolve(Settings.model_validate({**run.configuration, "store": store}))
+    except (InputError, ValueError):
+        return None
 
 
 def decide_gate(

@@ -13,8 +13,8 @@ from basic_control.metrics.analysis.rejudging import JudgesCompared, VerdictChan
 from basic_control.tasks.compare.comparison import RunComparison, compare_sides
 from basic_control.tasks.compare.sides import load_side
 from basic_control.tasks.exchange.frames import Side
+from basic_control.tasks.judges.cascades import members_in
 from basic_control.tasks.judges.labels import LABELS, criteria_of, label_rows, load_judged
-from basic_control.tasks.judges.recorded import members_in
 from basic_control.tasks.store.runs import Run, find_run, read_results
 
 

@@ -28,8 +28,7 @@ from basic_control.metrics.analysis.stopping import cut_into_rounds
 from basic_control.metrics.exam import exam_score
 from basic_control.metrics.stats.power import PAIRED_SPREAD, find_difference, find_effect
 from basic_control.prompts.phrases import ENGLISH, phrase
-from basic_control.tasks.estimate.exams import describe_exams
-from basic_control.tasks.estimate.memory import Memory
+from basic_control.tasks.estimate.memory import Memory, describe_exams
 from basic_control.tasks.estimate.rehearsal import SENTENCE, JudgeCalls, rehearse
 from basic_control.tasks.generate import items_of
 from basic_control.tasks.judges.labels import has_labels

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import polars as pl
 
-from basic_control.metrics.analysis.means import suite_mean
+from basic_control.metrics.analysis.summary import suite_mean
 from basic_control.metrics.stats.intervals import Floats, Interval, MeanEstimate, combine_strata, part_of
 from tests.helpers.simulated import SHARES, chances, frame, graded, templates_of, yes_no
 from tests.strata import shares

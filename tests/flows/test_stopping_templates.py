@@ -13,8 +13,7 @@ import pytest
 from basic_control.config.settings import Settings
 from basic_control.data.suites import Stop, Suite
 from basic_control.data.tables import ITEMS, SCORES
-from basic_control.metrics.analysis.rounds import count_shared
-from basic_control.metrics.analysis.stopping import compute_sequences, cut_into_rounds
+from basic_control.metrics.analysis.stopping import compute_sequences, count_shared, cut_into_rounds
 from basic_control.metrics.stats.sequential import follow
 from basic_control.tasks.generate import items_of
 from basic_control.tasks.plan import resolve

@@ -18,8 +18,8 @@ from basic_control.data.tables import VERDICTS
 from basic_control.flows.cli.application import main
 from basic_control.flows.cli.commands.store import amount
 from basic_control.tasks.store import pruning
-from basic_control.tasks.store.inventory import take
 from basic_control.tasks.store.owners import name_owner
+from basic_control.tasks.store.pruning import take
 from basic_control.tasks.store.tables import Store
 from tests.conftest import TOP
 from tests.helpers.places import DAY, Place

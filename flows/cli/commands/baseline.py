@@ -66,9 +66,9 @@ def show_(name: Name, /) -> None:
     """
     import polars as pl
 
-    from basic_control.metrics.analysis.means import suite_mean
     from basic_control.metrics.analysis.observations import composites, observations, question_values
     from basic_control.metrics.analysis.provenance import one_line
+    from basic_control.metrics.analysis.summary import suite_mean
     from basic_control.tasks.report.text import percent
     from basic_control.tasks.store.baselines import read_baseline
 

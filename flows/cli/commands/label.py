@@ -41,6 +41,7 @@ def label(
     from functools import partial
 
     from basic_control.config.declared import suites_in
+    from basic_control.tasks.judges.cascades import collect_judged, members_in
     from basic_control.tasks.judges.labels import (
         LABELS,
         criteria_of,
@@ -51,7 +52,6 @@ def label(
         sheet,
         store_labels,
     )
-    from basic_control.tasks.judges.recorded import collect_judged, members_in
     from basic_control.tasks.report.exports import write_csv
     from basic_control.tasks.store.runs import find_run
 

@@ -17,7 +17,7 @@ from basic_control.flows.cli.options import RUN, USUAL, Where
 
 if TYPE_CHECKING:
     from basic_control.config.settings import StoreSettings
-    from basic_control.tasks.store.inventory import Inventory
+    from basic_control.tasks.store.pruning import Inventory
     from basic_control.tasks.store.runs import Run
     from basic_control.tasks.store.tables import Store
 
@@ -34,7 +34,7 @@ def _seconds(_type: object, tokens: Sequence[Token]) -> float:
 
 
 def _open(where: Where) -> tuple["StoreSettings", "Store", "Inventory"]:
-    from basic_control.tasks.store.inventory import take
+    from basic_control.tasks.store.pruning import take
     from basic_control.tasks.store.tables import Store
 
     # The reply cache's messages about a repair are part of the result.
@@ -108,7 +108,7 @@ def verify(name: Annotated[str, Parameter(name="RUN"), RUN] = "", /, *, where: W
         return _verify_run(name, where)
     from basic_control.tasks.runtime.storage import find_cache_url
     from basic_control.tasks.store.databases import hide_password
-    from basic_control.tasks.store.inventory import list_faults
+    from basic_control.tasks.store.pruning import list_faults
     from basic_control.tasks.store.repair import find_reply_faults
     from basic_control.tasks.store.seals import find_changed_documents
     from basic_control.tasks.store.tables import Damaged

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from basic_control.metrics.analysis.means import suite_mean
+from basic_control.metrics.analysis.summary import suite_mean
 
 
 def values(n_templates: int) -> pl.DataFrame:

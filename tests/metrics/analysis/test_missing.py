@@ -10,10 +10,9 @@ import pytest
 from basic_control.data.suites import GateOn, Suite
 from basic_control.data.tables import ITEMS, SCORES
 from basic_control.metrics.analysis.failures import failures
-from basic_control.metrics.analysis.means import summarise_repeated
 from basic_control.metrics.analysis.observations import RepeatedQuestions, observations
 from basic_control.metrics.analysis.policy import Gate
-from basic_control.metrics.analysis.summary import OF_SUITES, cells, summarise, totals
+from basic_control.metrics.analysis.summary import OF_SUITES, cells, summarise, summarise_repeated, totals
 from basic_control.metrics.stats.intervals import Interval, MeanEstimate, wilson
 from basic_control.metrics.stats.labelled import Powered
 from basic_control.prompts.phrases import translate_reason

@@ -7,10 +7,9 @@ import pytest
 
 from basic_control.data.suites import GateOn, Suite
 from basic_control.data.tables import ITEMS, SCORES
-from basic_control.metrics.analysis.means import summarise_repeated
 from basic_control.metrics.analysis.policy import Gate
 from basic_control.metrics.analysis.scores import count_answers
-from basic_control.metrics.analysis.summary import summarise
+from basic_control.metrics.analysis.summary import summarise, summarise_repeated
 from tests.helpers.suites import declared
 from tests.helpers.verdicts import entry, finalise
 

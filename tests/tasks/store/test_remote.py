@@ -12,7 +12,7 @@ from moto.server import ThreadedMotoServer
 from basic_control.data.errors import InputError
 from basic_control.data.tables import RESPONSES, VERDICTS
 from basic_control.flows.cli.application import main
-from basic_control.tasks.store.inventory import take
+from basic_control.tasks.store.pruning import take
 from basic_control.tasks.store.reply_cache import ReplyCache
 from basic_control.tasks.store.tables import Damaged, Store
 from tests.conftest import Run, free_port
