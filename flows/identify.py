@@ -57,21 +57,21 @@ def identify_all(plan: Plan, replies: HeldReplies | None = None) -> Identities:
         raise InputError("\n".join(missing.values()))
     judges = {judge.name: identify("judge", judge) for judge in plan.judges}
     identities = Identities(models, join_identities(plan.suites, judges), missing, absent)
-    if absent and not replies:
-        identities = _require_stored(plan, identities)
+    if absent:
+        identities = _require_stored(plan, identities, replies)
     for name, why in identities.missing.items():
         log_event("model_missing", level=logging.ERROR, model=name, why=why)
     return identities
 
 
-def _require_stored(plan: Plan, identities: Identities) -> Identities:
+def _require_stored(plan: Plan, identities: Identities, replies: HeldReplies | None) -> Identities:
     """Count absent models as missing where the run lacks a reply of theirs.
 
     Raises:
         InputError: no model is left, or a reply of an absent judge is lacking.
     """
     models, missing, absent = dict(identities.models), dict(identities.missing), dict(identities.absent)
-    unstored = find_unstored(plan, identities)
+    unstored = find_unstored(plan, identities, replies)
     for (role, name), text in unstored.items():
         del absent[role, name]
         if role == "model":

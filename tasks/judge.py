@@ -21,7 +21,7 @@ from basic_control.data.draw import format_canonical
 from basic_control.data.filters import find_loss
 from basic_control.data.options import options_of
 from basic_control.data.plugins import find_unit
-from basic_control.data.records import CALLS, Message, Metric, Room, Sample
+from basic_control.data.records import Message, Metric, Room, Sample
 from basic_control.data.tables import JUDGEMENTS, REQUESTS
 from basic_control.data.truncation import is_cut
 from basic_control.data.typed import TypedQuestion
@@ -52,7 +52,7 @@ from basic_control.tasks.plan import Panel
 from basic_control.tasks.query import query, recall
 from basic_control.tasks.runtime.storage import open_cache, open_store
 from basic_control.tasks.stage import stage
-from basic_control.tasks.store.samples import SampleRow, read_samples
+from basic_control.tasks.store.samples import SampleRow, read_judged
 
 Deciders = Mapping[tuple[str, str], Decider]
 """By cascade and language."""
@@ -376,9 +376,7 @@ def judge(
     """
     tables = open_store(store)
     unit = find_unit(Metric, metric)
-    replies = [reply for reply in read_samples(tables, batch) if reply.error_kind is None]
-    # A reply that only calls tools has no text to be judged.
-    samples = [reply for reply in replies if reply.sample["response"] or not reply.sample.get(CALLS)]
+    samples = read_judged(tables, batch)
     context = _JudgingContext(store, panel, samples, batch.cell, refresh, recorded, run)
     judging = _Judging(context, unit, options, unasked or {}, deciders or {})
     # Each in its own context: Prefect's run and the ledger live there.

@@ -10,6 +10,7 @@ from typing import Any
 
 from basic_control.data.draw import format_canonical
 from basic_control.data.plugins import metric
+from basic_control.data.questions import format_question
 from basic_control.data.reading.ends import split_at_end
 from basic_control.metrics.judging import JudgeRequest, Session, advance, begin
 from basic_control.tasks.judge import pose_question, room_of
@@ -171,6 +172,6 @@ class _Rehearsal:
             # A deciding judge writes nothing.
             written = 0 if ask.typed else len(replies[-1])
             row = self.samples[n]
-            question = str(row.sample[RENDERED])
+            question = format_question(str(row.sample[RENDERED]), row.sample)
             self.tally.count(entry, row.language, count_signs(ask), written, question)
         return advance(session, replies)

@@ -144,3 +144,13 @@ def read_samples(store: Store, batch: Batch) -> Iterator[SampleRow]:
             cut=is_cut(reply),
             is_thinking=is_thinking_alone(reply),
         )
+
+
+def read_judged(store: Store, batch: Batch) -> list[SampleRow]:
+    """Return a batch's replies that judges are asked about: a reply that only calls tools has no text for them."""
+    judged: list[SampleRow] = []
+    for reply in read_samples(store, batch):
+        has_text = reply.sample["response"] or not reply.sample.get(CALLS)
+        if reply.error_kind is None and has_text:
+            judged.append(reply)
+    return judged

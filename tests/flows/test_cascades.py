@@ -150,6 +150,28 @@ def test_after_labels_a_run_from_nothing_asks_the_large_judge_only_what_is_left(
     assert server.questions == 2 * N
 
 
+def test_with_the_large_judge_down_what_is_stored_is_enough_and_nothing_new_is_begun(
+    run: Run, tmp_path: Path
+) -> None:
+    server = DecidingServer(decide)
+    with serve(server.build()) as small:
+        with serve_openai(rate) as large:
+            file = configure(tmp_path, small, large.base_url, check=0)
+            run(str(file))
+            label_all(run, tmp_path, N)
+            # Under this label the large judge is asked what the small one hands over, and no more.
+            online = run(str(file), "--set", "fresh=a")
+        offline = run(str(file), "--set", "fresh=a")
+        assert offline.returncode == online.returncode, offline.stderr
+        assert "large: its server did not answer; stored replies" in " ".join(offline.stdout.split())
+        # Nothing is put to the small judge where nobody would decide what it hands over.
+        questions = server.questions
+        failed = run(str(file), "--set", "fresh=b")
+        assert failed.returncode == 2, failed.stdout
+        assert "replies are not stored, the first to 'Question 0?'" in " ".join(failed.stderr.split())
+        assert server.questions == questions
+
+
 def test_labels_joined_before_the_small_judge_was_there_count_once_it_has_judged_the_replies(
     run: Run, tmp_path: Path
 ) -> None:

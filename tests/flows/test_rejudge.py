@@ -94,6 +94,25 @@ def test_only_the_new_judge_is_asked_and_both_are_compared_as_by_hand(run: Run, 
     assert "the verdict changes" in page
 
 
+def test_a_new_judge_that_is_down_is_known_before_anything_is_begun(run: Run, tmp_path: Path) -> None:
+    """What it said before is enough without its server."""
+    with serve_openai(answer) as model, serve_openai(lenient) as old:
+        with serve_openai(strict) as new:
+            file = configure(tmp_path, model.base_url, old.base_url, new.base_url)
+            assert run(str(file), "--limit", "20").returncode == 0
+            before = latest(tmp_path).name
+            online = run(before, "--judge", "new", command="rejudge")
+        offline = run(before, "--judge", "new", command="rejudge")
+        assert offline.returncode == online.returncode == 1, offline.stderr
+        # Of these replies it has judged twenty.
+        assert run(str(file)).returncode == 0
+        runs = sorted((tmp_path / "runs").iterdir())
+        failed = run("last", "--judge", "new", command="rejudge")
+    assert failed.returncode == 2, failed.stdout
+    assert f"20 of {N} replies are not stored, the first to 'Question " in " ".join(failed.stderr.split())
+    assert sorted((tmp_path / "runs").iterdir()) == runs, "it leaves no run behind"
+
+
 def tutorial() -> list[list[str]]:
     """Return the commands of the tutorial, word by word."""
     text = (TOP / "docs" / "judges.md").read_text(encoding="utf-8").partition("## Your judge retires")[2]
