@@ -9,6 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from basic_control.data.errors import InputError
@@ -233,12 +234,12 @@ def read(source: Source) -> Iterator[Found]:
     Raises:
         InputError: it cannot be read.
     """
-    if source.head.keys() >= _HEAD:
-        yield from _read_table(source)
-        return
     inner = read_mapping(within(source.document, "results"))
     rows = inner.get("results") or ()
-    if not inner:
+    is_table = source.head.keys() >= _HEAD
+    if is_table:
+        rows = [*_list_lines(source.path)]
+    elif not inner:
         rows = [*source.rows()]
     # What tells rows apart is known only from all of them, so they are walked twice.
     targets = _name_targets(rows)
@@ -257,6 +258,11 @@ def read(source: Source) -> Iterator[Found]:
         prompt=" | ".join(dict.fromkeys(prompts)),
         **_collect_settings(source),
     )
+    if is_table:
+        yield (
+            "promptfoo's CSV has no ids, repeats column names and rounds scores to two digits; rows are paired by "
+            "their variables. Its JSON (-o results.json) is more complete."
+        )
 
 
 def _collect_settings(source: Source) -> dict[str, str]:
@@ -269,57 +275,39 @@ def _collect_settings(source: Source) -> dict[str, str]:
     return {name: ", ".join(values) for name, values in settings.items()}
 
 
-def _read_table(source: Source) -> Iterator[Found]:
-    """Read the CSV: variables, then for each provider and prompt its output and six columns of the same names."""
+def _list_lines(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield the replies of a CSV in the form of the JSON.
+
+    A line has variables, then for each provider and prompt its output and six columns of the same names.
+    """
     csv.field_size_limit(1 << 27)
     try:
-        with open_file(source.path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
+        with open_file(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
             lines = csv.reader(text, strict=True)
             header = next(lines, [])
             columns = [n for n in range(len(header)) if header[n + 1 : n + 2] == ["Status"]]
-            tests = [*lines]
-            varying = _find_varying((_read_variables(header, columns, line), "") for line in tests)
-            for line in tests:
-                yield from _read_line(header, columns, line, varying)
+            for line in lines:
+                variables = dict(zip(header[: next(iter(columns), 0)], line, strict=False))
+                for number, column in enumerate(columns):
+                    # A line may end before the columns of its last targets.
+                    if len(line) >= column + 3:
+                        row = _lay_out(header[column], *line[column : column + 3])
+                        yield {"vars": variables, "promptIdx": number, **row}
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{source.path}: not promptfoo's CSV ({error}).") from error
-    yield collect_facts(tool=TOOL)
-    yield (
-        "promptfoo's CSV has no ids, repeats column names and rounds scores to two digits; rows are paired by "
-        "their variables. Its JSON (-o results.json) is more complete."
-    )
+        raise InputError(f"{path}: not promptfoo's CSV ({error}).") from error
 
 
-def _read_variables(header: list[str], columns: list[int], line: list[str]) -> dict[str, str]:
-    """Return a line's cells before its first output, by their names."""
-    first = next(iter(columns), 0)
-    return dict(zip(header[:first], line, strict=False))
-
-
-def _read_line(header: list[str], columns: list[int], line: list[str], varying: Varying) -> Iterator[Recorded]:
-    """Yield a line's replies: `columns` are the numbers of the columns with the targets' outputs."""
-    variables = _read_variables(header, columns, line)
-    labels = dict[tuple[str, int], str]()
-    for number, column in enumerate(columns):
-        match = _TARGET.fullmatch(header[column])
-        provider, prompt = header[column], ""
-        if match:
-            provider, prompt = match.group("provider", "prompt")
-        labels[provider, number] = prompt
-    question = _find_question(variables, "")
-    for column, target in zip(columns, _tell_apart(labels).values(), strict=True):
-        # A line may end before the columns of its last targets.
-        if len(line) < column + 3:
-            continue
-        output, status, score = line[column : column + 3]
-        error = output if status == "ERROR" else ""
-        yield Recorded(
-            "",
-            question,
-            read_expected(find_first(variables, _EXPECTED)),
-            None if error else output,
-            {"pass": build_score(status, error=error), "score": build_score(score, error=error)},
-            target,
-            error=error,
-            material=Material(contexts=_list_contexts(variables, question, varying)),
-        )
+def _lay_out(head: str, output: str, status: str, score: str) -> dict[str, Any]:
+    """Return a reply of a CSV in the form of the JSON; `head` is that of its column."""
+    match, provider, prompt = _TARGET.fullmatch(head), head, ""
+    if match:
+        provider, prompt = match.group("provider", "prompt")
+    return {
+        "provider": {"id": provider},
+        "prompt": {"label": prompt},
+        "response": {"output": output},
+        "success": status,
+        "score": score,
+        "failureReason": _ERROR if status == "ERROR" else None,
+        "error": output,
+    }
