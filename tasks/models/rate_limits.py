@@ -99,8 +99,6 @@ class Endpoint:
         self.streaks: dict[object, Streak] = {}
         self.broken: dict[object, CallError] = {}
         self.put_off = 0
-        self.closed: CallError | None = None
-        self.closed_until = 0.0
         self._slots = anyio.CapacityLimiter(max_concurrency)
 
     @asynccontextmanager
@@ -114,7 +112,8 @@ class Endpoint:
             now = time.monotonic()
             wait_s = self.not_before - now
             if wait_s > model.deadline_s:
-                raise CallError("timeout", _too_long(wait_s, model.deadline_s))
+                cause = f"the last {PUT_OFF} responses said: {_too_long(wait_s, model.deadline_s)}"
+                raise CallError(NOT_ASKED, f"not sent: {cause}")
             start = max(now, self.not_before, self.next_start.get(model.server_name, 0.0))
             if model.requests_per_minute:
                 self.next_start[model.server_name] = start + 60.0 / model.requests_per_minute
@@ -129,7 +128,7 @@ class Endpoint:
         self.run = run
         self.broken.clear()
         self.streaks.clear()
-        self.closed, self.closed_until, self.put_off = None, 0.0, 0
+        self.not_before, self.put_off = 0.0, 0
 
     def _limit_to(self, calls: float) -> None:
         self.limit = max(1.0, min(self.maximum, calls))
@@ -150,8 +149,6 @@ class Endpoint:
         broken = self.broken.get(asker)
         if broken:
             raise broken.with_traceback(None)
-        if self.closed and time.monotonic() < self.closed_until:
-            raise self.closed.with_traceback(None)
 
     def conclude(self, asker: object, model: Model, error: CallError | None = None) -> None:
         """Record how a call of an asker ended, after its own retries: with a reply, or with an error."""
@@ -187,11 +184,9 @@ class Endpoint:
         wait = _too_long(error.retry_after_s or 0.0, model.deadline_s)
         refusal = CallError("timeout", f"{error.message}; {wait}")
         self.put_off += 1
-        if self.put_off >= PUT_OFF and time.monotonic() >= self.closed_until:
-            self.closed_until = until
-            cause = f"the last {PUT_OFF} responses said: {refusal.message}"
-            self.closed = CallError(NOT_ASKED, f"not sent: {cause}")
-            _log.warning(
-                "model %s: endpoint closed: %s. All remaining calls fail.", make_visible(model.name), cause
-            )
+        if self.put_off >= PUT_OFF:
+            self.not_before = max(self.not_before, until)
+        if self.put_off == PUT_OFF:
+            text = "model %s: endpoint closed: the last %s responses said: %s. All remaining calls fail."
+            _log.warning(text, make_visible(model.name), PUT_OFF, refusal.message)
         return refusal
