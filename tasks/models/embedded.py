@@ -11,8 +11,8 @@ import logging
 import os
 import secrets
 import threading
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from http import HTTPStatus
@@ -161,8 +161,6 @@ class EmbeddedClient:
         self._weights = find_weights(model)
         self._opening = asyncio.Lock()
         self._loaded: _LoadedModel | None = None
-        # Fewer engines may have started than calls may be in flight.
-        self._turns = asyncio.Semaphore(1)
         self._connections: dict[_Engine, _Connection] = {}
 
     async def identity(self) -> Mapping[str, str]:
@@ -186,45 +184,46 @@ class EmbeddedClient:
         Raises:
             CallError: the model cannot be loaded, or refuses the call (a prompt longer than its context).
         """
-        loaded = await self._load()
         if call.typed is not None:
             return await put_alone(call, self._put)
         if call.tools:
-            return await self._ask_with_tools(call, loaded.engines[0])
-        return await self._ask_free(loaded, call)
+            return await self._ask_with_tools(call)
+        return await self._ask_free(call)
 
-    async def _ask_with_tools(self, call: Call, engine: "_Engine") -> Reply:
+    async def _ask_with_tools(self, call: Call) -> Reply:
         """Ask with tools: by the model's own template, if it has them and may choose; else told in words."""
         choice = {**self._model.extra, **call.parameters}.get(CHOICE)
-        loaded = await self._load()
-        if not is_required(choice) and await self._connection(engine).takes_tools():
-            return await self._ask_free(loaded, call)
-        return read_told_calls(await self._ask_free(loaded, tell_tools(call, choice)), call.tools, choice)
+        engines = await self._load()
+        if not is_required(choice) and await self._connection(engines[0]).takes_tools():
+            return await self._ask_free(call)
+        return read_told_calls(await self._ask_free(tell_tools(call, choice)), call.tools, choice)
 
-    async def _ask_free(self, loaded: "_LoadedModel", call: Call) -> Reply:
+    async def _ask_free(self, call: Call) -> Reply:
         """Ask the engine that is free, or has read the most of the prompt."""
-        async with self._turns:
-            tokens = await self._tokens(loaded.engines[0], call)
-            engine = min(
-                loaded.engines,
-                key=lambda candidate: (candidate.calls, -_count_shared(candidate.prompt, tokens)),
-            )
-            engine.calls += 1
-            try:
-                async with engine.turn():
-                    return await self._ask(engine, call, tokens)
-            finally:
-                engine.calls -= 1
+        engines = await self._load()
+        tokens = await self._tokens(engines[0], call)
+        async with self._hold_engine(tokens) as engine:
+            return await self._ask(engine, call, tokens)
 
-    async def _load(self) -> "_LoadedModel":
+    @asynccontextmanager
+    async def _hold_engine(self, tokens: Sequence[int] = ()) -> AsyncIterator["_Engine"]:
+        """Hold the engine that is free, or has the fewest calls, or has read the most of a prompt's tokens."""
+        engines = await self._load()
+        engine = min(engines, key=lambda candidate: (candidate.calls, -_count_shared(candidate.prompt, tokens)))
+        engine.calls += 1
+        try:
+            async with engine.turn():
+                yield engine
+        finally:
+            engine.calls -= 1
+
+    async def _load(self) -> "list[_Engine]":
         """Return the engines, started at the first call."""
         async with self._opening:
-            loaded = self._loaded
-            if loaded is None:
+            if self._loaded is None:
                 await run_in_thread(lambda: check_digest(self._model, *self._weights))
-                loaded = self._loaded = await run_in_thread(lambda: _load(self._model, self._weights[0]))
-                self._turns = asyncio.Semaphore(len(loaded.engines))
-            return loaded
+                self._loaded = await run_in_thread(lambda: _load(self._model, self._weights[0]))
+            return self._loaded.engines
 
     async def _put(self, state: str, questions: Sequence[TypedQuestion]) -> Answered:
         """Put typed questions to an engine whose weights are a decision model's.
@@ -232,15 +231,12 @@ class EmbeddedClient:
         Raises:
             CallError: they are not, or it refuses the request.
         """
-        loaded, wire = await self._load(), SystemOneWire()
-        async with self._turns:
-            engine = min(loaded.engines, key=lambda candidate: candidate.calls)
+        wire = SystemOneWire()
+        async with self._hold_engine() as engine:
             connection = self._connection(engine)
-            engine.calls += 1
             engine.prompt = []
             try:
-                async with engine.turn():
-                    content = await connection.send(f"/v1{wire.path}", wire.body(state, questions))
+                content = await connection.send(f"/v1{wire.path}", wire.body(state, questions))
             except Refusal as refusal:
                 if refusal.status != HTTPStatus.NOT_IMPLEMENTED:
                     raise
@@ -248,8 +244,6 @@ class EmbeddedClient:
                     f"model {self._model.name!r}: {refusal.message}; `api: systemone` needs a decision model's GGUF"
                 )
                 raise CallError("unknown_model", message) from None
-            finally:
-                engine.calls -= 1
         return read_answers(content, wire, questions, connection.server.errors)
 
     async def ask_together(self, calls: Sequence[Call]) -> list[Reply | CallError]:
