@@ -1,9 +1,8 @@
 """Judges for people: their passports, what they did to a run's scores, and what is to be said of them."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import NamedTuple
 
 from basic_control.data.commands import format_command
@@ -32,8 +31,6 @@ from basic_control.tasks.report.words import format_labelled_score, score_name, 
 
 SPLIT = "split"
 """The step whose rates are of facts and claims, not of verdicts."""
-_EACH = 2
-"""Maximum number of judges that get a line each."""
 _INCONCLUSIVE = (NOT_SHOWN, UNTESTED, HARDLY_READ)
 """Findings of an exam that a longer one may change."""
 
@@ -238,64 +235,25 @@ def warnings(headlines: Iterable[Headline], judged: JudgeFindings, run: str = ""
 
 
 def panel(headlines: Sequence[Headline], judged: JudgeFindings, run: str = "") -> Iterator[str]:
-    """Yield a line for each judge of a run, one for all from three on: whether they count, unreadable replies.
-
-    Then the corrections of judged means by human labels; nothing if there are no judges.
-    """
-    failures = [*chain.from_iterable(agreement.judges for agreement in judged.agreement.values())]
-    # Every judge of the run in the order in which it comes first, and why some do not count.
-    judges = dict.fromkeys(map(attrgetter("judge"), failures))
-    left_out: dict[str, list[str]] = {}
-    unmeasured: set[str] = set()
-    for headline in headlines:
-        unmeasured.update(headline.missing.judges_unmeasured)
-        judges |= dict.fromkeys(headline.missing.judges_unmeasured)
-        for judge_and_metric, reason in headline.missing.judges_left_out.items():
-            judge = judge_and_metric.rpartition(", ")[0]
-            judges[judge] = None
-            left_out.setdefault(judge, []).append(reason)
-    for models_by_judge in judged.self_judged.values():
-        judges |= dict.fromkeys(models_by_judge)
-    if len(judges) > _EACH:
-        weak = {status.judge for status in judged.statuses if status.is_weak}
-        counts = {"not_counting": len(left_out), "weak_judges": len(weak), "not_measured": len(unmeasured)}
-        parts = [say(f"screen.{name}", n=n, command=_exam_command(run)) for name, n in counts.items() if n]
-        parts += _describe_readability(failures, judges)
-        yield say("screen.judges", n=len(judges), told="; ".join(parts))
-        judges = {}
-    # What stands against a judge comes before how much it has rated.
-    remarks: dict[str, list[str]] = {}
-    for judge in judges:
-        parts = remarks[judge] = []
-        if judge in left_out:
-            parts.append(_describe_exclusion(left_out[judge]))
-        if judge in unmeasured:
-            parts.append(say("screen.no_passport", command=_exam_command(run)))
-        parts += _describe_own_models(judge, judged)
-        parts += _describe_weakness(judge, judged)
-    yield from _describe_judges(remarks, failures, judged)
+    """Yield how much a run's judges rated, what to do where none counts, and the corrections by people's labels."""
+    counts_by_judge: dict[str, list[JudgeFailures]] = {}
+    for agreement in judged.agreement.values():
+        for failures in agreement.judges:
+            counts_by_judge.setdefault(failures.judge, []).append(failures)
+    # What stands against a judge is among the warnings.
+    rated = []
+    for judge, counts in counts_by_judge.items():
+        facts = [*_describe_readability(counts), *_describe_exam(judge, judged)]
+        if facts:
+            rated.append(say("screen.judge_with", judge=shorten_name(judge), told=", ".join(facts)))
+    if rated:
+        phrase = "screen.judge_alone" if len(rated) == 1 else "screen.judges_alone"
+        yield say(phrase, told=join_names(rated))
     yield from _list_next_steps(headlines, run)
     # Human labels correct what judges say.
     for headline in headlines:
         if headline.measured.as_judged is not None:
             yield f"{score_name(headline)}, {shorten_name(headline.model)}: {format_labelled_score(headline)}"
-
-
-def _describe_judges(
-    remarks: Mapping[str, Sequence[str]], failures: Sequence[JudgeFailures], judged: JudgeFindings
-) -> Iterator[str]:
-    """Yield a line for each judge of whom there is a remark, and one for all others: how much they have rated."""
-    rated = []
-    for judge, judge_remarks in remarks.items():
-        name = shorten_name(judge)
-        counts = [*_describe_readability(failures, [judge]), *_describe_exam(judge, judged)]
-        if judge_remarks:
-            yield say("screen.judge", judge=name, told="; ".join([*judge_remarks, *counts]))
-        elif counts:
-            rated.append(say("screen.judge_with", judge=name, told=", ".join(counts)))
-    if rated:
-        phrase = "screen.judge_alone" if len(rated) == 1 else "screen.judges_alone"
-        yield say(phrase, told=join_names(rated))
 
 
 def _list_next_steps(headlines: Sequence[Headline], run: str) -> Iterator[str]:
@@ -312,51 +270,27 @@ def _list_next_steps(headlines: Sequence[Headline], run: str) -> Iterator[str]:
     yield say("screen.next_judge", command=format_command(f"rejudge {run} --judge PROVIDER/NAME"))
 
 
-def _list_exams(judge: str, judged: JudgeFindings) -> list[tuple[float, JudgeStatus]]:
-    """Return how often a judge was right in its exam, step by step where it counts, the least often first."""
-    statuses = [status for status in judged.statuses if status.judge == judge and status.counts]
-    exams = [(status.right.share, status) for status in statuses if status.right and status.right.share is not None]
-    return sorted(exams, key=itemgetter(0))
-
-
-def _describe_weakness(judge: str, judged: JudgeFindings) -> Iterator[str]:
-    """Yield at which step a judge counts that agrees with the truth little more than chance, if there is one."""
-    weak = [status for _, status in _list_exams(judge, judged) if status.is_weak]
-    for status in weak[:1]:
-        yield say("screen.weak", step=status.exam, language=status.language)
-
-
 def _describe_exam(judge: str, judged: JudgeFindings) -> Iterator[str]:
-    """Yield how often a judge was right in its exam, at the step at which it was least often."""
-    for right, _ in _list_exams(judge, judged)[:1]:
-        yield say("screen.exam_right", share=percent(right))
+    """Yield how often a judge was right in its exam where it counts, at the step at which it was least often."""
+    exams = [status for status in judged.statuses if status.judge == judge and status.counts and status.right]
+    for status in sorted(exams, key=_rate)[:1]:
+        yield say("screen.exam_right", share=percent(_rate(status)))
+        if status.is_weak:
+            yield say("screen.weak", step=status.exam, language=status.language)
 
 
-def _describe_own_models(judge: str, judged: JudgeFindings) -> Iterator[str]:
-    """Yield which models' replies a judge grades that is of the same make, if any."""
-    models: dict[str, None] = {}
-    for models_by_judge in judged.self_judged.values():
-        models |= dict.fromkeys(models_by_judge.get(judge, ()))
-    if models:
-        yield say("screen.self_judged", models=join_names([*models]))
+def _rate(status: JudgeStatus) -> float:
+    """Return how often a judge was right in an exam; of no question always."""
+    if status.right is None or status.right.share is None:
+        return 1.0
+    return status.right.share
 
 
-def _describe_exclusion(reasons: Sequence[str]) -> str:
-    sentence = say("screen.left_out", why=say_reason(reasons[0]))
-    n_further = len({*reasons}) - 1
-    if n_further:
-        sentence += say("screen.left_out_more", n=n_further)
-    return sentence
-
-
-def _describe_readability(failures: Sequence[JudgeFailures], judges: Collection[str]) -> Iterator[str]:
-    """Yield how many of judges' replies could be read, if any was asked for, and of how many they are unsure."""
-    n_failed = n_asked = n_unsure = 0
-    for judge in failures:
-        if judge.judge in judges:
-            n_failed += judge.n_failed
-            n_asked += judge.n_asked
-            n_unsure += judge.n_unsure
+def _describe_readability(counts: Sequence[JudgeFailures]) -> Iterator[str]:
+    """Yield how many of a judge's replies could be read, if any was asked for, and of how many it is unsure."""
+    n_asked, n_failed, n_unsure = (
+        sum(map(attrgetter(name), counts)) for name in ("n_asked", "n_failed", "n_unsure")
+    )
     if n_asked:
         phrase = "screen.unread" if n_failed else "screen.read"
         yield say(phrase, k=n_failed, n=n_asked)

@@ -322,7 +322,7 @@ def screen(
             *format_expected_remarks(plan),
             *format_newly_apart(plan, results.run),
         ],
-        warnings=[note.text for note in notes(results, verdict, plan) if note.kind == "warn" and not note.judge],
+        warnings=[note.text for note in notes(results, verdict, plan) if note.kind == "warn"],
         calls=_describe_calls(results.spending, requests, wall_s, _find_failure(models)),
         examples=examples,
         reasons=[*reasons(models)],

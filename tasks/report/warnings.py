@@ -1,7 +1,7 @@
 """Warnings to read before relying on a run's verdict: one list, in one order, for every report.
 
-The page and the Markdown report show all. The screen and a merge request omit what their lines about the judges
-say, notes that are no warnings, and those that need a run's tables.
+The page and the Markdown report show all. The screen and a merge request omit notes that are no warnings, and
+those that need a run's tables.
 """
 
 from collections import Counter
@@ -48,11 +48,10 @@ _TOKENS = 5
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A sentence; `kind` is how a page shows it, `judge`: it is about a judge, `topic` groups it with its like."""
+    """A sentence; `kind` is how a page shows it, `topic` groups it with its like."""
 
     text: str
     kind: Literal["warn", "info"] = "warn"
-    judge: bool = False
     topic: str = field(default="", compare=False)
 
 
@@ -92,7 +91,7 @@ def notes(
     if plan:
         run_notes += _of_budget(results, verdict, plan)
     for warning in passports.warnings(headlines, results.judged, run):
-        run_notes.append(Note(warning.text, judge=True, topic="judges"))
+        run_notes.append(Note(warning.text, topic="judges"))
     run_notes += [Note(text, topic="cascades") for text in cascade_warnings(results.judged.cascades)]
     run_notes += [*_of_tables(data), *_prices(results.spending), *_of_small_counts(headlines)]
     if plan:
@@ -273,7 +272,7 @@ def _of_judges(summary: pl.DataFrame) -> Iterator[Note]:
     for cell in cells(summary.filter(OF_SUITES & whole_metrics & (pl.col("n_judge_failed") > 0))):
         counts = {"k": cell.counts.n_judge_failed, "n": cell.counts.n_asked}
         text = say("page.note_judges", model=cell.model, metric=metric_title(cell.metric), **counts)
-        yield Note(text, judge=True, topic="judges_failed")
+        yield Note(text, topic="judges_failed")
 
 
 def _prices(spending: Spending | None) -> Iterator[Note]:

@@ -454,7 +454,7 @@ def test_what_a_screen_advises_examines_the_runs_own_judge_in_the_steps_that_it_
         done = run(str(tmp_path / "eval.yaml"))
         assert done.returncode == 0, done.stderr
         (advised,) = re.findall(
-            r"nobody has measured its errors: python -m basic_control exam (--run \w+)", done.stdout
+            r"the errors of \S+; this does: python -m basic_control exam (--run \w+)", " ".join(done.stdout.split())
         )
         whole = run("--set", f"judges=[{json.dumps(configuration['judges'][0])}]", "--dry-run", command="exam")
         for words in ([str(tmp_path / "eval.yaml")], advised.split()):

@@ -1,5 +1,6 @@
 """A suite that is decided by judges whom nobody has measured says so in every report."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,8 +9,9 @@ from basic_control.metrics.analysis.passports import ExamResult, passports
 from basic_control.metrics.stats.intervals import Interval, MeanEstimate
 from basic_control.tasks.report import junit, markdown
 from basic_control.tasks.report.language import use_language
-from basic_control.tasks.report.passports import JudgeWarning, panel, passport_tables, warnings
+from basic_control.tasks.report.passports import JudgeWarning, passport_tables, warnings
 from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.report.screen import screen
 from basic_control.tasks.report.warnings import Note, notes
 from basic_control.tasks.report.words import headlines_of
 from tests.tasks.report.runs import MODELS, page_of
@@ -40,9 +42,6 @@ def with_judges(data: ReportData, **changes: Any) -> ReportData:
     return replace(data, results=replace(data.results, judged=judged))
 
 
-RATED = "140 ratings, 21 missing"
-
-
 def warned(run: ReportData) -> list[str]:
     return [text for model, suite, _, text in told_of(run) if (model, suite) == (MODELS[0], "rag")]
 
@@ -51,15 +50,15 @@ def told_of(run: ReportData) -> list[JudgeWarning]:
     return warnings(headlines_of(run.verdict.models), run.results.judged, run.run)
 
 
-def lines(run: ReportData) -> list[str]:
-    return [*panel(headlines_of(run.verdict.models), run.results.judged)]
+def screen_of(run: ReportData) -> Sequence[str]:
+    return screen(run.results, run.verdict, run.plan, run.manifest["requests"]).warnings
 
 
 def test_every_report_warns_of_a_judge_without_a_passport(data: ReportData) -> None:
     run = told(data, judges_unmeasured=["gpt-judge"], judges_left_out={})
     assert warned(run) == [SAID]
-    assert "gpt-judge: nobody has measured its errors: python -m basic_control exam FILE" in " ".join(lines(run))
-    assert Note(SAID, judge=True) in notes(run.results, run.verdict, run.plan)
+    assert SAID in screen_of(run)
+    assert Note(SAID) in notes(run.results, run.verdict, run.plan)
     assert "nobody has measured the errors of" in markdown.compose(run)
     assert "nobody has measured the errors of" in page_of(run)
     cases = {(case.get("classname"), case.get("name")): case for case in junit.compose(run).iter("testcase")}
@@ -76,9 +75,8 @@ def test_every_report_names_a_judge_that_does_not_count_and_why(data: ReportData
     run = told(data, judges_left_out={"always, response_groundedness": why}, judges_unmeasured=[])
     said = f"RAG: always, response_groundedness is not counted: {why}"
     assert warned(run) == [said]
-    assert f"3 judges: not counting: 1; {RATED}" in lines(run)
-    assert lines(with_judges(run, agreement={})) == [f"Judge always: is not counted: {why}"]
-    assert Note(said, judge=True) in notes(run.results, run.verdict, run.plan)
+    assert said in screen_of(run)
+    assert Note(said) in notes(run.results, run.verdict, run.plan)
     assert "0% of 40 wrong replies recognised" in markdown.compose(run)
     assert "0% of 40 wrong replies recognised" in page_of(run)
     cannot = "верных ответов от неверных он не отличает: groundedness (en), узнано верных 100% of 20"
@@ -130,6 +128,6 @@ def test_every_report_says_that_a_judge_grades_its_own_model(data: ReportData) -
     run = with_judges(run, self_judged={"rag": {"gpt": [MODELS[0]]}})
     said = f"RAG: gpt judges the answers of its own model, {MODELS[0]}; models favour their own answers"
     assert warned(run) == [said]
-    assert lines(with_judges(run, agreement={})) == [f"Judge gpt: grades its own model ({MODELS[0]})"]
-    assert Note(said, judge=True) in notes(run.results, run.verdict, run.plan)
+    assert said in screen_of(run)
+    assert Note(said) in notes(run.results, run.verdict, run.plan)
     assert "judges the answers of its own model" in markdown.compose(run)
