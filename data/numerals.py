@@ -75,6 +75,7 @@ _SCALES = {
     "тыс": 3, "тысяча": 3, "тысячи": 3, "тысяч": 3, "тысячу": 3, "млн": 6, "миллион": 6, "миллиона": 6,
     "миллионов": 6, "млрд": 9, "миллиард": 9, "миллиарда": 9, "миллиардов": 9,
     "百": 2, "千": 3, "万": 4, "十万": 5, "百万": 6, "千万": 7, "亿": 8, "k": 3,
+    "백": 2, "천": 3, "만": 4, "십만": 5, "백만": 6, "천만": 7, "억": 8,
     "m": 6, "mn": 6, "mln": 6, "b": 9, "bn": 9, "bln": 9, "tn": 12, "trn": 12,
 }  # fmt: skip
 _MARKS = r"(?:(?:\\\)|[$*_}]){1,3})?"  # `$3$ million`, `**3** million`
@@ -82,7 +83,7 @@ _MARKS = r"(?:(?:\\\)|[$*_}]){1,3})?"  # `$3$ million`, `**3** million`
 _SCALE = pattern(
     rf"{_MARKS}[ \u00a0]?(?:(hundred|thousand|million|billion|trillion)\b"
     r"|(тыс(?:яч(?:а|и|у)?)?|млн|млрд|миллион(?:а|ов)?|миллиард(?:а|ов)?)(?!\w)"
-    r"|([十百千]?[万萬]|[亿億]|百(?!分)|千(?![克米瓦升卡])))",
+    r"|([十百千]?[万萬]|[亿億]|百(?!分)|千(?![克米瓦升卡])|[십백천]?만|[억천백]))",
     re.IGNORECASE,
 )
 # The k of 5k, the M of 3M.
@@ -91,7 +92,7 @@ _SHORT_SCALE = pattern(rf"{_MARKS}([kK])(?!\w)|([MB])(?![\w-])")
 _MONEY_SCALE = pattern(r"(m|b)(?![\w-])|[ \u00a0]?(k|mn|mln|bn|bln|tn|trn)(?!\w)", re.IGNORECASE)
 """`3M` is three million, `3 m` a length, `3 K` a temperature; for money (`$3m`, `$3 K`, `€2 bn`) all are scales."""
 _PERCENT = pattern(r"[ \u00a0]?\\?[%٪]")
-_SCALE_INITIALS = frozenset("htmbkHTMBKтмТМ十百千万萬亿億$*_}\\")
+_SCALE_INITIALS = frozenset("htmbkHTMBKтмТМ十百千万萬亿億십백천만억$*_}\\")
 _PERCENT_INITIALS = frozenset("%٪\\")
 CURRENCIES = "$€£¥₽₹₩₴₪฿"
 """Signs that belong to the adjacent number."""
@@ -440,7 +441,8 @@ def _is_compound(text: str, whole: Number, part: Number) -> bool:
     if not power:
         return False
     is_chinese = text[whole.end - 1] >= _HAN and whole.end == part.start
-    has_scale = is_chinese or _SCALE_WORD.search(text, part.start, part.end) is not None
+    is_korean = text[whole.end - 1] in "만억천"  # 1만 2,345
+    has_scale = is_chinese or is_korean or _SCALE_WORD.search(text, part.start, part.end) is not None
     return has_scale and 0 < part.value < 10**power
 
 

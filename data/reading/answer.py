@@ -44,6 +44,8 @@ _QUALIFIED = re.compile(
 _WORD = re.compile(r"[^\W_]")
 _BREAK = re.compile(rf"{MARKUP}{{0,3}}(?:\.\.|[…,;—–-]){MARKUP}*")
 """Where a sentence may break off behind its answer."""
+_NEXT_OPTION = re.compile(r"(?m:^)[ \t>*_]{0,8}B[*_]{0,3}[:：]")
+"""Where `A:` is the first of a list of options, and no answer."""
 _PAIR = 2
 _GAP = 8
 """Characters between two sentences."""
@@ -312,7 +314,9 @@ def _weigh_cue(reply: Prepared, statement: Statement, slot: Slot) -> _Effect:
     clause = _find_clause(text, statement)
     if clause is None or not _leads(text, statement, first):
         return _NOTHING
-    if statement.is_weak and not slot.is_chosen and _QUALIFIED.search(text, first, statement.start):
+    is_entry = statement.kind == "few_shot" and slot.is_chosen and _NEXT_OPTION.search(text, statement.end)
+    is_qualified = statement.is_weak and not slot.is_chosen and _QUALIFIED.search(text, first, statement.start)
+    if is_entry or is_qualified:
         return _NOTHING
     begin, end = clause
     if begin >= end:

@@ -28,6 +28,15 @@ _PLANS = re.compile(
 )
 _QUOTES = "\"'“”‘’«»`"
 _LINE_OPENING = re.compile(r"[ \t>*_#]*(?:[^\W\d_]{1,20}[*_]{0,3}\s?[:：][*_]{0,3}\s?)?")
+_SIGN = r"(?:<[|｜]?[^<>\n]{1,40}>|\[/?INST\])"
+_REQUEST = re.compile(
+    rf"(?s:\s*(?:{_SIGN}|system|user|human)(?:(?!(?<=[>\n|｜])(?:assistant|model)[\s<:|｜]).){{0,20000}}(?<=[>\n|｜\]\s]))",
+    re.IGNORECASE,
+)
+"""What stands before the prompt where a reply begins with its request: tokens, roles, the system's turn."""
+_USER = re.compile(
+    rf"(?:(?<![^\W_])(?:user|human)|\[INST\]|{_SIGN})\W{{0,3}}(?:{_SIGN}|\s){{0,4}}\Z", re.IGNORECASE
+)
 _MARKS = re.compile(r"[<\[▁]")
 _SPACE = re.compile(r"\s+")
 
@@ -50,7 +59,7 @@ def _compile_tables() -> EndTables:
     roles, noise = forms["roles"], forms["noise"]
     token = f"{forms['ends']}|{noise}"
     leading = rf"\s*(?:(?:{noise})|(?:{token})(?:\s*(?:{roles})\s*(?=\n|(?:{token})))?)\s*"
-    role = rf"\s*[*_#]{{0,3}}(?:{roles})[*_]{{0,3}}(?:[ \t]*\n|[ \t]*(?<!model)[:：][*_]{{0,3}})\s*"
+    role = rf"\s*[*_#]{{0,3}}[ ]?(?:{roles})[*_]{{0,3}}(?:[ \t]*\n|[ \t]*(?<!model)[:：][*_]{{0,3}})\s*"
     return EndTables(
         Events(f"(?P<end><s>|{forms['ends']})"),
         re.compile(leading, re.IGNORECASE),
@@ -80,31 +89,61 @@ def strip(text: str, *, prompt: str = "", question: str = "", expected: str = ""
 
     Source: SPEC 19, pass 2.
     """
-    start, stop = _bounds(text, prompt, expected, labels=True)
-    return text[_after_question(text, start, stop, question) : stop].strip()
+    start, stop = _bounds(text, prompt, expected, labels=True, question=question)
+    after = _after_question(text, start, stop, question)
+    if after > start:
+        after = _skip_role(text, after, stop)
+    return text[after:stop].strip()
 
 
-def _bounds(text: str, prompt: str, expected: str, *, labels: bool) -> tuple[int, int]:
+def _bounds(text: str, prompt: str, expected: str, *, labels: bool, question: str = "") -> tuple[int, int]:
     """Return where a reply begins and ends."""
     tables = _compile_tables()
     start, stop = 0, len(text)
     if _MARKS.search(text):
-        leading = tables.leading.match(text)
-        while leading:
-            start = leading.end()
-            leading = tables.leading.match(text, start)
+        start = _skip_echo(text, _skip_tokens(text, 0), (prompt, question))
         stop = _find_token(text, start, (prompt + expected).lower(), tables)
         trailing = tables.trailing.search(text, max(start, stop - _LONGEST), stop)
         while trailing:
             stop = trailing.start()
             trailing = tables.trailing.search(text, max(start, stop - _LONGEST), stop)
-    # `Assistant: B` is B; a role with nothing behind it may be the answer.
-    role = tables.role.match(text, start, stop)
-    if role and text[role.end() : stop].strip():
-        start = role.end()
+    start = _skip_role(text, start, stop)
     if labels:
         stop = _find_run_on(text, start, stop, prompt, tables)
     return start, stop
+
+
+def _skip_tokens(text: str, start: int) -> int:
+    """Return where the tokens and roles that begin at a position end."""
+    leading = _compile_tables().leading
+    token = leading.match(text, start)
+    while token:
+        start = token.end()
+        token = leading.match(text, start)
+    return start
+
+
+def _skip_role(text: str, start: int, stop: int) -> int:
+    """Return where a reply goes on behind its role, as in `Assistant: B`."""
+    # A role with nothing behind it may be the answer.
+    role = _compile_tables().role.match(text, start, stop)
+    if role and text[role.end() : stop].strip():
+        return role.end()
+    return start
+
+
+def _skip_echo(text: str, start: int, requests: tuple[str, ...]) -> int:
+    """Return where a reply goes on behind its request, which some servers send back with it."""
+    for request in map(str.strip, requests):
+        position = text.find(request) if len(request) >= _ECHOED else -1
+        # Further on, it may be the model that asks itself once more.
+        if position < 0 or not (_REQUEST.fullmatch(text, 0, position) and _USER.search(text[:position])):
+            continue
+        end = position + len(request)
+        after = _skip_tokens(text, end)
+        if text[end:after].strip() and text[after:].strip():
+            return after
+    return start
 
 
 def _find_token(text: str, start: int, content: str, tables: EndTables) -> int:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple, cast
 
@@ -366,6 +367,10 @@ class Numbers:
         # `3, 5, 7`: commas between nothing but numbers end no clause
         while len(joined) < len(main) and _is_joined(text, main[-len(joined) - 1], joined[0]):
             joined = main[-len(joined) - 1 :]
+        # `5 hours, and the trip covers 300 miles`: of other quantities than the asked one, none is the answer
+        if all(map(partial(_find_unit, text), joined)):
+            asked_for = list(filter(partial(is_given_in, text, quantity=self.quantity), main))
+            return asked_for[-1:] if asked_for and not {*asked_for} & {*joined} else joined
         return joined
 
     def _is_asked_for(self, text: str, number: Number) -> bool:

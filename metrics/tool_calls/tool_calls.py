@@ -193,6 +193,7 @@ def _find_reason(comparison: _Comparison) -> Difference:
 
 
 @metric(
+    version=2,
     options=Options,
     needs=(COLUMN,),
     expects=expects,
