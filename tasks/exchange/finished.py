@@ -31,61 +31,26 @@ _UNSAFE = re.compile(r"[^\w.-]|_")
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredReply:
-    """One reply of a run with its scores; `scores` are those that have a value, by metric.
-
-    `messages` are those that were sent, none if only a reply was given; `calls` are those that the reply made.
-    """
-
-    item_id: str
-    repeat: int
-    prompt: str
-    answer: list[str]
-    text: str
-    error: str
-    finish_reason: str
-    tokens_in: int | None
-    tokens_out: int | None
-    scores: Mapping[str, float]
-    reasons: Mapping[str, str]
-    messages: tuple[Message, ...] = ()
-    calls: tuple[Mapping[str, Any], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Evaluation:
-    """One target's replies to one suite, and the metrics' means, by name; the score is of those in `scored_by`."""
+    """One target's replies to one suite, and the metrics' means, by name; the score is of those in `scored_by`.
+
+    `rows` are those of its calls joined with their items, each with its rows of `scores`.
+    """
 
     suite: str
     target: str
     scored_by: tuple[str, ...]
     means: Mapping[str, float]
-    rows: tuple[ScoredReply, ...]
+    rows: tuple[Mapping[str, Any], ...]
 
     def metrics(self) -> list[str]:
         """Return the metrics that have a mean and at least one value: the score's own first."""
-        valued = {name for row in self.rows for name in row.scores}
+        valued: set[str] = set()
+        for row in self.rows:
+            valued |= {score["metric"] for score in row["scores"] or () if score["value"] is not None}
         present = self.means.keys() & valued
         score_metrics = [name for name in self.scored_by if name in present]
         return [*score_metrics, *sorted(present - {*self.scored_by})]
-
-
-def _join_scores(calls: pl.DataFrame, scores: pl.DataFrame) -> Iterator[ScoredReply]:
-    """Yield each reply with its scores: rows of `calls` and `scores` belong together by question and repeat."""
-    # A reply has several scores, each in a row of its own.
-    scores_of: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
-    for score in scores.iter_rows(named=True):
-        scores_of.setdefault((score["item_id"], score["repeat"]), []).append(score)
-    for row in calls.iter_rows(named=True):
-        reply_scores = scores_of.get((row["item_id"], row["repeat"]), [])
-        values = {score["metric"]: score["value"] for score in reply_scores if score["value"] is not None}
-        reasons = {score["metric"]: score["reason"] or score["status"] for score in reply_scores}
-        _, error = find_loss(row) or ("", "")
-        yield ScoredReply(
-            row["item_id"], row["repeat"], row["prompt"], _list_expected(row), row["text"] or "",
-            error, row["finish_reason"] or "", row["tokens_in"], row["tokens_out"],
-            values, reasons, _read_sent(row), tuple(json.loads(row["extra"] or "{}").get(TOOL_CALLS) or ()),
-        )  # fmt: skip
 
 
 def _list_expected(row: Mapping[str, Any]) -> list[str]:
@@ -114,55 +79,63 @@ def list_evaluations(run: Run, root: str) -> Iterator[Evaluation]:
         if not (cell.family or cell.level or cell.language) and cell.value.mean is not None:
             means.setdefault((cell.suite, cell.model), {})[cell.metric] = cell.value.mean
     items = load_table(run, "items", root).select("item_id", "suite", "prompt", "answer", "facts")
-    scores = load_table(run, "scores", root)
+    # A reply has several scores, each in a row of its own.
+    parts = pl.struct("metric", "value", "status", "reason").alias("scores")
+    key = ["model", "item_id", "repeat"]
+    scores = load_table(run, "scores", root).group_by(key, maintain_order=True).agg(parts)
     calls = load_calls(run, root).join(items, on="item_id", how="left", maintain_order="left")
     for suite in suites_in(run.configuration):
         suite_calls = calls.filter(suite=suite.name)
         for target in suite_calls["model"].unique(maintain_order=True):
             target_calls = suite_calls.filter(model=target).unique(["item_id", "repeat"], maintain_order=True)
-            item_ids = target_calls.select("item_id").unique()
-            target_scores = scores.join(item_ids, on="item_id", how="semi").filter(model=target)
-            key = (suite.name, str(target))
-            rows = tuple(_join_scores(target_calls, target_scores))
-            yield Evaluation(*key, suite.score_metrics, means.get(key, {}), rows)
+            rows = target_calls.join(scores, on=key, how="left", maintain_order="left").iter_rows(named=True)
+            target_means = means.get((suite.name, target), {})
+            yield Evaluation(suite.name, target, suite.score_metrics, target_means, tuple(rows))
 
 
-def _write_sample(row: ScoredReply, target: str) -> "EvalSample":
+def _write_sample(row: Mapping[str, Any], target: str) -> "EvalSample":
     from inspect_ai.log import EvalError, EvalSample
     from inspect_ai.model import ChatMessageUser
     from inspect_ai.scorer import Score
 
     output = _write_output(row, target)
-    messages = [_write_message(message, number) for number, message in enumerate(row.messages)]
-    scores = {name: Score(value=value, explanation=row.reasons.get(name)) for name, value in row.scores.items()}
+    prompt, sent = row["prompt"], _read_sent(row)
+    messages = [_write_message(message, number) for number, message in enumerate(sent)]
+    scores: dict[str, Score] = {}
+    for score in row["scores"] or ():
+        if score["value"] is not None:
+            scores[score["metric"]] = Score(value=score["value"], explanation=score["reason"] or score["status"])
+    _, error = find_loss(row) or ("", "")
     return EvalSample(
-        id=row.item_id,
-        epoch=row.repeat + 1,
+        id=row["item_id"],
+        epoch=row["repeat"] + 1,
         # A message alone is its text, as Inspect itself writes it.
-        input=messages if is_chat(row.messages) else row.prompt,
-        target=row.answer,
-        messages=[*(messages or [ChatMessageUser(content=row.prompt, source="input")]), output.choices[0].message],
+        input=messages if is_chat(sent) else prompt,
+        target=_list_expected(row),
+        messages=[*(messages or [ChatMessageUser(content=prompt, source="input")]), output.choices[0].message],
         output=output,
         scores=scores,
-        error=EvalError(message=row.error, traceback="", traceback_ansi="") if row.error else None,
+        error=EvalError(message=error, traceback="", traceback_ansi="") if error else None,
     )
 
 
-def _write_output(row: ScoredReply, target: str) -> "ModelOutput":
+def _write_output(row: Mapping[str, Any], target: str) -> "ModelOutput":
     """Return a reply in Inspect's form: its message with calls, why it ended, and its tokens."""
     from inspect_ai.model import ChatMessageAssistant, ModelOutput, ModelUsage, StopReason
 
-    calls = _write_calls(row.calls, prefix=f"{row.item_id}-reply")
-    reply = ChatMessageAssistant(content=row.text, source="generate", model=target, tool_calls=calls or None)
-    output = ModelOutput.from_content(target, row.text)
+    text, tokens_in, tokens_out = row["text"] or "", row["tokens_in"], row["tokens_out"]
+    made_calls = json.loads(row["extra"] or "{}").get(TOOL_CALLS) or ()
+    calls = _write_calls(made_calls, prefix=f"{row['item_id']}-reply")
+    reply = ChatMessageAssistant(content=text, source="generate", model=target, tool_calls=calls or None)
+    output = ModelOutput.from_content(target, text)
     output.choices[0].message = reply
-    finish_reason = row.finish_reason.strip().lower()
+    finish_reason = (row["finish_reason"] or "").strip().lower()
     stop_reasons: dict[str, StopReason] = {"": "unknown", "content_filter": "content_filter"}
     stop_reason = stop_reasons.get(finish_reason, "stop")
     output.choices[0].stop_reason = "max_tokens" if finish_reason in LIMITS else stop_reason
-    if row.tokens_in is not None and row.tokens_out is not None:
-        total = row.tokens_in + row.tokens_out
-        output.usage = ModelUsage(input_tokens=row.tokens_in, output_tokens=row.tokens_out, total_tokens=total)
+    if tokens_in is not None and tokens_out is not None:
+        total = tokens_in + tokens_out
+        output.usage = ModelUsage(input_tokens=tokens_in, output_tokens=tokens_out, total_tokens=total)
     return output
 
 
@@ -245,8 +218,9 @@ def _write_log(evaluation: Evaluation, path: Path, started: str) -> None:
         write_eval_log,
     )  # fmt: skip
 
-    item_ids = list(dict.fromkeys(row.item_id for row in evaluation.rows))
-    epochs = 1 + max(row.repeat for row in evaluation.rows)
+    samples = [_write_sample(row, evaluation.target) for row in evaluation.rows]
+    item_ids = list(dict.fromkeys(sample.id for sample in samples))
+    epochs = max(sample.epoch for sample in samples)
     # Metrics without a mean are not among them: Inspect requires a number.
     scores = []
     for name in evaluation.metrics():
@@ -256,16 +230,16 @@ def _write_log(evaluation: Evaluation, path: Path, started: str) -> None:
         eval=EvalSpec(
             created=started,
             task=evaluation.suite,
-            dataset=EvalDataset(name=evaluation.suite, samples=len(item_ids), sample_ids=list(item_ids)),
+            dataset=EvalDataset(name=evaluation.suite, samples=len(item_ids), sample_ids=item_ids),
             model=evaluation.target,
             config=EvalConfig(epochs=epochs),
         ),
         status="success",
         results=EvalResults(
-            total_samples=len(evaluation.rows),
-            completed_samples=sum(not row.error for row in evaluation.rows),
+            total_samples=len(samples),
+            completed_samples=sum(sample.error is None for sample in samples),
             scores=scores,
         ),
-        samples=[_write_sample(row, evaluation.target) for row in evaluation.rows],
+        samples=samples,
     )
     write_eval_log(log, str(path))

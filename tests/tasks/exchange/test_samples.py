@@ -2,11 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from basic_control.data.errors import InputError
-from basic_control.tasks.exchange.finished import Evaluation, ScoredReply, write_evaluations
+from basic_control.tasks.exchange.finished import Evaluation, write_evaluations
 from basic_control.tasks.exchange.log_files import read
 from basic_control.tasks.exchange.logs import Log
 from tests.tasks.exchange.forms import FORMS, Line
@@ -112,28 +113,40 @@ def test_what_our_tests_write_has_the_keys_of_the_tool(tmp_path: Path, form: str
 MEANS = {"exact_match": 1.0}
 
 
+def reply(item_id: str, finish_reason: str, **changes: Any) -> dict[str, Any]:
+    """Return a row of a run's calls with its item and its score."""
+    score = {"metric": "exact_match", "value": 1.0, "status": "scored", "reason": ""}
+    row = {"item_id": item_id, "repeat": 0, "prompt": f"{item_id}?", "answer": "1", "facts": None, "payload": None}
+    row |= {"text": "1", "error": None, "error_kind": None, "finish_reason": finish_reason, "extra": None}
+    return row | {"tokens_in": 1, "tokens_out": 1, "scores": [score]} | changes
+
+
 def test_inspect_reads_in_our_log_why_replies_ended_and_which_calls_failed(tmp_path: Path) -> None:
     from inspect_ai.log import read_eval_log
 
     ends = {"stop": "stop", "length": "max_tokens", "max_output_tokens": "max_tokens", "": "unknown"}
     ends["content_filter"] = "content_filter"
-    rows = [ScoredReply(end, 0, f"{end}?", ["1"], "1", "", end, 1, 1, {"exact_match": 1.0}, {}) for end in ends]
-    rows.append(ScoredReply("lost", 0, "lost?", ["1"], "", "timeout", "", None, None, {}, {}))
+    rows = [reply(end, end) for end in ends]
+    rows.append(reply("lost", "", text=None, error="timeout", error_kind="timeout", tokens_in=None, scores=None))
     own = Evaluation("own", "m", ("exact_match",), MEANS, tuple(rows))
     (path,) = write_evaluations([own], tmp_path, "r", "2026-01-01T00:00:00+00:00")
     log = read_eval_log(str(path))
     samples = {one.id: one for one in log.samples or ()}
     assert {end: samples[end].output.choices[0].stop_reason for end in ends} == ends
     assert log.results is not None
-    assert (log.results.total_samples, log.results.completed_samples) == (6, 5)
+    # What a filter stopped is no answer either.
+    assert (log.results.total_samples, log.results.completed_samples) == (6, 4)
     assert (error := samples["lost"].error) is not None
     assert error.message == "timeout"
-    assert [row.error for row in read(path).rows if row.error] == ["timeout"]
+    errors = [row.error for row in read(path).rows if row.error]
+    assert sorted(error.partition(" ")[0] for error in errors) == ["a", "timeout"]
 
 
 def test_models_whose_names_differ_in_punctuation_only_have_a_log_each(tmp_path: Path) -> None:
-    row = ScoredReply("q", 0, "q?", ["1"], "1", "", "stop", 1, 1, {"exact_match": 1.0}, {})
-    both = [Evaluation("own", name, ("exact_match",), MEANS, (row,)) for name in ("llama3:8b", "llama3-8b")]
+    both = [
+        Evaluation("own", name, ("exact_match",), MEANS, (reply("q", "stop"),))
+        for name in ("llama3:8b", "llama3-8b")
+    ]
     paths = [*write_evaluations(both, tmp_path, "r", "2026-01-01T00:00:00+00:00")]
     assert len({*paths}) == 2
     assert {read(path).rows[0].target for path in paths} == {"llama3:8b", "llama3-8b"}

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec, read_eval_log, write_eval_log
 from inspect_ai.model import (
@@ -18,9 +17,9 @@ from inspect_ai.model import (
 from inspect_ai.scorer import Score
 from inspect_ai.tool import ToolCall
 
-from basic_control.data.messages import write_transcript
+from basic_control.data.messages import write_message, write_transcript
 from basic_control.data.records import Message
-from basic_control.tasks.exchange.finished import Evaluation, ScoredReply, write_evaluations
+from basic_control.tasks.exchange.finished import Evaluation, write_evaluations
 from basic_control.tasks.exchange.log_files import read
 from basic_control.tasks.exchange.log_suites import read as read_replay
 from basic_control.tasks.exchange.log_suites import write as write_suite
@@ -110,16 +109,13 @@ def test_our_log_has_a_conversation_in_the_form_of_inspect(tmp_path: Path) -> No
         Message("tool", "31 degrees", tool_call_id="c1", name="get_weather"),
         Message("user", "And in May?"),
     )
-    facts: dict[str, Any] = {
-        "scores": {"match": 1.0},
-        "reasons": {},
-        "tokens_in": 1,
-        "tokens_out": 1,
-    }
-    reply = ScoredReply(
-        "q", 0, write_transcript(sent), ["x"], "", "", "stop", messages=sent, calls=(CALL,), **facts
-    )
-    alone = ScoredReply("p", 0, "Hi?", ["x"], "Hi.", "", "stop", messages=(Message("user", "Hi?"),), **facts)
+    row = {"repeat": 0, "answer": "x", "facts": None, "error": None, "error_kind": None, "finish_reason": "stop"}
+    row |= {"tokens_in": 1, "tokens_out": 1, "scores": None, "extra": None}
+    asked = {"messages": [*map(write_message, sent)]}
+    called_alone = {"prompt": write_transcript(sent), "text": "", "extra": json.dumps({"tool_calls": [CALL]})}
+    reply = {**row, **called_alone, "item_id": "q", "payload": json.dumps(asked)}
+    greeting = json.dumps({"messages": [{"role": "user", "content": "Hi?"}]})
+    alone = {**row, "item_id": "p", "prompt": "Hi?", "text": "Hi.", "payload": greeting}
     evaluation = Evaluation("chat", "m", (), {}, (reply, alone))
     (path,) = write_evaluations([evaluation], tmp_path, **RUN)
     # Inspect's own package reads what was written for it.
