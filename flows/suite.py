@@ -27,6 +27,7 @@ from basic_control.tasks.decide import open_targets
 from basic_control.tasks.examine import SuiteJudges, judges_of
 from basic_control.tasks.findings import event_fields, find_suite
 from basic_control.tasks.generate import ItemSource, generate, record_given
+from basic_control.tasks.held import HeldReplies
 from basic_control.tasks.judge import Deciders, judge
 from basic_control.tasks.judges.labels import has_labels
 from basic_control.tasks.models.protocol import find_server_digest
@@ -41,9 +42,17 @@ from basic_control.tasks.verify import verify
 from basic_control.tasks.verify_sources import verify_sources
 
 
+def _find_recorded(plan: SuitePlan) -> HeldReplies | None:
+    """Return an earlier run's replies that are judged in place of new ones."""
+    # An exam's are its own, also before another judge sees a run's.
+    if plan.name == EXAM:
+        return None
+    return current_ledger().earlier_replies
+
+
 def items_of(plan: SuitePlan) -> list[Ref]:
     """Draw or load the suite's items, in batches."""
-    recorded = current_ledger().earlier_replies
+    recorded = _find_recorded(plan)
     if recorded:
         return recorded.items(plan.name)
     suite = plan.suite
@@ -71,7 +80,7 @@ def ask(
 ) -> Iterator[tuple[Batch, QueryResult]]:
     """Send every batch to the named targets concurrently; yield each in order."""
     store = plan.store
-    recorded = current_ledger().earlier_replies
+    recorded = _find_recorded(plan)
     if recorded:
         templates = {target.name: target.template for target in plan.targets}
         for batch, replies in recorded.batches(plan.name, items, names):
@@ -204,7 +213,7 @@ def evaluate(
     parts = parts_of_all(plan.suite)
     for batch, query_result in replies:
         cell = batch.cell
-        if citing and not current_ledger().earlier_replies:
+        if citing and not _find_recorded(plan):
             evidence = verify_sources(cell, plan.store, batch, network=bool(citing.options.get("network")))
             batch = replace(batch, evidence=evidence)  # noqa: PLW2901 - the same batch, with its evidence
         tables = tables.join(Tables(queries=[query_result], evidence=[batch.evidence] if batch.evidence else []))

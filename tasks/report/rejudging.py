@@ -1,5 +1,6 @@
 """Two judges of the same replies, for people: their agreement, their errors, and the verdicts."""
 
+from collections import Counter
 from collections.abc import Iterator
 from operator import attrgetter
 from typing import Any
@@ -15,11 +16,15 @@ from basic_control.tasks.report.titles import metric_title
 
 
 def verdict_lines(rejudged: RejudgedComparison) -> Iterator[str]:
-    """Yield for each verdict whether it holds."""
+    """Yield for each verdict whether it holds; of a suite with several it names the metric."""
     old, new = rejudged.names
+    verdicts_by_cell = Counter((change.suite, change.model) for change in rejudged.verdicts)
     for change in rejudged.verdicts:
+        suite = change.suite
+        if verdicts_by_cell[change.suite, change.model] > 1:
+            suite = f"{suite}, {change.metric}"
         name = "holds" if change.holds else "changes"
-        names = {"suite": change.suite, "model": change.model, "old": old, "new": new}
+        names = {"suite": suite, "model": change.model, "old": old, "new": new}
         outcomes = {"before": say_reason(change.old), "after": say_reason(change.new)}
         yield say(f"rejudge.{name}", **names, **outcomes)
 

@@ -125,7 +125,7 @@ def test_the_tutorials_commands_say_who_is_wrong_by_labels(run: Run, tmp_path: P
         file = configure(tmp_path, model.base_url, old.base_url, new.base_url)
         judges = yaml.safe_load(file.read_text(encoding="utf-8"))
         file.write_text(yaml.safe_dump({**judges, "judges": judges["judges"][:1]}), encoding="utf-8")
-        (tmp_path / "judges.yaml").write_text(yaml.safe_dump(judges), encoding="utf-8")
+        (tmp_path / "judges.yaml").write_text(yaml.safe_dump({"judges": judges["judges"]}), encoding="utf-8")
         run(str(file))
         folder = latest(tmp_path)
         values = {"RUN": folder.name, "NEW": "new", "labels.csv": str(tmp_path / "filled.csv")}
@@ -150,10 +150,31 @@ def test_the_tutorials_commands_say_who_is_wrong_by_labels(run: Run, tmp_path: P
     assert text.count(f"{wrong}/12") == 2, "both judges say the same"
 
 
+def test_of_several_verdicts_each_names_its_metric_and_the_rules_are_a_judge(run: Run, tmp_path: Path) -> None:
+    row = {
+        "question": "Who?",
+        "response": "Anna wrote it.",
+        "reference": "Anna wrote it.",
+        "retrieved_contexts": ["-"],
+    }
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    suite: dict[str, Any] = {"name": "s", "items": {"data": str(tmp_path / "rows.jsonl")}, "threshold": 0.5}
+    suite["metrics"] = {"factual_correctness": {"claims": "sentences"}, "faithfulness": {"claims": "sentences"}}
+    judge = {"name": "first", "provider": "rules"}
+    (tmp_path / "run.yaml").write_text(yaml.safe_dump({"judges": [judge], "suites": [suite]}), encoding="utf-8")
+    assert run(str(tmp_path / "run.yaml")).returncode == 1
+    # By its provider's name alone it is the entry that ships, which takes an exam first.
+    done = run("last", "--judge", "rules", command="rejudge")
+    assert done.returncode == 0, done.stderr
+    text = " ".join(done.stdout.split())
+    assert "s, factual_correctness, responses of rows: pass by first and by rules: the verdict holds" in text
+    assert "s, faithfulness, responses of rows: fail by first and by rules: the verdict holds" in text
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--judge", "nobody"), "found no judge of that name (old, new)"),
+        (("--judge", "nobody"), "found no judge of that name; expected one of old, new,"),
         (("--judge", "new", "--suite", "other"), "judges score no suite of that name, expected one of support"),
     ],
 )

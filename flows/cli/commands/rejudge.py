@@ -63,19 +63,26 @@ def find_judges(settings: "Settings", name: str, config: str) -> "list[Judge]":
     """
     from pydantic import ValidationError
 
+    from basic_control.config.exam import SUITE
     from basic_control.config.reading import read
     from basic_control.config.settings import Judge
+    from basic_control.data.plugins import discover
+    from basic_control.data.records import Provider
 
     configured = [*settings.judges]
     if config:
-        configured += read(config, (), "").judges
+        # A file of judges alone is enough: the exam's suite asks no model.
+        configured += read(config, (), SUITE).judges
     # Of two of a name, the file's.
     judges = {entry.name: entry for entry in configured}
     if name in judges:
         return [*(judges[member] for member in judges[name].members), judges[name]]
-    if "/" not in name:
+    if "/" not in name and name not in discover(Provider):
         names = ", ".join(judges) or "none"
-        raise InputError(f"--judge {name}: found no judge of that name ({names}); expected one, or PROVIDER/NAME.")
+        raise InputError(
+            f"--judge {name}: found no judge of that name; expected one of {names}, one of a file (--config), or "
+            "PROVIDER/NAME."
+        )
     (entry,) = build_entries("judges", [name])
     try:
         return [Judge.model_validate(entry)]
