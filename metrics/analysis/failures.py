@@ -19,7 +19,7 @@ from basic_control.metrics.stats.missing import LOST
 _SPENT = re.compile(r"the budget of .{1,60}? is spent|no budget in money can be kept")
 LONGEST = 200
 """Maximum length of a cause, in characters."""
-_OWN = re.compile(r"[0-9a-f]{8,}|\d+")
+_OWN = r"[0-9a-f]{8,}|\d+"
 """Parts that vary between messages of one cause: numbers and hexadecimal ids."""
 
 
@@ -56,23 +56,22 @@ def failures(
     unscored = scores.filter(has_cause, pl.col("metric").is_in(suite.value_metrics))
     suite_rows = unscored.join(items.filter(suite=suite.name), on="item_id", how="semi", maintain_order="left")
     rows = suite_rows.unique(["model", "item_id", "repeat", "status"], keep="first", maintain_order=True)
+    texts = [_message(*row) for row in rows.select("status", "reason", "details").iter_rows()]
     # Equal causes are counted by a key; people read the first message that had it.
-    causes: dict[str, Counter[tuple[Status, str]]] = {}
-    messages: dict[str, str] = {}
-    for model, status, reason, details in rows.select("model", "status", "reason", "details").iter_rows():
-        message = _message(status, reason, details)
-        key = reason
-        if status == "model_error":
-            key = _OWN.sub("#", message)
-        messages.setdefault(key, message)
-        causes.setdefault(model, Counter())[status, key] += 1
+    key = pl.when(pl.col("status") == "model_error").then(pl.col("cause").str.replace_all(_OWN, "#"))
+    causes = (
+        rows.with_columns(cause=pl.Series(texts, dtype=pl.String))
+        .with_columns(key=key.otherwise("reason"))
+        .with_columns(cause=pl.col("cause").first().over("key"))
+        .group_by("model", "status", "key", maintain_order=True)
+        .agg(pl.col("cause").first(), n=pl.len())
+    )
     # A reply without contexts is no failed one, so it is counted apart.
-    for model, status, count in _count_without_contexts(replies, items, suite).iter_rows():
-        messages[NO_CONTEXTS] = NO_CONTEXTS
-        causes.setdefault(model, Counter())[status, NO_CONTEXTS] += count
+    joined = pl.concat([causes, _count_without_contexts(replies, items, suite)], how="diagonal_relaxed")
     counts: dict[str, tuple[FailureCount, ...]] = {}
-    for model, times in causes.items():
-        counts[model] = tuple(FailureCount(status, messages[key], n) for (status, key), n in times.most_common())
+    ordered = joined.sort("n", descending=True, maintain_order=True)
+    for (model,), of_model in ordered.group_by("model", maintain_order=True):
+        counts[str(model)] = tuple(map(FailureCount, *of_model.select("status", "cause", "n").get_columns()))
     return counts
 
 
@@ -81,7 +80,9 @@ def _count_without_contexts(replies: pl.DataFrame, items: pl.DataFrame, suite: S
     is_without = (pl.col("reason") == NO_CONTEXTS) & pl.col("metric").is_in(suite.value_metrics)
     rows = replies.filter(is_without).join(items.filter(suite=suite.name), on="item_id", how="semi")
     by_metric = rows.group_by("model", "status", "metric", maintain_order=True).len("n")
-    return by_metric.group_by("model", "status", maintain_order=True).agg(pl.col("n").max())
+    return by_metric.group_by("model", "status", maintain_order=True).agg(
+        pl.col("n").max(), cause=pl.lit(NO_CONTEXTS).first()
+    )
 
 
 def find_spent_budget(causes: Iterable[FailureCount]) -> str:

@@ -26,7 +26,6 @@ from basic_control.metrics.stats.margins import (
     MarginTest,
     PairedSample,
     Test,
-    TestedSample,
     choose_tests,
     compute_least_p,
     pair_means,
@@ -390,10 +389,8 @@ def conclude(drafts: Sequence[DraftedComparison]) -> list[Comparison]:
     """Test drafts together: each separately, then Holm over all p-values and intervals."""
     tested = choose_tests([draft.sample for draft in drafts], level=ALPHA / 2)
     # What is missing may change the order of the p-values, so each end has a correction of its own.
-    observed = holm([_p_value(sample.observed) for sample in tested])
-    worst = holm([_p_value(sample.worst) for sample in tested])
-    best = holm([_p_value(sample.best) for sample in tested])
-    return [*map(_conclude, drafts, tested, observed, worst, best)]
+    steps = [holm([*map(_p_value, tests)]) for tests in tested.values()]
+    return [*map(_conclude, drafts, tested["observed"], *steps)]
 
 
 def _p_value(test: MarginTest | None) -> float | None:
@@ -401,11 +398,10 @@ def _p_value(test: MarginTest | None) -> float | None:
 
 
 def _conclude(
-    draft: DraftedComparison, tested: TestedSample, step: HolmStep, low: HolmStep, high: HolmStep
+    draft: DraftedComparison, test: MarginTest | None, step: HolmStep, low: HolmStep, high: HolmStep
 ) -> Comparison:
     """Conclude from a test at the level of its step; `low` and `high` are those at both bounds."""
     comparison, (observed, worst, best) = draft.comparison, draft.sample
-    test = tested.observed
     if test is None or step.level is None or not (observed and worst and best):
         return comparison
     # A difference can turn what is right on the better side, or what is wrong.
@@ -424,9 +420,9 @@ def _conclude(
         missing = replace(missing, low=worst.mean, high=best.mean, p_low=low.p, p_high=high.p)
     # What other lines are missing may change the level of this one.
     directions = {
-        _direction(observed.mean, step.adjusted),
-        _direction(worst.mean, low.adjusted),
-        _direction(best.mean, high.adjusted),
+        _direction(end.mean, at_end.adjusted)
+        for end, at_end in zip(draft.sample, (step, low, high), strict=True)
+        if end
     }
     missing = replace(missing, hangs=len(directions) > 1)
     return replace(comparison, test=conclusion, missing=missing)

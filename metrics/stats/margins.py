@@ -149,24 +149,22 @@ def method_of(sample: Differences, *, level: float = 0.025) -> "MarginTest":
     return SignFlips(sample, level=level)
 
 
-class TestedSample(NamedTuple):
-    """A sample with the tests of its differences as observed, at worst and at best; None if nothing is common."""
-
-    sample: PairedSample
-    observed: "MarginTest | None" = None
-    worst: "MarginTest | None" = None
-    best: "MarginTest | None" = None
+End = Literal["observed", "worst", "best"]
+"""The differences as they were observed, or at a bound of what is missing."""
+Tests = dict[End, list["MarginTest | None"]]
+"""The tests of samples that are tested together, at each end; None if nothing is common."""
 
 
-def choose_tests(samples: Sequence[PairedSample], *, level: float) -> list[TestedSample]:
+def choose_tests(samples: Sequence[PairedSample], *, level: float) -> Tests:
     """Choose the tests of samples that are tested together; `level` is the one-sided level of a single test."""
     count = sum(sample.observed is not None for sample in samples)
     smallest = level / max(count, 1)
-    tested = []
+    tested: Tests = {"observed": [], "worst": [], "best": []}
     for sample in samples:
         # What is not missing anything has one test: random signs take a while.
         tests = {id(end): method_of(end, level=smallest) for end in sample if end}
-        tested.append(TestedSample(sample, *(tests.get(id(end)) for end in sample)))
+        for end, differences_at_end in zip(tested, sample, strict=True):
+            tested[end].append(tests.get(id(differences_at_end)))
     return tested
 
 

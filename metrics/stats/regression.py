@@ -17,7 +17,6 @@ from basic_control.metrics.stats.margins import (
     MarginTest,
     PairCounts,
     PairedSample,
-    TestedSample,
     choose_tests,
 )
 from basic_control.metrics.stats.power import ALPHA, HolmStep, count_needed, find_detectable, holm
@@ -55,11 +54,6 @@ class Regression:
     hangs: bool = False
 
 
-End = Literal["observed", "worst", "best"]
-"""The differences as they were observed, or at a bound of what is missing."""
-ENDS: tuple[End, ...] = ("observed", "worst", "best")
-
-
 def regressions(
     samples: Sequence[PairedSample],
     *,
@@ -74,8 +68,11 @@ def regressions(
     """
     tested = choose_tests(samples, level=ALPHA)
     is_alike = identical or [False] * len(samples)
-    observed, worst, best = (_decide(tested, is_alike, end=end, max_drop=max_drop) for end in ENDS)
-    decisions = [*map(_join_ends, observed, worst, best)]
+    by_end = []
+    for end, tests in tested.items():
+        at_end = [getattr(sample, end) for sample in samples]
+        by_end.append(_decide(tests, at_end, is_alike, max_drop=max_drop))
+    decisions = [*map(_join_ends, *by_end)]
     # Most of the time goes into what could have been shown.
     return [*map(_add_outlook, decisions, samples)] if outlook else decisions
 
@@ -99,23 +96,21 @@ def _join_ends(decision: Regression, worst: Regression, best: Regression) -> Reg
 
 
 def _decide(
-    tested: Sequence[TestedSample],
+    tests: Sequence[MarginTest | None],
+    samples: Sequence[Differences | None],
     identical: Sequence[bool],
     *,
-    end: End,
     max_drop: float,
 ) -> list[Regression]:
     """Decide on all samples at one of their ends, with Holm's correction for each of the two hypotheses."""
-    tests: list[MarginTest | None] = [getattr(sample, end) for sample in tested]
     p_values = [_one_sided(test, -max_drop) for test in tests]
     falls = holm([p_regressed for p_regressed, _ in p_values])
     holds = holm([p_held for _, p_held in p_values])
     decisions = []
-    for sample, test, fall, hold, is_alike in zip(tested, tests, falls, holds, identical, strict=True):
-        difference: Differences | None = getattr(sample.sample, end)
+    for sample, test, fall, hold, is_alike in zip(samples, tests, falls, holds, identical, strict=True):
         decision = Regression("undecided", max_drop)
-        if difference and test:
-            decision = _regression(difference, test, fall, hold, max_drop=max_drop, identical=is_alike)
+        if sample and test:
+            decision = _regression(sample, test, fall, hold, max_drop=max_drop, identical=is_alike)
         decisions.append(decision)
     return decisions
 
