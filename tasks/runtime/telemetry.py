@@ -29,7 +29,17 @@ if TYPE_CHECKING:
 PATIENCE_S = 3.0
 """How long the end of a run waits for a collector."""
 OUTCOMES = ("cached", "answered", "failed", "submitted")
-TOKENS = (("input", "tokens_in"), ("output", "tokens_out"))
+TOKENS = {"input": "tokens_in", "output": "tokens_out"}
+_SUMS = {
+    "evaluation.calls.cached": "cached",
+    "evaluation.calls.answered": "answered",
+    "evaluation.calls.failed": "failed",
+    "evaluation.calls.submitted": "submitted",
+    "evaluation.calls.asked": "total",
+    "gen_ai.usage.input_tokens": "tokens_in",
+    "gen_ai.usage.output_tokens": "tokens_out",
+}
+"""What is summed up over a stage's queries, as attributes of its span."""
 QUERY = "query"
 """The stage that calls models."""
 _CHUNK = 500
@@ -52,14 +62,11 @@ def _assign_queries(stages: Sequence[Execution]) -> list[tuple[Execution, list[Q
     Queries inside a stage on another machine are no stages here: that stage reports them.
     """
     # A judge's queries belong to the same work as the stage that judges.
-    works = [replace(stage.cell, judge="") for stage in stages]
-    works_with_queries = {work for stage, work in zip(stages, works, strict=True) if stage.stage == QUERY}
+    works_with_queries = {replace(stage.cell, judge="") for stage in stages if stage.stage == QUERY}
     assigned = []
-    for stage, work in zip(stages, works, strict=True):
-        queries: list[QueryResult] = []
-        if stage.stage == QUERY or work not in works_with_queries:
-            queries = [query for query in stage.queries if query.model]
-        assigned.append((stage, queries))
+    for stage in stages:
+        is_counted = stage.stage == QUERY or replace(stage.cell, judge="") not in works_with_queries
+        assigned.append((stage, [query for query in stage.queries if is_counted and query.model]))
     return assigned
 
 
@@ -67,10 +74,8 @@ def _list_parents(cell: Cell) -> list[Cell]:
     """Return the suite, and then the batch, that a stage belongs to; nothing for a stage of the whole run."""
     if not cell.suite:
         return []
-    parents = [Cell(cell.suite)]
-    if cell.model:
-        parents.append(Cell(cell.suite, cell.model, cell.batch))
-    return parents
+    batches = [Cell(cell.suite, cell.model, cell.batch)] if cell.model else []
+    return [Cell(cell.suite), *batches]
 
 
 def _describe_stage(stage: Execution, queries: Sequence[QueryResult]) -> dict[str, Any]:
@@ -81,17 +86,10 @@ def _describe_stage(stage: Execution, queries: Sequence[QueryResult]) -> dict[st
         **_list_attributes(stage.cell),
     }
     if queries:
-        for name in OUTCOMES:
-            attributes[f"evaluation.calls.{name}"] = _sum_counts(queries, name)
-        attributes["evaluation.calls.asked"] = _sum_counts(queries, "total")
-        for kind, name in TOKENS:
-            attributes[f"gen_ai.usage.{kind}_tokens"] = _sum_counts(queries, name)
+        for name, field in _SUMS.items():
+            attributes[name] = sum(getattr(query, field) for query in queries)
         attributes["gen_ai.request.model"] = ", ".join(dict.fromkeys(query.model for query in queries))
     return attributes
-
-
-def _sum_counts(queries: Sequence[QueryResult], name: str) -> int:
-    return sum(getattr(query, name) for query in queries)
 
 
 def _make_spans(
@@ -152,7 +150,7 @@ def _send_counts(endpoint: str, resource: "Resource", stages: Sequence[Execution
             attributes = {**_list_attributes(stage.cell), "gen_ai.request.model": query.model}
             for name in OUTCOMES:
                 calls.add(getattr(query, name), {**attributes, "evaluation.outcome": name})
-            for kind, name in TOKENS:
+            for kind, name in TOKENS.items():
                 tokens.add(getattr(query, name), {**attributes, "gen_ai.token.type": kind})
     is_accepted = provider.force_flush(int(PATIENCE_S * 1000))
     provider.shutdown()
