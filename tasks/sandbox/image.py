@@ -136,22 +136,22 @@ def _publish(built: Path, image: Path, key: bytes) -> None:
     built.replace(image)
 
 
-def prepare(*, rebuild: bool = False) -> Path:
+def prepare() -> Path:
     """Return the compiled image's path, building it first if missing (some 25 s, once).
 
-    Several processes may call this at once: one builds, the others wait for it. `rebuild` builds in any case.
-    Standard error gets a line for each stage.
+    Several processes may call this at once: one builds, the others wait for it. Standard error gets a line for
+    each stage.
 
     Raises:
         InputError: it cannot be built, or there is no private folder to store it.
     """
     folder = make_cache(digest_sources())
     image, key = folder / "runner.cwasm", read_secret(folder.parent)
-    if not rebuild and _is_intact(image, key):
+    if _is_intact(image, key):
         return image
     # Another process may have built it while this one waited.
     with hold_lock(folder, say) as work:
-        if rebuild or not _is_intact(image, key):
+        if not _is_intact(image, key):
             _publish(_build(work), image, key)
             say("Sandbox: ready.")
     return image

@@ -88,9 +88,7 @@ class WorkerPool:
         self.size = machine.count_workers(MEMORY_MB, workers)
         self.workers: list[Worker] = []
         self._image = ""
-        self._rebuilt = False
         self._lock = threading.RLock()
-        self._building = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -148,7 +146,7 @@ class WorkerPool:
 
     def _start(self) -> "Worker":
         self._image = self._image or str(prepare())
-        self.workers.append(Worker(self._image, rebuilt=self._rebuilt))
+        self.workers.append(Worker(self._image))
         return self.workers[-1]
 
     def _drop(self, worker: "Worker") -> int:
@@ -190,23 +188,21 @@ class WorkerPool:
         job.fail(Outcome("exception", error="SystemError", message=f"the worker died (exit status {status})"))
 
     def _make_ready(self, worker: "Worker") -> "Worker":
-        """Return a worker that has said hello: this one, or if it does not start, another with a rebuilt image."""
-        if worker.layers:
-            return worker
-        try:
-            worker.talk(b"", START_S, worker.greet)
-        except (EOFError, TimeoutError, ValueError) as error:
-            status = self._drop(worker)
-            if worker.rebuilt:
-                raise InputError(
-                    f"sandbox: the worker process did not start ({str(error) or f'exit status {status}'}). Check "
-                    f"that wasmtime is installed for this platform and that {MEMORY_MB + 512} MB of memory are "
-                    f"free; try `{format_command('sandbox')}`."
-                ) from error
-            with self._building:
-                if not self._rebuilt:
-                    self._image, self._rebuilt = str(prepare(rebuild=True)), True
-            return self._make_ready(self._start())
+        """Return a worker that has said hello: this one, or if it does not start, another."""
+        tries = 0
+        while not worker.layers:
+            tries += 1
+            try:
+                worker.talk(b"", START_S, worker.greet)
+            except (EOFError, TimeoutError, ValueError) as error:
+                status = self._drop(worker)
+                if tries == _TRIES:
+                    raise InputError(
+                        f"sandbox: the worker process did not start ({str(error) or f'exit status {status}'}). "
+                        f"Check that wasmtime is installed for this platform and that {MEMORY_MB + 512} MB of "
+                        f"memory are free; try `{format_command('sandbox')}`."
+                    ) from error
+                worker = self._start()
         return worker
 
 
@@ -355,14 +351,13 @@ class Deadline:
 
 
 class Worker:
-    """One worker process; `layers` is empty until it says hello, `rebuilt` whether its image was built again."""
+    """One worker process; `layers` is empty until it says hello."""
 
-    def __init__(self, image: str, *, rebuilt: bool) -> None:
+    def __init__(self, image: str) -> None:
         self.process = processes.start(
             processes.build_command("basic_control.tasks.sandbox.worker", image, str(MEMORY_MB))
         )
         self.reading, self.writing = (cast("IO[bytes]", pipe) for pipe in (self.process.stdout, self.process.stdin))
-        self.rebuilt = rebuilt
         self.clock: Clock | None = None
         self.deadline = Deadline(None, START_S, 0.0)
         self.layers: dict[str, str] = {}

@@ -73,20 +73,11 @@ def test_an_idle_worker_that_died_is_replaced(pool: WorkerPool) -> None:
     assert pool.run([SQUARE]) == [SQUARED]
 
 
-@pytest.mark.parametrize("mended", [True, False])
-def test_an_image_that_no_worker_starts_with_is_built_again_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, mended: bool
-) -> None:
+def test_an_image_that_no_worker_starts_with_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "spoiled").write_bytes(b"no native code")
-    good = sandbox.prepare()
-    built = [tmp_path / "spoiled", good if mended else tmp_path / "spoiled"]
-    monkeypatch.setattr("basic_control.tasks.sandbox.pool.prepare", lambda *, rebuild=False: built[rebuild])
-    with WorkerPool(workers=2) as pool:
-        if mended:
-            assert pool.run([SQUARE] * 4) == [SQUARED] * 4
-        else:
-            with pytest.raises(InputError, match="the worker process did not start"):
-                pool.run([SQUARE] * 4)
+    monkeypatch.setattr("basic_control.tasks.sandbox.pool.prepare", lambda: tmp_path / "spoiled")
+    with WorkerPool(workers=2) as pool, pytest.raises(InputError, match="the worker process did not start"):
+        pool.run([SQUARE] * 4)
 
 
 def test_a_worker_that_is_ready_before_it_is_needed_is_used(
@@ -141,7 +132,7 @@ def test_a_worker_out_of_its_mind_holds_nobody_up(code: str, monkeypatch: pytest
     """It reads no job, never answers, or says more than it should: it is late or faulty, never waited for."""
     stub = [sys.executable, "-c", f"import sys, time; {code}; time.sleep(1000)"]
     monkeypatch.setattr(processes, "build_command", lambda *_: stub)
-    worker = Worker("", rebuilt=False)
+    worker = Worker("")
     job = Job(Program("python", "x" * 90_000, "f", (("y" * 90_000,),)), 0.5)
     with pytest.raises((TimeoutError, ValueError)):
         worker.talk(job.frame, 0.5, job.hear)
