@@ -56,13 +56,13 @@ class QueryResult:
 
     requests: Ref
     responses: Ref
-    total: int
-    cached: int
-    answered: int
-    failed: int
-    tokens_in: int
-    tokens_out: int
-    span_s: float
+    total: int = 0
+    cached: int = 0
+    answered: int = 0
+    failed: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    span_s: float = 0.0
     submitted: int = 0
     supplied: int = 0
     began_s: float = 0.0

@@ -146,7 +146,7 @@ def _build_response(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the response that a row brings, as columns of the responses table."""
     text, reason = facts[RESPONSE], facts.get("finish_reason")
     response: dict[str, Any] = {"finish_reason": reason if isinstance(reason, str) else ""}
-    calls = read_calls(facts[TOOL_CALLS]) if facts.get(TOOL_CALLS) else None
+    calls = read_calls(facts.get(TOOL_CALLS) or [])
     if calls:
         response["extra"] = format_canonical({TOOL_CALLS: write_calls(calls)})
     elif text is None:
@@ -180,12 +180,5 @@ def record_given(store: StoreSettings, items: Ref, *, model: str) -> QueryResult
     return QueryResult(
         requests=opened.write(REQUESTS, REQUESTS.frame(requests)),
         responses=opened.write(RESPONSES, RESPONSES.frame(responses)),
-        total=0,
-        cached=0,
-        answered=0,
-        failed=0,
-        tokens_in=0,
-        tokens_out=0,
-        span_s=0.0,
         supplied=len(responses),
     )

@@ -52,14 +52,7 @@ class HeldReplies:
                 result = QueryResult(
                     requests=store.write(REQUESTS, requests_of_target),
                     responses=store.write(RESPONSES, answered),
-                    total=0,
-                    cached=0,
-                    answered=0,
                     supplied=answered.height,
-                    failed=0,
-                    tokens_in=0,
-                    tokens_out=0,
-                    span_s=0.0,
                 )
                 proof = store.write(EVIDENCE, findings) if findings.height else None
                 yield Batch(cell, ref, result.requests, result.responses, proof), result

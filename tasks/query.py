@@ -219,11 +219,8 @@ def recall(requests: pl.DataFrame, model: Model, store: StoreSettings) -> tuple[
         responses=opened.write(RESPONSES, responses),
         total=len(rows),
         cached=len(rows),
-        answered=0,
-        failed=0,
         tokens_in=sum(row["tokens_in"] or 0 for row in rows),
         tokens_out=sum(row["tokens_out"] or 0 for row in rows),
-        span_s=0.0,
         model=model.name,
     )
     return result, responses
