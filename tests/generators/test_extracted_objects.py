@@ -24,9 +24,10 @@ ITEM = Item(
 
 @pytest.mark.parametrize("language", data_extraction.languages)
 @pytest.mark.parametrize("level", LEVELS)
-def test_an_object_cut_off_anywhere_is_no_answer(language: str, level: str) -> None:
+@pytest.mark.parametrize("count", [5, pytest.param(25, marks=pytest.mark.slow)])
+def test_an_object_cut_off_anywhere_is_no_answer(language: str, level: str, count: int) -> None:
     """Also in a fence that is closed, pretty-printed, with the entities one a line, and after a whole draft."""
-    for item in draw(data_extraction, level=level, language=language, seed=5, count=25):
+    for item in draw(data_extraction, level=level, language=language, seed=5, count=count):
         pretty = json.dumps(json.loads(item.answer), indent=2)
         for text in (item.answer, pretty):
             for end in range(1, len(text), 3):

@@ -12,7 +12,9 @@ from basic_control.data.records import Score
 from basic_control.metrics.math import child, math
 from tests.acceptance.reading import Case, lines
 
-pytest.importorskip("math_verify", reason="the extra `math` is not installed")
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("math_verify") is None, reason="the extra `math` is not installed"
+)
 OPTIONS = options_of(math.math, {})
 
 

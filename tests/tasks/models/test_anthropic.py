@@ -1,6 +1,7 @@
 """Anthropic's Messages API: the real anthropic package against a real server that speaks it."""
 
 import json
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -16,7 +17,8 @@ from tests.servers import serve
 from tests.servers.service import Answering, Service
 from tests.tasks.models.asking import call, error_of, reply_of, using
 
-pytest.importorskip("anthropic", reason="the extra `anthropic` is not installed")
+# Not imported to find out: every worker collects this file, and one runs it.
+pytestmark = pytest.mark.skipif(find_spec("anthropic") is None, reason="the extra `anthropic` is not installed")
 
 WEATHER = Tool("get_weather", "Of a city", {"type": "object", "properties": {"city": {"type": "string"}}})
 
