@@ -1,51 +1,76 @@
 """The kinds of draws: how they are drawn, what drives the product, and what holds it against the rules."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from random import Random
+from typing import Any, NamedTuple
 
-from hypothesis import strategies as st
+from basic_control.data.tables import ITEMS
+from basic_control.metrics.analysis.stopping import cut_into_rounds
+from basic_control.tasks.compare.baseline import pin
+from basic_control.tasks.generate import items_of
+from basic_control.tasks.store import manifest as manifests
+from basic_control.tasks.store.baselines import write_baseline
+from basic_control.tasks.store.runs import find_run
+from tests.oracle import draws
+from tests.oracle.check import check, check_sequel, compare
+from tests.oracle.product import command, configure, drive, measure_run
+from tests.oracle.world import Run, Sequel
 
-from tests.oracle.baselines import check_sequel, drive_sequel, sequels
-from tests.oracle.cases import Run
-from tests.oracle.draws import edited, reread, runs
-from tests.oracle.held_against import check
-from tests.oracle.judges import check_panel, drive_panel, panels
-from tests.oracle.product import Output, command, drive
-from tests.oracle.stopping import check_stopped, drive_stopped, stopped_runs
+BEFORE = "20261104_140233"
 
 
-@dataclass(frozen=True)
-class Kind:
+def hold_run(run: Run, folder: Path) -> None:
+    output = drive(run, folder)
+    assert output is not None
+    check(output, run)
+
+
+def hold_sequel(sequel: Sequel, folder: Path) -> None:
+    """Pin the earlier run, and compare the later one with it."""
+    stores = {"root": str(folder / "store"), "runs": str(folder / "runs")}
+    before = measure_run(sequel.before, configure(sequel.before, folder / "before", store=stores))
+    manifests.write(folder / "runs" / BEFORE, before.manifest(BEFORE))
+    path = write_baseline(pin("main", find_run(BEFORE, folder / "runs")), folder / "main.json")
+    keys = {"baseline": str(path), "max_drop": sequel.max_drop, "fail_on": sequel.fails_on, "store": stores}
+    output = drive(sequel.after, folder / "after", allow_different=sequel.is_allowed, **keys)
+    check_sequel(output, sequel)
+
+
+def hold_commands(run: Run, folder: Path) -> None:
+    """Run the command, and again in its store by other rules, and with other replies: no score of before stands."""
+    for again in (run, draws.turn_options(run), draws.edit_first(run)):
+        check(command(again, folder), again)
+
+
+def hold_stopping(run: Run, folder: Path) -> None:
+    """Ask in rounds, whose order no recorded reply changes."""
+    orders = []
+    for again in (run, draws.edit_first(run)):
+        suites = configure(again, folder, is_recorded=True).suites
+        rounds = [
+            cut_into_rounds(ITEMS.frame(items_of(suite)), suite, suite.stop) for suite in suites if suite.stop
+        ]
+        orders.append(tuple(batch["index"].to_list() for of_suite in rounds for batch in of_suite))
+    compare(orders[0], orders[1], "the order of questions")
+    hold_run(run, folder)
+
+
+class Kind(NamedTuple):
     """A kind of draws, and how many of them the quick tests take, and the slow ones."""
 
-    draws: st.SearchStrategy[Any]
-    drive: Callable[[Any, Path], Any]
-    check: Callable[[Any, Any], None]
+    draw: Callable[[Random], Any]
+    hold: Callable[[Any, Path], None]
     n_quick: int
     n_slow: int
 
 
-def _command_twice(run: Run, folder: Path) -> list[Output]:
-    """Run the command, and again in its store by other rules, and with other replies: no score of before stands."""
-    return [command(again, folder) for again in _again(run)]
-
-
-def _again(run: Run) -> list[Run]:
-    return [run, reread(run), edited(run)]
-
-
-def _check_twice(outputs: list[Output], run: Run) -> None:
-    for output, again in zip(outputs, _again(run), strict=True):
-        check(output, again)
-
-
 KINDS = {
-    "runs": Kind(runs(), drive, check, 10, 200),
-    "baselines": Kind(sequels(), drive_sequel, check_sequel, 4, 80),
-    "judges": Kind(panels(), drive_panel, check_panel, 8, 80),
-    "labels": Kind(panels(is_labelled=True), drive_panel, check_panel, 6, 40),
-    "stopping": Kind(stopped_runs(), drive_stopped, check_stopped, 4, 40),
-    "commands": Kind(runs(is_recorded=True), _command_twice, _check_twice, 0, 70),
+    "runs": Kind(draws.draw_run, hold_run, 10, 200),
+    "baselines": Kind(draws.draw_sequel, hold_sequel, 4, 80),
+    "judges": Kind(draws.draw_panel, hold_run, 8, 80),
+    "labels": Kind(partial(draws.draw_panel, is_labelled=True), hold_run, 6, 40),
+    "stopping": Kind(draws.draw_stopping, hold_stopping, 4, 40),
+    "commands": Kind(partial(draws.draw_run, is_recorded=True), hold_commands, 0, 70),
 }

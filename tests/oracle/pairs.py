@@ -1,34 +1,22 @@
-"""A run against a baseline, by the rules alone (sections 9, 10 and 15): differences, tests, Holm and outcomes."""
+"""Two sides in pairs, by the rules alone (sections 9, 10 and 15): differences, tests, Holm and outcomes."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from math import comb, sqrt
-from statistics import NormalDist
+from math import sqrt
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from tests.oracle.cases import Sequel
-from tests.oracle.rules import (
-    ZERO,
-    Headline,
-    clusters_of,
-    headline_names,
-    headlines,
-    mean,
-    mean_of,
-    units_of,
-    weighted,
-)
+from tests.oracle.rules import Array, Headline, Within, code_units, headlines_of, list_headlines
+from tests.oracle.world import Sequel
 
-Key = tuple[str, str, str]
+Key = tuple[str, str, str, str]
+"""A suite, a score, the model and the one that it is compared with."""
 ALPHA = 0.05
-SIDES = {"value": ("value", "value"), "worst": ("upper", "lower"), "best": ("lower", "upper")}
+SIDES = {"difference": (0, 0), "low": (2, 1), "high": (1, 2)}
 """The ends of the baseline and of the run: what is scored, and what is missing or cut for the worst or the best."""
 NEAR = 0.25
 """The rules do not say how exactly a sign-flip test is computed: so far from a level its p is the reported one."""
@@ -45,7 +33,7 @@ class Tested:
 
 @dataclass(frozen=True)
 class Line:
-    """A headline of a model on both sides; `earlier` is its name in the baseline."""
+    """A score of a model on both sides; `earlier` is its name in the baseline, or of the other model."""
 
     before: Headline
     after: Headline
@@ -54,112 +42,111 @@ class Line:
 
     @property
     def key(self) -> Key:
-        """What the line is called: its model, suite and score."""
-        return self.model, self.after.suite.name, self.after.name
+        return self.after.suite, self.after.name, self.model, self.earlier
 
     @property
-    def share(self) -> Fraction:
+    def share(self) -> float:
         """The share of the baseline's questions, of those that the score applies to, that both sides have."""
-        sides = self.before, self.after
-        before, after = ({text for text in side.parts[0][1].questions if side.applies(text)} for side in sides)
-        return Fraction(len(before & after), len(before)) if before else Fraction(1)
+        before, after = ({text for it in side.columns for text in it.values} for side in (self.before, self.after))
+        return len(before & after) / len(before) if before else 1.0
 
     @property
     def is_identical(self) -> bool:
-        """Whether all replies to the questions that are paired are the same, but for how they ended."""
-        listed = []
+        """Whether all replies that are scored to the questions that are paired are the same texts."""
+        sides, texts = [], {*self.at("difference").texts}
         for side, name in ((self.before, self.earlier), (self.after, self.model)):
-            questions = side.suite.questions
-            listed.append({
-                (questions[row].text, questions[row].answer, repeat): (reply.text, reply.failed)
-                for (model, row, repeat), reply in side.suite.replies.items()
-                if model == name and questions[row].text in self.paired["value"]
-            })  # fmt: skip
-        pairs = [(listed[0][key], listed[1][key]) for key in listed[0].keys() & listed[1].keys()]
+            suite, metrics = side.columns[0].suite, {"", *(column.metric for column in side.columns)}
+            replies: dict[Any, str | None] = {}
+            for (model, row, repeat), reply in suite.replies.items():
+                question, is_idle = suite.questions[row], reply.state == "not_applicable" and reply.of in metrics
+                if (
+                    model == name
+                    and question.text in texts
+                    and not (is_idle and (len(metrics) == 2 or not reply.of))
+                ):
+                    replies[question.text, question.answer, repeat] = None if reply.failed else reply.text
+            sides.append(replies)
         # A call that failed brought no reply, which might have been another one.
-        return all(earlier == later and not earlier[1] for earlier, later in pairs)
+        return sides[0] == sides[1] and None not in sides[0].values()
+
+    def at(self, end: str) -> "Gaps":
+        return self._ends[end]
 
     @cached_property
-    def paired(self) -> dict[str, dict[str, tuple[Fraction, Fraction]]]:
-        """Each question's difference by the metrics that both sides have of it, and its share, at each end.
-
-        The mean is the metrics' by their weights, each the mean over the questions that are paired by it.
-        """
+    def _ends(self) -> dict[str, "Gaps"]:
         return {end: self._pair(*ends) for end, ends in SIDES.items()}
 
-    def _pair(self, end_before: str, end_after: str) -> dict[str, tuple[Fraction, Fraction]]:
-        weights = {part.metric: weight for weight, part in self.after.parts}
-        gaps: dict[str, dict[str, Fraction | None]] = {}
-        for (_, before), (_, after) in zip(self.before.parts, self.after.parts, strict=True):
-            olds, news = before.values(end_before), after.values(end_after)
-            for text in before.questions:
-                if before.applies(text) and after.applies(text):
-                    gap = news[text] - olds[text] if text in olds and text in news else None
-                    gaps.setdefault(text, {})[before.metric] = gap
-        whole = {text: by_metric for text, by_metric in gaps.items() if None not in by_metric.values()}
-        numbers = Counter(metric for by_metric in whole.values() for metric in by_metric)
-        rare = {metric: weights[metric] / n for metric, n in numbers.items()}
-        shares = {text: sum((rare[metric] for metric in by_metric), ZERO) for text, by_metric in whole.items()}
-        scale = len(whole) / sum(shares.values(), ZERO) if whole else ZERO
-        return {
-            text: (
-                weighted((rare[metric], gap) for metric, gap in whole[text].items()) or ZERO,
-                shares[text] * scale,
-            )
-            for text in self.before.parts[0][1].questions
-            if text in whole
-        }
+    def _pair(self, end_before: int, end_after: int) -> "Gaps":
+        """Pair the questions that both sides have by all metrics that apply to them on both."""
+        columns = [*zip(self.before.columns, self.after.columns, strict=True)]
+        values: dict[str, Array] = {}
+        for part, (before, after) in enumerate(columns):
+            for text in before.values.keys() & after.values.keys():
+                pair = before.values[text][end_before], after.values[text][end_after]
+                values.setdefault(text, np.full((len(columns), 2), np.inf))[part] = pair
+        texts = [text for text in values if not np.isnan(values[text]).any()]
+        sides = np.array([values[text] for text in texts]).reshape(-1, len(columns), 2)
+        applies = np.isfinite(sides[:, :, 0])
+        # The mean is the metrics' by their weights, each the mean over the questions that are paired by it.
+        rare = applies * ([weight for weight, _ in self.after.parts] / np.maximum(applies.sum(0), 1))
+        shares, gaps = rare.sum(1), np.where(applies, sides[:, :, 1] - np.where(applies, sides[:, :, 0], 0), 0)
+        gap = (rare * gaps).sum(1) / shares
+        units, n_shared = code_units(self.after.columns, texts)
+        kinds = [{*side[np.isfinite(side)].round(9)} for side in sides.transpose(0, 2, 1).reshape(-1, len(columns))]
+        is_right_or_wrong = all(kind <= {0, 1} for kind in kinds)
+        is_binary = len(columns) == 1 and all(column.is_binary for column in columns[0])
+        return Gaps(
+            texts, gap.round(12), shares * len(shares) / (shares.sum() or 1), units, n_shared,
+            is_binary and is_right_or_wrong, is_right_or_wrong and all(len(kind) == 1 for kind in kinds),
+        )  # fmt: skip
 
-    def mean(self, end: str) -> Fraction | None:
-        return mean_of(gap * share for gap, share in self.paired[end].values())
 
-    def is_equal(self, end: str) -> bool:
-        return not any(gap for gap, _ in self.paired[end].values())
+@dataclass(frozen=True)
+class Gaps:
+    """Each paired question's difference, its share, and its unit.
 
-    def test(self, end: str, margin: Fraction, *, by_values: bool = False) -> Tested:
+    `is_binary`: each is right or wrong on both sides; `seems_so`: by its values, as the rules leave it open
+    whether a mean is so whose metrics agree on each question.
+    """
+
+    texts: Sequence[str]
+    gaps: Array
+    shares: Array
+    units: Array
+    n_shared: int
+    is_binary: bool
+    seems_so: bool
+
+    @property
+    def mean(self) -> float:
+        return float((self.gaps * self.shares).mean())
+
+    @property
+    def is_equal(self) -> bool:
+        return not self.gaps.any()
+
+    @property
+    def n_units(self) -> int:
+        return len({*self.units})
+
+    def test(self, margin: float, *, by_values: bool = False) -> Tested:
         """Test the difference against −margin, on both sides."""
-        paired, units = self.paired[end], self.units(end)
-        clusters = clusters_of(self.after.suite, paired)
-        # Below five of them the questions are the units, as without any.
-        is_clustered = len(clusters) >= 5
-        lost, won = (sum(gap == sign for gap, _ in paired.values()) for sign in (-1, 1))
-        if self.is_binary(end, by_values=by_values) and not is_clustered:
+        lost, won, n = (self.gaps == -1).sum(), (self.gaps == 1).sum(), len(self.gaps)
+        if self.n_shared < 5 and (self.seems_so if by_values else self.is_binary):
             if not margin:
-                return Tested(binomial_tail(won + lost, lost), binomial_tail(won + lost, won), is_exact=True)
-            chance = NormalDist().cdf(tango(len(paired), won, lost, -float(margin)))
+                return Tested(
+                    *(float(stats.binom.sf(it - 1, won + lost, 0.5)) for it in (lost, won)), is_exact=True
+                )
+            chance = float(stats.norm.cdf(tango(n, int(won), int(lost), -margin)))
             return Tested(chance, 1 - chance, is_exact=True)
-        shifted = [(gap + margin) * share for gap, share in paired.values()]
-        # A question that shares no template is a cluster of one.
-        chance = student(shifted, units) if is_clustered and len(units) < 10 else None
-        if chance is not None:
-            return Tested(chance, 1 - chance)
-        return Tested(*flipped([sum((shifted[place] for place in places), ZERO) for places in units]))
-
-    def units(self, end: str) -> list[Sequence[int]]:
-        return units_of(len(self.paired[end]), clusters_of(self.after.suite, self.paired[end]))
-
-    def is_binary(self, end: str, *, by_values: bool) -> bool:
-        """Return whether each question is right or wrong on both sides, once it is paired.
-
-        The rules leave open whether a mean is so whose metrics agree on each question.
-        """
-        values: set[Fraction] = set()
-        does_agree = True
-        for side, at in zip((self.before, self.after), SIDES[end], strict=True):
-            by_part = [part.values(at) for _, part in side.parts]
-            for text in self.paired[end]:
-                of_question = {by_text[text] for by_text in by_part if text in by_text}
-                values |= of_question
-                does_agree &= len(of_question) == 1
-        parts = [part for side in (self.before, self.after) for _, part in side.parts]
-        is_right_or_wrong = values <= {0, 1}
-        if by_values:
-            return is_right_or_wrong and does_agree
-        return is_right_or_wrong and len(parts) == 2 and all(part.is_binary for part in parts)
-
-
-def binomial_tail(n: int, k: int) -> float:
-    return float(Fraction(sum(comb(n, count) for count in range(k, n + 1)), 2**n))
+        sums = np.bincount(self.units, (self.gaps + margin) * self.shares)
+        if self.n_shared >= 5 and len(sums) < 10:  # a question that shares no template is a cluster of one
+            apart = sums - np.bincount(self.units, self.shares) * sums.sum() / n
+            error = sqrt((apart**2).sum() * len(sums) / (len(sums) - 1))
+            if error > 1e-12:
+                chance = float(stats.t.cdf(sums.sum() / error, len(sums) - 1))
+                return Tested(chance, 1 - chance)
+        return Tested(*flip(sums))
 
 
 def tango(n: int, won: int, lost: int, margin: float) -> float:
@@ -172,84 +159,64 @@ def tango(n: int, won: int, lost: int, margin: float) -> float:
     return (won - lost - n * margin) / sqrt(spread) if spread > 0 else 0.0
 
 
-def student(values: Sequence[Fraction], units: Sequence[Sequence[int]]) -> float | None:
-    """Return where Student's t of a mean lies in its distribution; its error is that of the units' sums, if any."""
-    middle = mean(values)
-    apart = [float(sum(values[place] - middle for place in places)) for places in units]
-    error = sqrt(sum(total**2 for total in apart) * len(units) / (len(units) - 1)) / len(values)
-    return float(stats.t.cdf(float(middle) / error, len(units) - 1)) if error > 1e-12 else None
-
-
-def flipped(sums: Sequence[Fraction]) -> tuple[float, float]:
+def flip(sums: Array) -> tuple[float, float]:
     """Return the shares of all choices of signs whose total is at most, and at least, the one that was seen."""
-    sizes = [abs(float(total)) for total in sums if total]
-    seen, half = float(sum(sums)), len(sizes) // 2
-    first, second = (np.sort(signed(part)) for part in (sizes[:half], sizes[half:]))
-    n_below = np.searchsorted(second, seen - first + 1e-9, side="right").sum()
-    n_under = np.searchsorted(second, seen - first - 1e-9, side="left").sum()
-    n = len(first) * len(second)
+    sizes, halves = sums[np.abs(sums) > 1e-12], []
+    for part in (sizes[::2], sizes[1::2]):
+        totals = np.zeros(1)
+        for size in part:
+            totals = np.concatenate([totals + size, totals - size])
+        halves.append(np.sort(totals))
+    n, total = len(halves[0]) * len(halves[1]), sizes.sum()
+    n_below = np.searchsorted(halves[1], total - halves[0] + 1e-9, side="right").sum()
+    n_under = np.searchsorted(halves[1], total - halves[0] - 1e-9, side="left").sum()
     return float(n_below / n), float(1 - n_under / n)
-
-
-def signed(sizes: Sequence[float]) -> "np.ndarray[Any, np.dtype[np.float64]]":
-    totals = np.zeros(1)
-    for size in sizes:
-        totals = np.concatenate([totals + size, totals - size])
-    return totals
 
 
 def holm_steps(chances: Sequence[float]) -> list[tuple[float, float]]:
     """Return Holm's level and adjusted chance of each: the first that is not significant sets all later levels."""
     steps, level, highest, is_open = [(ALPHA, 1.0)] * len(chances), ALPHA, 0.0, True
-    for rank, place in enumerate(sorted(range(len(chances)), key=chances.__getitem__)):
+    for rank, at in enumerate(sorted(range(len(chances)), key=chances.__getitem__)):
         n_left = len(chances) - rank
-        highest = max(highest, min(1.0, chances[place] * n_left))
+        highest = max(highest, min(1.0, chances[at] * n_left))
         level = ALPHA / n_left if is_open else level
-        is_open = is_open and chances[place] < level
-        steps[place] = level, highest
+        is_open = is_open and chances[at] < level
+        steps[at] = level, highest
     return steps
 
 
-def outcomes_at(lines: Sequence[Line], end: str, margin: Fraction, factor: float, *, by_values: bool) -> list[str]:
+def decide_lines(lines: Sequence[Line], max_drop: float, *, is_allowed: bool) -> dict[Key, set[str]]:
+    """Return what the lines may come to: one outcome each, but where a sampled chance is near a level.
+
+    Holm's correction is over all lines with a pair (section 9). Values that are all 0 or 1 may be tested as yes/no,
+    or by their metric where it is a graded one.
+    """
+    allowed = {line.key: set[str]() for line in lines}
+    tested = [line for line in lines if line.at("difference").texts]
+    for factor, by_values in product((1 - NEAR, 1.0, 1 + NEAR), (False, True)):
+        by_end = [_decide_at(tested, end, max_drop, factor, by_values=by_values) for end in SIDES]
+        for line, at_ends in zip(tested, zip(*by_end, strict=True), strict=True):
+            outcome = at_ends[0] if len({*at_ends}) == 1 else "undecided"
+            is_short = line.share < 0.95 and not is_allowed
+            allowed[line.key].add("undecided" if outcome == "held" and is_short else outcome)
+    return {key: outcomes or {"undecided"} for key, outcomes in allowed.items()}
+
+
+def _decide_at(lines: Sequence[Line], end: str, margin: float, factor: float, *, by_values: bool) -> list[str]:
     """Return the lines' outcomes at an end; `factor` is by how much a sampled chance may be off."""
     below, above, held = [], [], []
     for line in lines:
-        test, is_equal = line.test(end, margin, by_values=by_values), line.is_equal(end)
+        gaps = line.at(end)
+        test, is_equal = gaps.test(margin, by_values=by_values), gaps.is_equal
         off = 1.0 if test.is_exact else factor
         below.append(min(test.p_below * off, 1.0))
-        above.append(float((1 - margin) ** len(line.units(end))) if is_equal else min(test.p_above * off, 1.0))
+        above.append((1 - margin) ** gaps.n_units if is_equal else min(test.p_above * off, 1.0))
         held.append(is_equal and (line.is_identical or not margin))
-    listed = zip(holm_steps(below), holm_steps(above), held, strict=True)
+    steps = zip(holm_steps(below), holm_steps(above), held, strict=True)
     return [
-        "regressed" if low[1] <= ALPHA else "held" if high[1] <= ALPHA or equal else "undecided"
-        for low, high, equal in listed
+        "regressed" if low[1] <= ALPHA else "held" if high[1] <= ALPHA or is_held else "undecided"
+        for low, high, is_held in steps
     ]
-
-
-def outcomes(lines: Sequence[Line], max_drop: float, *, is_allowed: bool) -> dict[Key, set[str]]:
-    """Return what the lines may come to: one outcome each, but where a sampled chance is near a level.
-
-    Holm's correction is over all lines of a comparison (section 9), or over a model's (section 10: its headlines).
-    Values that are all 0 or 1 may be tested as yes/no, or by their metric where it is a graded one.
-    """
-    margin = Fraction(str(max_drop))
-    allowed: dict[Key, set[str]] = {line.key: set() for line in lines}
-    # Without a pair nothing is tested, and Holm has one test less.
-    for line in lines:
-        if not line.paired["value"]:
-            allowed[line.key].add("undecided")
-    lines = [line for line in lines if line.paired["value"]]
-    families = [
-        lines,
-        *([line for line in lines if line.model == model] for model in {line.model for line in lines}),
-    ]
-    for family, factor, by_values in product(families, (1 - NEAR, 1.0, 1 + NEAR), (False, True)):
-        by_end = [outcomes_at(family, end, margin, factor, by_values=by_values) for end in SIDES]
-        for line, at_ends in zip(family, zip(*by_end, strict=True), strict=True):
-            outcome = at_ends[0] if len({*at_ends}) == 1 else "undecided"
-            is_short = line.share < Fraction(95, 100) and not is_allowed
-            allowed[line.key].add("undecided" if outcome == "held" and is_short else outcome)
-    return allowed
 
 
 def lines_of(sequel: Sequel) -> tuple[list[Line], list[Any]]:
@@ -259,18 +226,52 @@ def lines_of(sequel: Sequel) -> tuple[list[Line], list[Any]]:
     if len(before.models) == len(after.models) == 1:
         names = {before.models[0]: after.models[0]}
     by_name = {suite.name: suite for suite in after.suites}
-    missing = [name for name in before.models if name not in names]
+    missing: list[Any] = [name for name in before.models if name not in names]
     missing += [suite.name for suite in before.suites if suite.name not in by_name]
     lines = []
     for old, (model, later) in product(before.suites, names.items()):
         if new := by_name.get(old.name):
-            earlier_scores, later_scores = (
-                headlines(old, model, before.repeats),
-                headlines(new, later, after.repeats),
-            )
-            shared = [name for name in headline_names(new) if name in earlier_scores]
-            paired = [Line(earlier_scores[name], later_scores[name], later, model) for name in shared]
+            olds, news = headlines_of(old, model, before.repeats), headlines_of(new, later, after.repeats)
+            paired = [Line(olds[name], news[name], later, model) for name in list_headlines(new) if name in olds]
             # What applies to no row any more is missing.
             missing += [line.key for line in paired if any(line.before.rows) and not any(line.after.rows)]
             lines += [line for line in paired if any(line.before.rows) and any(line.after.rows)]
     return lines, missing
+
+
+def expect_pair(line: Line) -> dict[str, Any]:
+    """Return what is said of a difference, of two models or of a run and its baseline."""
+    gaps = line.at("difference")
+    if not gaps.texts:
+        return {"n": 0, "difference": None}
+    expected: dict[str, Any] = {"n": len(gaps.texts), **{end: line.at(end).mean for end in SIDES}}
+    if not line.after.suite and gaps.n_shared:  # the rules do not say what joins the templates of several suites
+        return expected
+    expected["interval"] = {"units": gaps.n_units, "fixed_templates": 0 < gaps.n_shared < 5}
+    test = gaps.test(0.0)
+    chance = min(1.0, 2 * min(test.p_below, test.p_above))
+    expected["p_value"] = chance if test.is_exact else Within(0.7 * chance - 0.02, 1.3 * chance + 0.02)
+    return expected
+
+
+def expect_tests(pairs: Mapping[Key, Mapping[str, Any]]) -> dict[Key, dict[str, Any]]:
+    """Return Holm's steps over all that was compared together: no test says more than its interval."""
+    tested = {key: pair for key, pair in pairs.items() if pair["p_value"] is not None}
+    chances = [pair["p_value"] for pair in tested.values()]
+    expected: dict[Key, dict[str, Any]] = {}
+    for (key, pair), (level, adjusted) in zip(tested.items(), holm_steps(chances), strict=True):
+        gap, low, high = pair["difference"], pair["interval"]["low"], pair["interval"]["high"]
+        is_apart = pair["p_value"] < level
+        interval: dict[str, Any] = {"low": Within(-1, gap + 1e-9), "high": Within(gap - 1e-9, 1)}
+        if is_apart is (low <= 0 <= high):
+            interval["low"] = f"a test that its interval {low} to {high} contradicts"
+        expected[key] = {"level": level, "p_adjusted": adjusted, "interval": interval}
+    # What is missing may change what a comparison says, and through Holm's levels what others say.
+    directions: list[set[int]] = [set() for _ in tested]
+    for end, p_end in (("difference", "p_value"), ("low", "p_low"), ("high", "p_high")):
+        steps = holm_steps([pair["p_value"] if pair[p_end] is None else pair[p_end] for pair in tested.values()])
+        for pair, (_, adjusted), ends in zip(tested.values(), steps, directions, strict=True):
+            ends.add(0 if adjusted >= ALPHA else 1 if pair[end] > 0 else -1)
+    for key, ends in zip(tested, directions, strict=True):
+        expected[key] |= {"hangs": len(ends) > 1, "significant": ends in ({1}, {-1})}
+    return expected

@@ -1,134 +1,81 @@
 """What a run comes to, by the rules alone: states, scores, bounds, intervals, verdicts and the exit code.
 
-Nothing of the product is imported. Shares are fractions, rounded once, to a float, where they meet a threshold.
+Nothing of the product is imported. What has no value is nan; a value stands at three ends: as it is scored, and
+if all that is missing or cut is wrong, or right (section 10).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import partial
-from math import comb, sqrt
-from typing import Any
+from functools import cached_property
+from math import comb, isnan, nan, sqrt
+from typing import Any, NamedTuple
 
-from tests.oracle.cases import LETTERS, Question, Reply, Run, Suite
+import numpy as np
+from statsmodels.stats.proportion import proportion_confint
 
+from tests.oracle.world import JUDGED, LEFT_OUT, LETTERS, Question, Reply, Run, Suite
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Ends = tuple[float, float, float]
+KEYS = ("score", "lower", "upper")
+"""The ends in results.json."""
 Z = 1.959963984540054
-ENDS = ("value", "lower", "upper")
 WORST = ("error", "fail", "undecided", "pass")
 STATUSES = ("judge_failed", "truncated", "model_error", "no_answer", "scored", "not_applicable")
 """The worst first: a question of several rows is as its worst."""
 CODES = {"error": 2, "fail": 1, "undecided": 3, "pass": 0, "none": 0}
-ZERO, ONE = Fraction(0), Fraction(1)
+GRADED = ("similarity", JUDGED)
 
 
-@dataclass(frozen=True)
-class Answer:
-    """A state and a value, None if it has none; and it if all that is missing is wrong, or right (section 10)."""
+class Within(NamedTuple):
+    """From where to where a number may lie of which the rules do not say how it is computed."""
+
+    low: float
+    high: float
+
+
+class Answer(NamedTuple):
+    """A state, and a value at each end."""
 
     status: str
-    value: Fraction | None = None
-    lower: Fraction | None = None
-    upper: Fraction | None = None
-
-    def at(self, end: str) -> Fraction | None:
-        value: Fraction | None = getattr(self, end)
-        return value
+    ends: Ends
 
     @property
     def applies(self) -> bool:
         return self.status != "not_applicable"
 
+    @property
+    def is_lost(self) -> bool:
+        return self.applies and isnan(self.ends[0])
 
-def answered(status: str, value: Fraction | None = None) -> Answer:
+
+def bound(status: str, value: float = nan) -> Answer:
+    """Return a state and a value with its bounds: what is missing counts 0 and 1, a cut reply up to 1."""
     if status == "not_applicable":
-        return Answer(status)
-    return Answer(status, value, value or ZERO, ONE if value is None or status == "truncated" else value)
+        return Answer(status, (nan, nan, nan))
+    if isnan(value):
+        return Answer(status, (nan, 0.0, 1.0))
+    return Answer(status, (value, value, 1.0 if status == "truncated" else value))
 
 
-def merged(rows: Sequence[Answer]) -> Answer:
+def merge(rows: Sequence[Answer]) -> Answer:
     """Return what a question of these rows came to: the mean over its labels, if none of them is unread."""
     status = min((row.status for row in rows), key=STATUSES.index)
-    applying = [row for row in rows if row.applies]
-    if any(row.value is None for row in applying):
-        return answered(status)
-    return Answer(status, *(mean_of([row.at(end) for row in applying]) for end in ENDS))
+    if any(row.is_lost for row in rows):
+        return bound(status)
+    low, middle, high = average([row.ends for row in rows if row.applies])
+    return Answer(status, (low, middle, high))
 
 
-def mean(values: Sequence[Fraction]) -> Fraction:
-    return sum(values, ZERO) / len(values)
-
-
-def mean_of(values: Iterable[Fraction | None]) -> Fraction | None:
-    """Return the mean of those that are present."""
-    present = [value for value in values if value is not None]
-    return mean(present) if present else None
+def average(values: Any, weights: Any = None) -> Any:
+    """Return the mean over the rows that have a value, at each end; nan where none has."""
+    masked = np.ma.masked_invalid(np.array(values, float).reshape(-1, 3))
+    return np.ma.filled(np.ma.average(masked, 0, weights), nan) if len(masked) else np.full(3, nan)
 
 
 @dataclass(frozen=True)
-class Score:
-    """A mean over questions at one end, and the questions' values."""
-
-    mean: Fraction | None
-    units: tuple[Fraction, ...] = ()
-    is_binary: bool = False
-    clusters: tuple[tuple[int, ...], ...] = ()
-
-    @property
-    def n_units(self) -> int:
-        """The number of independent units: the questions; from five shared templates on these and what is alone."""
-        return len(units_of(len(self.units), self.clusters))
-
-    @property
-    def wilson(self) -> tuple[float, float] | None:
-        """The 95 % interval, where the metric says yes or no and the rules so name its form."""
-        if not self.units or not self.is_binary or len(self.clusters) >= 5 or set(self.units) - {0, 1}:
-            return None
-        n, p = len(self.units), float(mean(self.units))
-        middle, half = p + Z**2 / (2 * n), Z * sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
-        return max((middle - half) / (1 + Z**2 / n), 0.0), min((middle + half) / (1 + Z**2 / n), 1.0)
-
-    def half(self, clusters: Sequence[tuple[int, ...]]) -> float:
-        """Return half the width of a plain 95 % interval over the units: questions, or these clusters of them."""
-        apart = [float(unit - (self.mean or 0)) for unit in self.units]
-        sums = [sum(apart[place] for place in places) for places in units_of(len(apart), clusters)]
-        n = len(sums)
-        return Z * sqrt(sum(total**2 for total in sums) * n / (n - 1)) / len(apart) if n > 1 else 0.0
-
-
-def units_of(n: int, clusters: Sequence[Sequence[int]]) -> list[Sequence[int]]:
-    """Return the places of each unit's questions: from five clusters on, these are units."""
-    grouped = clusters if len(clusters) >= 5 else ()
-    alone = sorted(set(range(n)) - {place for places in grouped for place in places})
-    return [*grouped, *((place,) for place in alone)]
-
-
-def clusters_of(suite: Suite, texts: Iterable[str]) -> tuple[tuple[int, ...], ...]:
-    """Return the places of those questions that share a template, two of them or more."""
-    template_of = {question.text: question.columns.get("template") for question in suite.questions}
-    places: dict[str, list[int]] = {}
-    for place, text in enumerate(texts):
-        if template := template_of[text]:
-            places.setdefault(template, []).append(place)
-    return tuple(tuple(shared) for shared in places.values() if len(shared) > 1)
-
-
-Interval = tuple[float, float]
-Intervals = Callable[[str], Interval]
-"""An interval by its end: the rules' own, or where they leave its form open, the one that was reported."""
-Join = Callable[[Sequence[Fraction]], Fraction | None]
-"""What makes a question's value of its repeats' values."""
-
-
-def share_of_k(values: Sequence[Fraction], k: int, *, is_any: bool) -> Fraction | None:
-    """Return the share of choices of k values of which any is right, or all are; None if there are fewer."""
-    n, n_right = len(values), values.count(ONE)
-    if n < k:
-        return None
-    return ONE - Fraction(comb(n - n_right, k), comb(n, k)) if is_any else Fraction(comb(n_right, k), comb(n, k))
-
-
-@dataclass(frozen=True)
-class Part:
+class Column:
     """A model by one metric of a suite: the answers to all rows, and each question's by repeat (section 9)."""
 
     suite: Suite
@@ -137,307 +84,325 @@ class Part:
     questions: Mapping[str, tuple[Answer, ...]]
 
     @property
-    def join(self) -> Join:
-        """What makes a question's value of its repeats' values."""
-        if self.suite.gate_on == "mean":
-            return mean
-        k = self.suite.options.get("k") or len(next(iter(self.questions.values())))
-        return partial(share_of_k, k=k, is_any=self.suite.gate_on == "pass_at_k")
-
-    @property
-    def covered(self) -> list[bool]:
-        """Whether each answer that applies is scored; of k answers, each question that has them, or lacks one."""
-        if self.suite.gate_on != "mean":
-            values = self.values(join=self.join)
-            missing = {
-                text for text, row in self.questions.items() for one in row if one.applies and one.value is None
-            }
-            return [text in values for text in self.questions if text in values or text in missing]
-        answers = [answer for repeats in self.questions.values() for answer in repeats]
-        return [answer.value is not None for answer in answers if answer.applies]
-
-    def applies(self, text: str) -> bool:
-        return any(answer.applies for answer in self.questions.get(text, ()))
-
-    def values(self, end: str = "value", join: Join = mean) -> dict[str, Fraction]:
-        """Return what each question comes to, where it does; repeats enter by their mean (sections 9 and 15)."""
-        joint = {}
-        for text, repeats in self.questions.items():
-            present = [value for answer in repeats if (value := answer.at(end)) is not None]
-            value = join(present) if present else None
-            if value is not None:
-                joint[text] = value
-        return joint
-
-    def score(self, end: str = "value") -> Score:
-        values = self.values(end, self.join)
-        units = tuple(values.values())
-        return Score(mean_of(units), units, self.is_binary, clusters_of(self.suite, values))
-
-    @property
     def is_binary(self) -> bool:
         """Whether every question is right or wrong: a yes/no metric, and one label for each question."""
         labels = {(question.text, question.answer) for question in self.suite.questions}
-        return self.metric != "similarity" and len(labels) == len(self.questions)
+        return self.metric not in GRADED and len(labels) == len(self.questions)
+
+    @cached_property
+    def values(self) -> dict[str, Array]:
+        """What each question comes to that it applies to: the mean of its repeats (sections 9 and 15)."""
+        applying = {text: [it.ends for it in row if it.applies] for text, row in self.questions.items()}
+        return {text: average(ends) for text, ends in applying.items() if ends}
+
+    @cached_property
+    def scored(self) -> dict[str, Array]:
+        """As `values`, or of k answers the share of choices of which any is right, or all are."""
+        if self.suite.gate_on == "mean":
+            return self.values
+        answers = {text: np.array([it.ends for it in row]) for text, row in self.questions.items()}
+        return {text: np.apply_along_axis(self._share_of_k, 0, answers[text]) for text in self.values}
+
+    def _share_of_k(self, values: Array) -> float:
+        present = [*values[~np.isnan(values)]]
+        n, n_right, k = len(present), present.count(1), self.suite.options.get("k") or len(values)
+        if n < k:
+            return nan
+        if self.suite.gate_on == "pass_at_k":
+            return 1 - comb(n - n_right, k) / comb(n, k)
+        return comb(n_right, k) / comb(n, k)
+
+    @cached_property
+    def covered(self) -> list[bool]:
+        """Whether each answer that applies is scored; of k answers, each question that has them, or lacks one."""
+        if self.suite.gate_on == "mean":
+            return [not it.is_lost for row in self.questions.values() for it in row if it.applies]
+        has_k = {text: not isnan(ends[0]) for text, ends in self.scored.items()}
+        return [has_k[text] for text in has_k if has_k[text] or any(it.is_lost for it in self.questions[text])]
+
+
+def code_units(columns: Sequence[Column], texts: Sequence[str]) -> tuple[Array, int]:
+    """Return each question's unit, and how many templates two or more of them share (section 9).
+
+    From five shared templates of a suite on these are its units, and what is alone; below, its questions.
+    """
+    template_of: dict[str, tuple[str, str]] = {}
+    for column in columns:
+        for question in column.suite.questions:
+            template_of[question.text] = column.suite.name, str(question.columns.get("template", question.text))
+    sizes = Counter(template_of[text] for text in texts)
+    n_shared = Counter(suite for (suite, _), n in sizes.items() if n > 1)
+    names = [template_of[text][1] if n_shared[template_of[text][0]] >= 5 else text for text in texts]
+    return np.unique(names, return_inverse=True)[1], n_shared.total()
 
 
 @dataclass(frozen=True)
 class Headline:
-    """A model by one score of a suite: its parts with their weights, and its threshold, None if it is measured."""
+    """A model by one score: its columns with their weights, and its threshold, None if it is measured.
 
-    suite: Suite
+    `stated` are its means where they are none of its columns: an estimate by people's labels, or nobody's.
+    """
+
+    suite: str
     name: str
     model: str
-    parts: tuple[tuple[Fraction, Part], ...]
+    parts: tuple[tuple[float, Column], ...]
     threshold: float | None
+    stated: Ends | None = None
 
-    @property
+    @cached_property
+    def columns(self) -> list[Column]:
+        return [column for _, column in self.parts]
+
+    @cached_property
+    def leaves(self) -> list[tuple[float, Column]]:
+        """The columns that apply to any row, with their shares; the weights are renormalised (section 1)."""
+        applying = [(weight, column) for weight, column in self.parts if column.covered]
+        whole = sum(weight for weight, _ in applying)
+        return [(weight / whole, column) for weight, column in applying]
+
+    @cached_property
     def rows(self) -> list[list[Answer]]:
-        """Each question in each repeat with what the parts make of it that apply."""
-        columns = [[answer for repeats in part.questions.values() for answer in repeats] for _, part in self.parts]
+        """Each question in each repeat with what the columns make of it that apply."""
+        columns = [[answer for row in column.questions.values() for answer in row] for column in self.columns]
         return [[answer for answer in row if answer.applies] for row in zip(*columns, strict=True)]
 
-    def count(self, status: str) -> int:
-        """Count the rows in a state by some part."""
-        return sum(any(answer.status == status for answer in row) for row in self.rows)
-
     @property
-    def n_scored(self) -> int:
-        """How many rows each part has scored that applies to them; of k answers, how many questions."""
-        if self.suite.gate_on != "mean":
-            return sum(self.parts[0][1].covered)
-        return sum(bool(row) and all(answer.value is not None for answer in row) for row in self.rows)
+    def counts(self) -> tuple[int, int]:
+        """How many rows were asked, and how many each column has scored that applies; of k answers, questions."""
+        column = self.columns[0]
+        if column.suite.gate_on != "mean":
+            return len(column.questions), sum(column.covered)
+        return len(self.rows), sum(bool(row) and not any(it.is_lost for it in row) for row in self.rows)
 
     @property
     def is_covered(self) -> bool:
         """Whether at least 90 % of what applies is scored (section 8)."""
-        by_part = [part.covered for _, part in self.parts]
-        return all(10 * sum(scored) >= 9 * len(scored) for scored in by_part) and any(by_part)
+        return all(10 * sum(column.covered) >= 9 * len(column.covered) for _, column in self.leaves)
 
-    def score(self, end: str = "value") -> Score:
-        """Return the mean of the parts' means by their weights; none where a part that applies has none.
+    def count(self, status: str) -> int:
+        """Count the rows in a state by some column."""
+        return sum(any(answer.status == status for answer in row) for row in self.rows)
 
-        Parts that apply to no row are left out, and the weights renormalised (section 1). A question adds to it
-        what it adds to each part's mean.
-        """
-        applying = [(weight, part) for weight, part in self.parts if part.covered]
-        scores = [(weight, part.score(end)) for weight, part in applying]
-        if len(scores) == 1:
-            return scores[0][1]
-        middle = weighted((weight, score.mean) for weight, score in scores)
-        if middle is None:
-            return Score(None)
-        whole, columns = sum(weight for weight, _ in scores), [part.values(end) for _, part in applying]
-        texts = [text for text in self.parts[0][1].questions if any(text in values for values in columns)]
-        units = []
-        for text in texts:
-            apart = [
-                weight / whole * (values[text] - mean([*values.values()])) * Fraction(len(texts), len(values))
-                for (weight, _), values in zip(scores, columns, strict=True)
-                if text in values
-            ]
-            units.append(middle + sum(apart, ZERO))
-        return Score(middle, tuple(units), clusters=clusters_of(self.suite, texts))
+    @cached_property
+    def means(self) -> Ends:
+        """The mean of the columns' means by their weights at each end; none where one that applies has none."""
+        if self.stated is not None:
+            return self.stated
+        means = [average([*column.scored.values()]) for _, column in self.leaves]
+        middle, low, high = np.dot([share for share, _ in self.leaves], means) if means else (nan, nan, nan)
+        return float(middle), float(low), float(high)
 
-    def values(self) -> dict[str, Fraction]:
-        """Return what each question comes to by the parts that apply to it, where all of them do."""
-        columns = [(weight, part.values(join=part.join), part) for weight, part in self.parts]
-        joint = {
-            text: weighted((weight, values.get(text)) for weight, values, part in columns if part.applies(text))
-            for text in columns[0][2].questions
-        }
-        return {text: value for text, value in joint.items() if value is not None}
+    def effects(self, end: int) -> dict[str, float]:
+        """Return each question's value, as which it adds to the mean what it adds to each column's."""
+        columns = [
+            (share, {text: ends[end] for text, ends in column.scored.items() if not isnan(ends[end])})
+            for share, column in self.leaves
+        ]
+        texts = {text: self.means[end] for _, values in columns for text in values}
+        for share, values in columns:
+            middle = sum(values.values()) / max(len(values), 1)
+            for text, value in values.items():
+                texts[text] += share * (value - middle) * len(texts) / len(values)
+        return texts
 
-    def applies(self, text: str) -> bool:
-        """Return whether some part applies to a question."""
-        return any(part.applies(text) for _, part in self.parts)
-
-    def outcome(self, gate: str, intervals: Intervals) -> str:
-        """Return the verdict at the headline's threshold."""
-        if self.threshold is None:
-            return "none"
-        if self.score().mean is None or not self.is_covered:
-            return "error"
-        return decide({end: self.score(end).mean for end in ENDS}, self.threshold, gate, intervals)
+    def values(self) -> dict[str, float]:
+        """Return what each question comes to by the columns that apply to it, where all of them do."""
+        joined = {}
+        for text in self.columns[0].questions:
+            parts = [(weight, column.scored[text]) for weight, column in self.parts if text in column.scored]
+            if parts and not any(isnan(ends[0]) for _, ends in parts):
+                joined[text] = float(np.average([ends[0] for _, ends in parts], weights=[it for it, _ in parts]))
+        return joined
 
 
-def weighted(parts: Iterable[tuple[Fraction, Fraction | None]]) -> Fraction | None:
-    """Return the mean of values by their weights, None where one is missing, or there are none."""
-    shares = [(weight, value) for weight, value in parts if weight]
-    if not shares or any(value is None for _, value in shares):
-        return None
-    return sum((weight * (value or 0) for weight, value in shares), ZERO) / sum(weight for weight, _ in shares)
+def expect_interval(headline: Headline, end: int) -> dict[str, Any]:
+    """Return a suite's interval: Wilson's where the rules name it, else its place, width and number of units."""
+    effects, middle = headline.effects(end), headline.means[end]
+    if not effects:
+        return {"low": None}
+    values, n, column = np.array([*effects.values()]), len(effects), headline.leaves[0][1]
+    units, n_shared = code_units(headline.columns, [*effects])
+    expected: dict[str, Any] = {"units": units.max() + 1, "fixed_templates": 0 < n_shared < 5}
+    is_binary = len(headline.leaves) == 1 and column.is_binary
+    if is_binary and n_shared < 5 and {*values.round(9)} <= {0, 1}:
+        low, high = proportion_confint(round(middle * n), n, method="wilson")
+        return {**expected, "low": float(low), "high": float(high)}
+    expected |= {"low": Within(0, middle + 1e-9), "high": Within(middle - 1e-9, 1 + 1e-9)}
+    least, plain = (_width(values - middle, codes) for codes in (units, np.arange(n)))
+    if n >= 10 and least > 0.05 and 0.2 <= middle <= 0.8:  # the rules do not say how far it shrinks
+        most = 2.2 * max(least, plain)  # nor that clusters ever narrow it
+        if is_binary and column.suite.gate_on == "mean":  # means alike by chance tell no more than all answers
+            most = max(most, 1.3 * Z * sqrt(middle * (1 - middle) / headline.counts[1]))
+        expected["half"] = Within(0.55 * least, most)
+    return expected
 
 
-def decide(means: Mapping[str, Fraction | None], threshold: float, gate: str, intervals: Intervals) -> str:
-    """Return the outcome; undecided where the bounds disagree (section 10)."""
+def _width(apart: Array, units: Array) -> float:
+    """Return half the width of a plain 95 % interval over units."""
+    sums = np.bincount(units, apart)
+    return Z * sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)) / len(apart) if len(sums) > 1 else 0.0
 
-    def decide_at(end: str) -> str:
-        score = means[end]
-        low, high = intervals(end) if gate == "interval" else (-1.0 if score is None else float(score),) * 2
+
+def decide(means: Sequence[float], entry: Mapping[str, Any], threshold: float | None, gate: str) -> str:
+    """Return the outcome; undecided where the bounds disagree (section 10). The intervals are the reported ones."""
+    if threshold is None:
+        return "none"
+    outcomes = set()
+    for key, score in zip(("interval", "lower_interval", "upper_interval"), means, strict=False):
+        interval = entry[key] if gate == "interval" else {"low": score, "high": score}
         # What was reported is a sum of floats: 0.9999999999999999 for 1.
-        return "pass" if low >= threshold - 1e-9 else "fail" if high < threshold - 1e-9 else "undecided"
-
-    outcomes = {decide_at(end) for end in ENDS}
+        is_below, is_above = interval["high"] < threshold - 1e-9, interval["low"] >= threshold - 1e-9
+        outcomes.add("pass" if is_above else "fail" if is_below else "undecided")
     return outcomes.pop() if len(outcomes) == 1 else "undecided"
 
 
-def match(answer: str, reply: str, options: Mapping[str, Any]) -> Fraction:
-    """Return whether a reply is the answer (section 19)."""
+def decide_score(headline: Headline, entry: Mapping[str, Any], gate: str) -> str:
+    """Return the outcome of a score of a suite: an error where too few are scored (section 8)."""
+    if headline.threshold is not None and (isnan(headline.means[0]) or not headline.is_covered):
+        return "error"
+    return decide(headline.means, entry, headline.threshold, gate)
+
+
+def value_of(metric: str, expected: str, reply: str, options: Mapping[str, Any]) -> float:
+    """Return what a reply is worth: one word, a beginning of the letters or none of these (sections 14 and 19)."""
+    if metric == "similarity":  # 2 · common / total letters
+        common = min(len(expected), len(reply)) if LETTERS.startswith(reply) else 0
+        return 2 * common / (len(expected) + len(reply))
     if not options.get("case_sensitive"):
-        answer, reply = answer.lower(), reply.lower()
-    return Fraction(answer == reply)
+        reply = reply.lower()
+    # A whole word that holds the answer is it.
+    is_within = metric == "contains" and not options.get("words", True)
+    return float(expected in reply if is_within else expected == reply)
 
 
-def contain(answer: str, reply: str, options: Mapping[str, Any]) -> Fraction:
-    """Return whether a reply, which is one word, holds the answer; at its boundaries it is the answer."""
-    if options.get("words", True):
-        return match(answer, reply, options)
-    return Fraction(answer in (reply if options.get("case_sensitive") else reply.lower()))
-
-
-def resemble(answer: str, reply: str, _options: Mapping[str, Any]) -> Fraction:
-    """Return 2 · common / total letters of two beginnings of one text; other letters have none in common."""
-    common = min(len(answer), len(reply)) if LETTERS.startswith(reply) else 0
-    return Fraction(2 * common, len(answer) + len(reply))
-
-
-VALUES: Mapping[str, Callable[[str, str, Mapping[str, Any]], Fraction]] = {
-    "exact_match": match,
-    "contains": contain,
-    "similarity": resemble,
-}
+def rate(suite: Suite, reply: Reply, left_out: Sequence[str] = LEFT_OUT) -> float:
+    """Return what judges come to: the mean of those that count and said something (section 16)."""
+    if reply.needs_no_judge:
+        return float(bool(reply.text))
+    ratings = zip(suite.judges, reply.ratings, strict=True)
+    counting = [rating / 2 for judge, rating in ratings if judge not in left_out and rating is not None]
+    return sum(counting) / len(counting) if counting else nan
 
 
 def answer_of(suite: Suite, metric: str, question: Question, reply: Reply) -> Answer:
     """Return the value and state of a reply (sections 1, 10 and 14)."""
     if reply.failed:
-        return answered("model_error")
+        return bound("model_error")
     if reply.state and reply.of in {"", metric}:
-        return answered(reply.state)
-    value = VALUES[metric](question.answer, reply.text, suite.metrics[metric])
-    status = "truncated" if reply.cut and value < 1 else "scored" if reply.text else "no_answer"
-    return answered(status, value)
+        return bound(reply.state)
+    if metric == JUDGED:
+        value = rate(suite, reply)
+        return bound("judge_failed" if isnan(value) else "scored" if reply.text else "no_answer", value)
+    value = value_of(metric, question.answer, reply.text, suite.metrics[metric])
+    return bound("truncated" if reply.cut and value < 1 else "scored" if reply.text else "no_answer", value)
 
 
-def joint(answers: Mapping[str, Answer], holds_from: Mapping[str, Fraction]) -> Answer:
-    """Return whether a row holds by all parts that apply (section 8)."""
-    applying = {name: answer for name, answer in answers.items() if answer.applies}
-    failing = [
-        answer.status
-        for name, answer in applying.items()
-        if answer.value is not None and answer.value < holds_from[name]
-    ]
+def hold_all(answers: Iterable[tuple[Answer, float]]) -> Answer:
+    """Return whether a row holds by all parts that apply, each from a value on (section 8)."""
+    applying = [(answer, limit) for answer, limit in answers if answer.applies]
+    failing = [answer.status for answer, limit in applying if answer.ends[0] < limit]
     for status in ("scored", "no_answer", "truncated"):
         if status in failing:
-            return answered(status, ZERO)
-    missing = [answer for answer in applying.values() if answer.value is None]
-    return next(iter(missing), answered("scored", ONE) if applying else answered("not_applicable"))
+            return bound(status, 0.0)
+    missing = [answer for answer, _ in applying if answer.is_lost]
+    return next(iter(missing), bound("scored", 1.0) if applying else bound("not_applicable"))
 
 
-def part_of(suite: Suite, metric: str, model: str, repeats: int) -> Part:
+def column_of(suite: Suite, metric: str, model: str, repeats: int) -> Column:
     """Return a model by a metric, or by all metrics that say yes or no, or that the score joins."""
-    names = [metric]
-    if metric == "all":
-        names = [name for name in suite.metrics if suite.score == "all" or name != "similarity"]
-    own = {name: suite.metrics[name].get("threshold") if name == "similarity" else 1 for name in names}
-    holds_from = {name: Fraction(str(limit or 0)) for name, limit in own.items()}
+    limits = {name: 1.0 for name in suite.metrics if name not in GRADED}
+    if suite.score == "all":
+        limits |= {name: suite.metrics[name]["threshold"] for name in GRADED if name in suite.metrics}
     rows: list[Answer] = []
-    questions: dict[str, dict[int, list[Answer]]] = {}
+    questions: dict[str, list[list[Answer]]] = {}
     for row, question in enumerate(suite.questions):
         for repeat in range(repeats):
             reply = suite.replies[model, row, repeat]
-            answers = {name: answer_of(suite, name, question, reply) for name in names}
-            rows.append(joint(answers, holds_from) if metric == "all" else answers[metric])
-            questions.setdefault(question.text, {}).setdefault(repeat, []).append(rows[-1])
-    once = {text: tuple(map(merged, by_repeat.values())) for text, by_repeat in questions.items()}
-    return Part(suite, metric, tuple(rows), once)
+            names = limits if metric == "all" else [metric]
+            answers = [answer_of(suite, name, question, reply) for name in names]
+            rows.append(hold_all(zip(answers, limits.values(), strict=True)) if metric == "all" else answers[0])
+            questions.setdefault(question.text, [[] for _ in range(repeats)])[repeat].append(rows[-1])
+    merged = {text: tuple(map(merge, by_repeat)) for text, by_repeat in questions.items()}
+    return Column(suite, metric, tuple(rows), merged)
 
 
-def columns_of(suite: Suite) -> dict[str, tuple[Mapping[str, float], float | None]]:
+def list_scores(suite: Suite) -> dict[str, tuple[Mapping[str, float], float | None]]:
     """Return the scores that are shown of a suite, by name: their parts' weights, and their threshold (8)."""
-    own = {name: options.get("threshold") for name, options in suite.metrics.items()}
-    shown: dict[str, tuple[Mapping[str, float], float | None]] = {}
+    limits = {name: options.get("threshold") for name, options in suite.metrics.items()}
+    scores: dict[str, tuple[Mapping[str, float], float | None]] = {}
     if suite.score is None:
         for name, options in suite.metrics.items():
-            shown[name] = {name: 1.0}, own[name] if "threshold" in options else suite.threshold
+            scores[name] = {name: 1.0}, limits[name] if "threshold" in options else suite.threshold
     else:
-        names = {"all": 1.0} if suite.score == "all" else suite.score
-        names = names if isinstance(names, dict) else dict.fromkeys(names, 1.0)
-        name = next(iter(names)) if len(names) == 1 else ""
-        shown[name] = names, suite.threshold if own.get(name) is None else own[name]
-        shown |= {
-            metric: ({metric: 1.0}, limit) for metric, limit in own.items() if limit is not None and metric != name
-        }
-    if len({*suite.metrics} - {"similarity"}) > 1:
-        shown.setdefault("all", ({"all": 1.0}, None))
-    return shown
+        parts = {"all": 1.0} if suite.score == "all" else suite.score
+        parts = parts if isinstance(parts, dict) else dict.fromkeys(parts, 1.0)
+        first = next(iter(parts)) if len(parts) == 1 else ""
+        scores[first] = parts, suite.threshold if limits.get(first) is None else limits[first]
+        beside = {name: limit for name, limit in limits.items() if limit is not None and name != first}
+        scores |= {name: ({name: 1.0}, limit) for name, limit in beside.items()}
+    if len({*suite.metrics} - {*GRADED}) > 1:
+        scores.setdefault("all", ({"all": 1.0}, None))
+    return scores
 
 
-def headline_names(suite: Suite) -> list[str]:
+def list_headlines(suite: Suite) -> list[str]:
     """Return the scores that decide a suite; if none has a threshold, those that are measured."""
-    shown = columns_of(suite)
-    deciding = [name for name, (_, limit) in shown.items() if limit is not None]
-    return deciding or [name for name in shown if name != "all" or suite.score == "all"]
+    scores = list_scores(suite)
+    deciding = [name for name, (_, limit) in scores.items() if limit is not None]
+    return deciding or [name for name in scores if name != "all" or suite.score == "all"]
 
 
 def is_single(suite: Suite) -> bool:
     """Return whether a suite has one headline, and may be part of the overall score."""
-    return len(headline_names(suite)) == 1
+    return len(list_headlines(suite)) == 1
 
 
-def headlines(suite: Suite, model: str, repeats: int) -> dict[str, Headline]:
-    """Return a model by each score that is shown of a suite, by name."""
-    shown = columns_of(suite)
-    parts = {metric: part_of(suite, metric, model, repeats) for shares, _ in shown.values() for metric in shares}
-    by_name = {}
-    for name, (shares, limit) in shown.items():
-        joined_parts = tuple((Fraction(str(share)), parts[metric]) for metric, share in shares.items())
-        by_name[name] = Headline(suite, name, model, joined_parts, limit)
+def headlines_of(suite: Suite, model: str, repeats: int) -> dict[str, Headline]:
+    """Return a model by each score that is shown of a suite, and by each metric of these, by name."""
+    scores = list_scores(suite)
+    columns = {name: column_of(suite, name, model, repeats) for shares, _ in scores.values() for name in shares}
+    by_name = {name: Headline(suite.name, name, model, ((1.0, column),), None) for name, column in columns.items()}
+    for name, (shares, limit) in scores.items():
+        parts = tuple((share, columns[metric]) for metric, share in shares.items())
+        by_name[name] = Headline(suite.name, name, model, parts, limit)
     return by_name
 
 
-def suite_of(by_name: Mapping[str, Headline]) -> Suite:
-    return next(iter(by_name.values())).suite
-
-
-def outcomes_of(own: Mapping[str, Headline], gate: str, intervals: Mapping[str, Intervals]) -> dict[str, str]:
-    """Return the outcome of each score of a suite: an error where nothing at all is scored (section 8)."""
-    if all(headline.score().mean is None for headline in own.values()):
-        return dict.fromkeys(own, "error")
-    return {name: headline.outcome(gate, intervals[name]) for name, headline in own.items()}
-
-
-def weights(suites: Iterable[Suite]) -> dict[str, Fraction]:
+def shares_of(suites: Iterable[Suite]) -> dict[str, float]:
     """Return the suites' shares of the overall score; those of several headlines have none."""
-    single = {suite.name: suite.weight for suite in suites if is_single(suite)}
-    stated = {name: Fraction("0.2" if weight is None else str(weight)) for name, weight in single.items()}
-    whole = sum(stated.values())
-    return {name: weight / whole if whole else Fraction(1, len(stated)) for name, weight in stated.items()}
+    weights = {suite.name: 0.2 if suite.weight is None else suite.weight for suite in suites if is_single(suite)}
+    whole = sum(weights.values())
+    return {name: weight / whole if whole else 1 / len(weights) for name, weight in weights.items()}
 
 
-def joined(own: Sequence[Mapping[str, Headline]]) -> list[tuple[Fraction, Headline]]:
-    """Return the headlines that the overall score joins, the only ones of their suites, with their shares."""
-    by_suite = [(suite_of(by_name), by_name) for by_name in own]
-    shares = weights(suite for suite, _ in by_suite)
-    single = [(suite.name, by_name[headline_names(suite)[0]]) for suite, by_name in by_suite if is_single(suite)]
-    return [(shares[name], headline) for name, headline in single if shares[name]]
+def join_suites(
+    run: Run, scores: Mapping[str, Mapping[str, Headline]]
+) -> tuple[Headline, list[tuple[float, Headline]]]:
+    """Return a model's overall score, and the headlines that it joins, with their shares.
+
+    It has no mean where a suite with weight has none; its threshold is 0.8 if the run names none and each has one.
+    """
+    shares = {name: share for name, share in shares_of(run.suites).items() if share}
+    joined = [
+        (shares[suite.name], scores[suite.name][list_headlines(suite)[0]])
+        for suite in run.suites
+        if suite.name in shares
+    ]
+    parts = tuple((share * part, column) for share, headline in joined for part, column in headline.leaves)
+    usual = None if None in [headline.threshold for _, headline in joined] else 0.8
+    limit = usual if run.threshold is None else run.threshold
+    return Headline("", "", "", parts, limit if len(joined) > 1 else None, join_means(joined)), joined
 
 
-def overall(own: Sequence[Mapping[str, Headline]]) -> dict[str, Fraction | None]:
-    """Return the weighted mean at each end, None where a suite with weight has no score, or none has a weight."""
-    return {end: weighted((share, headline.score(end).mean) for share, headline in joined(own)) for end in ENDS}
+def join_means(joined: Sequence[tuple[float, Headline]], missing: float = nan) -> Ends:
+    """Return the mean of headlines by their shares; `missing` is what those without a score have."""
+    means = [np.nan_to_num(headline.means, nan=missing) for _, headline in joined]
+    middle, low, high = np.dot([share for share, _ in joined], means) if joined else (nan, nan, nan)
+    return float(middle), float(low), float(high)
 
 
-def overall_threshold(run: Run, own: Sequence[Mapping[str, Headline]]) -> float | None:
-    """Return the run's threshold: 0.8 if it names none and each suite with a weight has one."""
-    limits = [headline.threshold for _, headline in joined(own)]
-    if len(limits) < 2:
-        return None
-    return (None if None in limits else 0.8) if run.threshold is None else run.threshold
-
-
-def worst(outcomes: Iterable[str]) -> str:
+def find_worst(outcomes: Iterable[str]) -> str:
     """Return the worst of outcomes; `none` decides nothing."""
     present = set(outcomes)
     return next((outcome for outcome in WORST if outcome in present), "none")
@@ -449,5 +414,5 @@ def exit_code(verdicts: Iterable[str], changes: Iterable[str], run: Run) -> int:
     With `gate: off` no threshold counts, but an error does, and a regression that is to fail the run.
     """
     counting = {verdict for verdict in verdicts if run.gate != "off" or verdict == "error"}
-    verdict = worst({*counting, *changes})
+    verdict = find_worst({*counting, *changes})
     return 0 if verdict == "undecided" and run.undecided == "pass" else CODES[verdict]
