@@ -57,19 +57,36 @@ _WORDS = 2_000
 """Maximum words of texts compared word by word: the cost grows with the product of both lengths."""
 
 
-def verdict(pair: Comparison) -> str:
-    """Return the outcome of a comparison: better, worse, same; undecided if missing or truncated replies decide it.
+def classify(pair: Comparison) -> str:
+    """Return what a comparison comes to, one of `_OUTCOMES`.
 
-    Undecided too, unless it shows a difference, on too few of the earlier side's questions. Untested: a TOTAL that
-    was asked in rounds.
+    A difference that so few questions do not confirm, or could not confirm at all, is of too few. It is undecided
+    if missing or truncated replies decide it, or it rests on too few of the earlier side's questions and shows
+    nothing. A TOTAL that was asked in rounds is not tested.
     """
-    if pair.difference is not None and pair.test.p_value is None:
+    if pair.difference is None:
+        return "none"
+    is_open = pair.missing.hangs or pair.is_partial
+    if pair.n and not (pair.only_a or pair.only_b or is_open or pair.difference):
+        return "equal"
+    if pair.test.p_value is None:
         return "untested"
-    if pair.missing.hangs:
+    if pair.significant and not pair.missing.hangs:
+        # The later side is the first of a pair.
+        return "better" if pair.difference > 0 else "worse"
+    if is_open:
         return "undecided"
-    if pair.difference is None or not pair.significant:
-        return "undecided" if pair.is_partial else "same"
-    return "better" if pair.difference > 0 else "worse"
+    # What is equal so far, more questions may still tell apart.
+    is_too_small = bool(pair.difference) or not pair.test.reachable
+    return "few" if is_too_small else "same"
+
+
+def verdict(pair: Comparison) -> str:
+    """Return the outcome of a comparison as files have it: better, worse, same, undecided or untested."""
+    outcome = classify(pair)
+    if outcome == "none" and (pair.missing.hangs or pair.is_partial):
+        return "undecided"
+    return {"none": "same", "equal": "same", "few": "same"}.get(outcome, outcome)
 
 
 def remarks(pair: Comparison) -> list[str]:
@@ -83,42 +100,24 @@ def remarks(pair: Comparison) -> list[str]:
 
 def conclusion(pair: Comparison) -> str:
     """Return the outcome of a comparison with its qualifications."""
-    outcome = say("compare.too_few")
-    if not _is_too_small(pair):
-        outcome = say(f"compare.{find_outcome(pair)}")
-    return "; ".join(dict.fromkeys([outcome, *remarks(pair)]))
+    outcome = classify(pair)
+    words = {"few": "too_few", "none": verdict(pair)}
+    return "; ".join(dict.fromkeys([say(f"compare.{words.get(outcome, outcome)}"), *remarks(pair)]))
 
 
-def _is_too_small(pair: Comparison) -> bool:
-    """Return whether a difference is seen that so few questions do not confirm, or could not confirm at all."""
-    if pair.missing.hangs or find_outcome(pair) != "same":
-        return False
-    return bool(pair.difference) or not pair.test.reachable
-
-
-def answers(comparison: RunComparison, n_answers: int | None = None) -> Iterator[str]:
-    """Yield a sentence for each of the worst `n_answers` pairs of whole scores: who is better, and by how much.
+def lead(comparison: RunComparison) -> Iterator[str]:
+    """Yield what is said first: what the scores of two models come to, or the worst of all pairs.
 
     What became worse comes first, then the overall score; the metrics that together make a score have none.
     """
     whole = _list_whole(comparison)
-    answered = whole[:n_answers]
-    # Of several scores the first line says what they come to.
-    if len(answered) > 1 and _is_of_two(whole):
-        yield _summarize(whole)
-    yield from map(_answer, answered)
-    n_omitted = len(comparison.pairs) - len(answered)
-    if n_omitted:
-        yield say("compare.more_answers", n=n_omitted)
-
-
-def lead(comparison: RunComparison) -> Iterator[str]:
-    """Yield what a screen says first: what the scores of two models come to, or the worst of all pairs."""
-    whole = _list_whole(comparison)
     if len(whole) > 1 and _is_of_two(whole):
         yield _summarize(whole)
-    else:
-        yield from answers(comparison, 1)
+        return
+    yield from map(_answer, whole[:1])
+    n_omitted = len(comparison.pairs) - len(whole[:1])
+    if n_omitted:
+        yield say("compare.more_answers", n=n_omitted)
 
 
 def _list_whole(comparison: RunComparison) -> list[Comparison]:
@@ -126,7 +125,7 @@ def _list_whole(comparison: RunComparison) -> list[Comparison]:
     whole = [pair for pair in comparison.pairs if pair.scope == "overall" or comparison.is_listed(pair)]
 
     def rank_change(pair: Comparison) -> tuple[bool, bool, int, float]:
-        kind = _classify(pair)
+        kind = classify(pair)
         return kind != "worse", pair.scope != "overall", _OUTCOMES.index(kind), pair.difference or 0.0
 
     return sorted(whole, key=rank_change)
@@ -145,7 +144,7 @@ def _summarize(pairs: Sequence[Comparison]) -> str:
         name = headline(pair)
         if len(suites) == 1:
             name = _name_score(pair)
-        outcome = _classify(pair)
+        outcome = classify(pair)
         if outcome in {"better", "worse"}:
             name = f"{name} {points(pair.difference)}"
         names[outcome].append(name)
@@ -153,17 +152,8 @@ def _summarize(pairs: Sequence[Comparison]) -> str:
     return say("compare.summary", after=pairs[0].model_a, before=pairs[0].model_b, parts="; ".join(parts))
 
 
-def _classify(pair: Comparison) -> str:
-    """Return the outcome of a comparison as its sentence says it: also that it has none, or too few questions."""
-    if pair.difference is None:
-        return "none"
-    if _is_too_small(pair):
-        return "few"
-    return find_outcome(pair)
-
-
 def _answer(pair: Comparison) -> str:
-    outcome = _classify(pair)
+    outcome = classify(pair)
     qualifications = remarks(pair)
     if outcome == "few":
         # The sentence itself says then that the questions are too few.
@@ -183,14 +173,6 @@ def _answer(pair: Comparison) -> str:
     if is_open and pair.test.detectable is not None:
         qualifications.append(say("compare.found_from", detectable=points(pair.test.detectable).lstrip("+")))
     return "; ".join([sentence, *qualifications])
-
-
-def find_outcome(pair: Comparison) -> str:
-    """Return the outcome of a comparison, or equal if no question tells the two apart."""
-    is_open = pair.missing.hangs or pair.is_partial
-    if pair.n and not (pair.only_a or pair.only_b or is_open or pair.difference):
-        return "equal"
-    return verdict(pair)
 
 
 def bounds(comparison: RunComparison) -> Iterator[str]:
@@ -230,7 +212,7 @@ def table(comparison: RunComparison) -> Table:
     differences = Table.of(
         comparison.pairs,
         column("what", headline),
-        column("before_after", lambda pair: f"{pair.model_b} → {pair.model_a}"),
+        column("before_after", _name_sides),
         column("n", _format_count, numeric=True),
         column("before", lambda pair: percent(pair.mean_b), numeric=True),
         column("after", lambda pair: percent(pair.mean_a), numeric=True),
@@ -249,29 +231,19 @@ def _format_count(pair: Comparison) -> str:
 
 
 def screen_table(comparison: RunComparison) -> Table:
-    """Return the table for a screen: no p, or detectable effect; a model beside itself is named once.
+    """Return the table for a screen: no p, or detectable effect.
 
     What the sentence above it says it does not repeat: which two models, and of a single score the verdict.
     """
     full_table = table(comparison)
-    omitted = {say("compare.p"), say("compare.detectable")}
-    is_single = len(comparison.pairs) == 1
+    omitted = {"p", "detectable"}
     if _is_of_two(comparison.pairs):
-        omitted.add(say("compare.before_after"))
-    if is_single:
-        omitted.add(say("compare.verdict"))
-    columns = [number for number, column in enumerate(full_table.columns) if column.name not in omitted]
-    rows = []
-    for pair, row in zip(comparison.pairs, full_table.rows, strict=True):
-        # Labels are "model @ run": two runs of one model differ in what follows alone.
-        before, after = pair.model_b.rpartition(" @ ")[0], pair.model_a.rpartition(" @ ")[0]
-        cells = [*row]
-        if before and before == after:
-            cells[1] = before
-        if is_single:
-            cells[5] = points(pair.difference)
-        rows.append([cells[number] for number in columns])
-    return replace(full_table, columns=[full_table.columns[number] for number in columns], rows=rows)
+        omitted.add("before_after")
+    if len(comparison.pairs) == 1:
+        omitted.add("verdict")
+    titles = {say(f"compare.{name}") for name in omitted}
+    select = itemgetter(*(number for number, title in enumerate(full_table.names) if title not in titles))
+    return replace(full_table, columns=select(full_table.columns), rows=[*map(select, full_table.rows)])
 
 
 def title(comparison: RunComparison) -> str:
@@ -363,11 +335,7 @@ def _markdown_lines(comparison: RunComparison) -> list[str]:
     # Who is better comes first, then what that rests on, the differences, and each changed reply.
     longest = cut(comparison)
     lines = ["# " + escape_markdown(title(comparison)), ""]
-    # The first answer decides; the others say on what.
-    sentences = [*map(escape_markdown, answers(comparison))]
-    if sentences:
-        sentences[0] = f"**{sentences[0]}**"
-    lines += [f"{sentence}.  " for sentence in sentences]
+    lines += [f"**{escape_markdown(sentence)}.**  " for sentence in lead(comparison)]
     verified_lines = describe_verified(comparison, LISTED)
     remark_lines = chain(describe_questions(comparison), verified_lines, notes(comparison), bounds(comparison))
     lines += ["", *_list_markdown(remark_lines)]
@@ -447,8 +415,7 @@ def _page(comparison: RunComparison, lines: Sequence[str], tables: Sequence[Tabl
     with_changes = {number for number, *_ in sections}
     pairs = []
     for number, (row, pair) in enumerate(zip(full_table.rows, comparison.pairs, strict=True), 1):
-        cells = [row[0], _name_sides(pair), *row[2:]]
-        pairs.append((cells, verdict(pair), number in with_changes))
+        pairs.append((row, verdict(pair), number in with_changes))
     verified_lines = describe_verified(comparison, LISTED)
     return still(
         "comparison.html.j2",

@@ -19,7 +19,7 @@ from basic_control.tasks.compare.baseline import pin
 from basic_control.tasks.compare.comparison import compare_runs
 from basic_control.tasks.compare.gating import decide_gate
 from basic_control.tasks.plan import BaselineRule
-from basic_control.tasks.report.comparison import answers, junit, verdict
+from basic_control.tasks.report.comparison import junit, lead, verdict
 from basic_control.tasks.report.remarks import notes
 from basic_control.tasks.store import baselines
 from basic_control.tasks.store import manifest as manifests
@@ -221,7 +221,7 @@ def test_a_loss_on_too_few_common_questions_is_told_of_these_alone(tmp_path: Pat
     record(tmp_path, "new", rows(60, wrong=range(30)))
     change, comparison = gate_one(tmp_path), compare_runs(["old", "new"], runs=tmp_path / "runs")
     assert change.decision.outcome == "regressed"
-    (text,) = answers(comparison)
+    (text,) = lead(comparison)
     assert " is worse than " in text
     assert text.endswith("only 60 of the earlier 100 questions are in common")
     assert "<failure" in junit(comparison)
@@ -231,5 +231,5 @@ def test_95_in_100_common_questions_are_enough(tmp_path: Path) -> None:
     record(tmp_path, "old", rows(100))
     record(tmp_path, "new", rows(95))
     assert gate_one(tmp_path, max_drop=0.1).decision.outcome == "held"
-    (text,) = answers(compare_runs(["old", "new"], runs=tmp_path / "runs"))
+    (text,) = lead(compare_runs(["old", "new"], runs=tmp_path / "runs"))
     assert text.startswith("No difference")

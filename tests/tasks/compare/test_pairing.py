@@ -15,7 +15,7 @@ from basic_control.data.tables import TABLES
 from basic_control.flows.cli.application import main
 from basic_control.tasks.compare.comparison import RunComparison, compare_runs
 from basic_control.tasks.exchange import log_suites
-from basic_control.tasks.report.comparison import answers, html, junit, verdict
+from basic_control.tasks.report.comparison import html, junit, lead, verdict
 from basic_control.tasks.report.remarks import notes
 from basic_control.tasks.store import manifest as manifests
 from basic_control.tasks.store.runs import find_run
@@ -60,7 +60,7 @@ def test_where_one_of_two_runs_stopped_early_the_test_is_one_for_any_number_of_l
     found = compared(tmp_path, "before", "after")
     (pair,) = found.pairs
     assert (pair.n, pair.difference, pair.test.interval.method) == (100, -0.5, "sequence")
-    (said,) = answers(found)
+    (said,) = lead(found)
     assert "is worse than" in said
     assert "-50.0" in said.replace("−", "-")
     assert verdict(pair) == "worse"
@@ -210,7 +210,7 @@ def test_a_suite_of_several_metrics_lists_what_changed_once_by_its_score_with_ev
     assert {(row["before_reason"], row["after_reason"]) for row in rows[:5]} == {
         ("exact_match: equal; contains: as expected", "exact_match: another text; contains: a text is missing")
     }
-    said, more = answers(found)
+    said, more = lead(found)
     assert more == "2 more in the table"
     assert said.startswith("app @ after is worse than app @ before: own: score ")
     page = html(found)
@@ -232,8 +232,8 @@ def test_the_page_begins_with_the_greatest_loss_and_names_both_replies(tmp_path:
         assert f"{row['before_text']} → {row['after_text']}</span></summary>" in page
     (lost,) = [pair for pair in found.pairs if pair.metric == "exact_match"]
     overall = replace(lost, scope="overall", suite="", metric="", difference=None)
-    first, *_ = answers(replace(found, pairs=[overall, lost]), 1)
-    assert first.startswith("app @ after is worse than app @ before: own: exact_match"), (
+    first, *_ = lead(replace(found, pairs=[overall, lost]))
+    assert first.startswith("app @ after against app @ before: worse on own: exact_match"), (
         "a loss comes before the overall score"
     )
 
