@@ -205,6 +205,8 @@ def read_answers(
 class Logprobs(Chat):
     """Chat completions of one token, whose alternatives come with their log probabilities."""
 
+    holds = "choices with a message and its log probabilities"
+
     def read(self, body: Any) -> Reply:
         """Parse a chat completion; the reply's text is the tokens, the written one first.
 
@@ -213,7 +215,15 @@ class Logprobs(Chat):
             CallError: it says that no reply was made.
         """
         reply = super().read(body)
-        first = body["choices"][0]["logprobs"]["content"][0]
+        logprobs = body["choices"][0].get("logprobs")
+        # Many servers leave out what they do not know: they will with the next call too.
+        if not logprobs:
+            raise CallError(
+                "parameter",
+                "it sent no log probabilities, which `api: logprobs` needs; start the server with them, or use "
+                "`api: chat`",
+            )
+        first = logprobs["content"][0]
         tokens = [(entry["token"], entry["logprob"]) for entry in (first, *first["top_logprobs"])]
         return replace(reply, text=json.dumps(tokens))
 

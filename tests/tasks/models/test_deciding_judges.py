@@ -13,10 +13,10 @@ from basic_control.data.errors import InputError
 from basic_control.data.records import Call, Message, Reply
 from basic_control.data.typed import TypedQuestion
 from basic_control.tasks.models import open_client
-from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.models.protocol import FATAL, CallError
 from basic_control.tasks.models.running import group_by_text
 from tests.servers.deciding import Decide, DecidingServer
-from tests.servers.running import serve
+from tests.servers.running import serve, serve_openai
 
 STATE = json.dumps({"source": "The sky is blue.", "claim": "The sky is blue."})
 SUPPORT = TypedQuestion("choice", "Decide.", {}, {"ENTAILMENT": "it follows", "NEUTRAL": "", "CONTRADICTION": ""})
@@ -202,6 +202,14 @@ def test_labels_that_begin_with_one_token_are_refused_by_name() -> None:
         (error,) = ask_at_once(judge_at(url, "logprobs"), call_of(scale, "1, 10"))
     assert isinstance(error, CallError)
     assert "the labels 1, 10 begin with the same token" in error.message
+
+
+def test_a_server_without_log_probabilities_is_told_so_and_not_tried_again() -> None:
+    with serve_openai("ENTAILMENT") as server:
+        (error,) = ask_at_once(judge_at(server.base_url.removesuffix("/v1"), "logprobs"), call_of(SUPPORT, "a, b"))
+    assert isinstance(error, CallError)
+    assert error.kind in FATAL
+    assert "it sent no log probabilities, which `api: logprobs` needs" in error.message
 
 
 @pytest.mark.parametrize("api", ["decisions", "systemone", "logprobs"])
