@@ -85,7 +85,8 @@ def convert_rows(tool: str, rows: Sequence[Mapping[str, Any]], path: Path) -> Co
     for row in converted:
         n_filled.update(name for name, cell in row.items() if cell)
     suite: dict[str, Any] = {"name": "answers", "items": {}}
-    if n_filled["response"] < len(converted):
+    n_empty = len(converted) - n_filled["response"]
+    if n_empty > len(converted) / 2:
         # A row with a reply among others without would be asked all the same.
         for row in converted:
             row.pop("response")
@@ -93,7 +94,13 @@ def convert_rows(tool: str, rows: Sequence[Mapping[str, Any]], path: Path) -> Co
         suite["prompt"] = "{{ question }}"
         if n_filled[CONTEXTS]:
             suite["prompt"] = _PROMPT
-        conversion.account.add("replies", "changed", "a model is asked: the package's stands in")
+        why = "a model is asked: the package's stands in"
+        if n_filled["response"]:
+            why = f"{plural(n_empty, 'row')} of {len(converted)} have none: {why}"
+        conversion.account.add("replies", "changed", why)
+    elif n_empty:
+        # What was asked and came back empty is a reply, and a bad one.
+        conversion.account.add("replies", "changed", f"empty in {plural(n_empty, 'row')}, and scored as such")
     conversion.suites, conversion.rows = [suite], {"answers": converted}
     # Each row has a reply by then: its own, or a model's.
     n_filled["response"] = len(converted)

@@ -76,6 +76,27 @@ def test_a_set_without_replies_asks_a_model(tmp_path: Path) -> None:
     assert main(["init", str(tmp_path / "new"), "--from", str(path)]) == 0
 
 
+def test_an_empty_reply_among_others_is_one_and_the_others_stay(tmp_path: Path, run: Run) -> None:
+    """A bot that said nothing to one question was asked all the same."""
+    path = tmp_path / "bot.csv"
+    replies = ["Ada wrote it.", "", "Eve wrote it."]
+    lines = ["question,answer,contexts,ground_truth"]
+    lines += [f"Who wrote {n}?,{reply},\"['Ada wrote it.']\",Ada wrote it." for n, reply in enumerate(replies)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    conversion = convert_file(path)
+    assert [row["response"] for row in conversion.rows["answers"]] == replies
+    assert not conversion.models
+    notes = {note.subject: note.reason for note in conversion.account.notes}
+    assert notes["replies"] == "empty in 1 row, and scored as such"
+    assert main(["init", str(tmp_path / "new"), "--from", str(path)]) == 0
+    done = run(str(tmp_path / "new" / "eval.yaml"), "--set", "judges.0.exam=0")
+    assert "3 replies given; no model was asked" in " ".join(done.stdout.split()), done.stdout + done.stderr
+    # Of most rows without a reply, those that have one are left out by name.
+    path.write_text("\n".join(lines[:3] + lines[2:3]), encoding="utf-8")
+    notes = {note.subject: note.reason for note in convert_file(path).account.notes}
+    assert notes["replies"] == "2 rows of 3 have none: a model is asked: the package's stands in"
+
+
 def test_cells_of_any_kind_are_read(tmp_path: Path) -> None:
     path = tmp_path / "set.json"
     path.write_text(json.dumps([{"input": 5, "actual_output": True, "retrieval_context": 7}]), encoding="utf-8")
