@@ -33,6 +33,7 @@ from basic_control.data.messages import (
 )
 from basic_control.data.questions import WHOLE
 from basic_control.data.records import Message
+from basic_control.data.usual_columns import parse_list
 
 _FOLDER = Path(__file__).parent
 # A template's name: qa/ask
@@ -50,13 +51,57 @@ def folders() -> tuple[Path, ...]:
     return (_FOLDER, *(path for path in plugins.paths() if path.is_dir()))
 
 
+class _RowEnvironment(Environment):
+    """One in which the text of a list, as a cell of CSV has it, is that list where a template takes parts of it.
+
+    Printed it stays the text that it is.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, **options)
+        self.filters[_LISTED] = _read_list
+
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        template = super()._parse(source, name, filename)
+        for loop in template.find_all(nodes.For):
+            loop.iter = _read_listed(loop.iter)
+        for call in [*template.find_all(nodes.Filter)]:
+            if call.name in _FILTERS_OF_LISTS and call.node is not None:
+                call.node = _read_listed(call.node)
+        for part in template.find_all(nodes.Getitem):
+            is_numbered = isinstance(part.arg, nodes.Const) and isinstance(part.arg.value, int)
+            if is_numbered or isinstance(part.arg, nodes.Slice):
+                part.node = _read_listed(part.node)
+        return template
+
+
+_FILTERS_OF_LISTS = frozenset(
+    {"count", "first", "join", "last", "length", "list", "map", "reverse", "sort", "unique"}
+)
+_LISTED = "listed"
+"""The name of the filter that reads a text as a list."""
+
+
+def _read_listed(expression: Any) -> nodes.Expr:
+    return nodes.Filter(expression, _LISTED, [], [], None, None, lineno=expression.lineno)
+
+
+def _read_list(value: Any) -> Any:
+    """Return the list that a text holds; anything else as it is."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        return parse_list(value)
+    return value
+
+
+class _Sandbox(_RowEnvironment, ImmutableSandboxedEnvironment):
+    """The same for users' own prompts."""
+
+
 @cache
 def _build_environment(existing: tuple[Path, ...]) -> Environment:
     # A byte-order mark at the start of a file is none of its text.
     loader = FileSystemLoader(existing, encoding="utf-8-sig")
-    return Environment(  # noqa: S701 - prompts are plain text, not HTML
-        loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    return _RowEnvironment(loader=loader)
 
 
 @cache
@@ -200,9 +245,7 @@ def build_template(text: str, *, may_print_lists: bool = False) -> Template:
     Raises:
         InputError: it is not valid Jinja2.
     """
-    environment = ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
-    )
+    environment = _Sandbox(autoescape=False)
     if not may_print_lists:
         environment.finalize = _refuse_lists
     try:

@@ -218,6 +218,41 @@ def test_a_prompt_reads_the_contexts_of_another_tools_table(tmp_path: Path) -> N
     assert ids[0] == ids[1]
 
 
+@pytest.mark.parametrize(
+    ("prompt", "text"),
+    [
+        ("{% for text in docs %}[{{ text }}]{% endfor %}", "[Lindow is a town.][Lindow has two bridges.]"),
+        (
+            "{% for text in docs | reverse %}[{{ text }}]{% endfor %}",
+            "[Lindow has two bridges.][Lindow is a town.]",
+        ),
+        ("{{ docs[1] }} {{ docs | length }}", "Lindow has two bridges. 2"),
+        ("{{ docs[:1] | join(' ') }} {{ row.docs | last }}", "Lindow is a town. Lindow has two bridges."),
+        ("{{ docs }}", json.dumps(ROWS[0][3])),
+        ("{{ question[0] }}{% for letter in question[:3] %}.{{ letter }}{% endfor %}", "H.H.o.w"),
+    ],
+)
+def test_the_text_of_a_list_is_that_list_where_a_prompt_takes_its_parts(
+    tmp_path: Path, prompt: str, text: str
+) -> None:
+    """As a cell of CSV has it."""
+    names = ("question", "earlier", "answer", "docs")
+    path = write_csv(tmp_path, names, json.dumps)
+    suite = {"name": "s", "items": {"data": str(path)}, "prompt": prompt, "metrics": ["contains"]}
+    settings = Settings.model_validate({"suites": [suite], "models": [{"name": "m"}]})
+    assert next(iter(items_of(settings.suites[0], ("answer",))))["prompt"] == text
+
+
+def test_the_prompt_that_ships_takes_contexts_from_csv(tmp_path: Path) -> None:
+    names = ("question", "earlier", "answer", "docs")
+    path = write_csv(tmp_path, names, json.dumps)
+    source: dict[str, Any] = {"data": str(path), "columns": {"retrieved_contexts": "docs"}}
+    suite = {"name": "s", "items": source, "prompt": "rag/answer", "metrics": ["contains"]}
+    settings = Settings.model_validate({"suites": [suite], "models": [{"name": "m"}]})
+    filled = next(iter(items_of(settings.suites[0], ("answer",))))["prompt"]
+    assert "[1] Lindow is a town.\n\n[2] Lindow has two bridges.\n" in filled
+
+
 def test_a_list_that_is_too_long_is_a_text() -> None:
     text = "[" + "'a', " * 500_000 + "]"
     assert parse_list(text) == text
