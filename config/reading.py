@@ -3,6 +3,7 @@
 import datetime as dt
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -17,6 +18,7 @@ from basic_control.config.declared import (
     Steps,
     lay_out,
     load_declarations,
+    merge_mappings,
     replacement_of,
     settle_options,
 )
@@ -113,37 +115,28 @@ def _advise_template(text: str, error: Exception) -> str:
 
 def _convert_seed(raw: dict[str, Any], origin: str) -> dict[str, Any]:
     """Convert seed 001's form: its models are Ollama's, its prompts and report Russian, its level easy."""
-    remaining = {key: value for key, value in raw.items() if key not in SEED_KEYS}
-    if "models" in remaining:
+    if "models" in raw:
         raise InputError(f"{origin}: found 'models' beside {SEED_KEYS[0]!r}; use one form or the other.")
     for key in SEED_KEYS[:2]:
         if key not in raw:
             raise InputError(f"{origin}: {key!r} is missing; expected it beside {next(iter(raw))!r}.")
-    for key in SEED_KEYS[:2]:
-        value = raw[key]
-        if not isinstance(value, list) or {*map(type, value)} != {str}:
-            raise InputError(f"{origin}: {key}: expected a list of names, found {value!r}.")
+        if not isinstance(raw[key], list) or {*map(type, raw[key])} != {str}:
+            raise InputError(f"{origin}: {key}: expected a list of names, found {raw[key]!r}.")
     suite = _find_seed_suite()
-    section = remaining.get(suite, {})
-    if not isinstance(section, dict):
-        raise InputError(f"{origin}: {suite}: expected `key: value` pairs, found {section!r}.")
-    report = remaining.get("report", {})
-    if isinstance(report, dict):
-        report = {"language": "ru", **report}
     # What the seed's files did not say is as its program had it.
-    return {
+    below = {
         "suites": [suite],
-        **remaining,
-        "report": report,
-        "models": [{"name": name, "provider": "ollama"} for name in raw["models_to_test"]],
+        "report": {"language": "ru"},
         suite: {
             "languages": ["ru"],
             "levels": ["easy"],
             "families": raw["tests_to_run"],
             "n_items": raw.get("runs_per_test", 10),
-            **section,
         },
     }
+    remaining = {key: value for key, value in raw.items() if key not in SEED_KEYS}
+    models = [{"name": name, "provider": "ollama"} for name in raw["models_to_test"]]
+    return {**merge_mappings(below, remaining), "models": models}
 
 
 def _find_seed_suite() -> str:
@@ -364,9 +357,7 @@ def parse(
         raw = _convert_seed(raw, origin)
         set_paths, lines = _convert_paths(seed_paths), _convert_paths(lines)
 
-    def where(path: Steps) -> str:
-        return _locate(path, origin, lines, set_paths)
-
+    where = partial(_locate, origin=origin, lines=lines, set_paths=set_paths)
     set_paths |= {_assign(raw, assignment): assignment for assignment in sets}
     index: int | None = None
     if only:
@@ -382,14 +373,20 @@ def parse(
         errors: list[Any] = list(error.errors if isinstance(error, DeclarationError) else error.errors())
         if index is not None:
             origins.written.setdefault(("suites", 0), ("suites", index))
-        messages = [mask_secrets(_format_error(part, origins, where)) for part in _drop_empty_lists(errors)]
-        if len(messages) > SHOWN:
-            messages[SHOWN:] = [f"… and {len(messages) - SHOWN} more"]
-        raise InputError("\n".join(messages)) from error
+        messages = [_format_error(part, origins, where) for part in _drop_empty_lists(errors)]
+        raise _join_messages(messages) from error
     if not settings.models:
         _check_no_models(settings, where, is_empty="models" in raw)
     _check_prices(settings, where)
     return settings
+
+
+def _join_messages(messages: Sequence[str]) -> InputError:
+    """Return an error of the first messages, without secrets."""
+    shown_messages = [*map(mask_secrets, messages[:SHOWN])]
+    if len(messages) > SHOWN:
+        shown_messages.append(f"… and {len(messages) - SHOWN} more")
+    return InputError("\n".join(shown_messages))
 
 
 def _drop_empty_lists(errors: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -544,13 +541,9 @@ def read_store(file: str = "", sets: Sequence[str] = ()) -> StoreSettings:
     try:
         return StoreSettings.model_validate(configuration["store"])
     except ValidationError as error:
-        messages = []
-        for part in error.errors():
-            located = {**part, "loc": ("store", *part["loc"])}
-            messages.append(
-                mask_secrets(_explain_error(located, lambda path: _locate(path, origin, lines, set_paths)))
-            )
-        raise InputError("\n".join(messages)) from error
+        where = partial(_locate, origin=origin, lines=lines, set_paths=set_paths)
+        errors = [{**part, "loc": ("store", *part["loc"])} for part in error.errors()]
+        raise _join_messages([_explain_error(part, where) for part in errors]) from error
 
 
 def _read_file(file: str | Path | None) -> tuple[dict[str, Any], str, dict[Steps, int]]:
