@@ -3,8 +3,8 @@
 import zlib
 from collections.abc import AsyncIterable
 
-_WINDOWS = {"gzip": zlib.MAX_WBITS | 16, "x-gzip": zlib.MAX_WBITS | 16, "deflate": zlib.MAX_WBITS}
-ACCEPTED = "gzip, deflate"
+ACCEPTED = "gzip"
+_PACKED = {"gzip", "x-gzip"}
 
 
 class TooLarge(Exception):  # noqa: N818 - said of a body
@@ -23,11 +23,11 @@ async def read_body(stream: AsyncIterable[bytes], encoding: str, limit: int) -> 
         Undecodable: its encoding is unsupported, or its data is invalid.
     """
     encoding = encoding.strip().lower()
-    if encoding not in {"", "identity", *_WINDOWS}:
+    if encoding not in {"", "identity", *_PACKED}:
         raise Undecodable("an encoding that is not read")
     packed = None
-    if encoding in _WINDOWS:
-        packed = zlib.decompressobj(_WINDOWS[encoding])
+    if encoding in _PACKED:
+        packed = zlib.decompressobj(zlib.MAX_WBITS | 16)
     body, count = bytearray(), 0
     async for data in stream:
         count += len(data)
@@ -36,14 +36,7 @@ async def read_body(stream: AsyncIterable[bytes], encoding: str, limit: int) -> 
             try:
                 piece = b"" if packed.eof else packed.decompress(data, room + 1)
             except zlib.error as error:
-                if encoding != "deflate" or body:
-                    raise Undecodable("broken reply") from error
-                # Some servers send deflate without the zlib header that it should have.
-                encoding, packed = "", zlib.decompressobj(-zlib.MAX_WBITS)
-                try:
-                    piece = packed.decompress(data, room + 1)
-                except zlib.error as broken:
-                    raise Undecodable("broken reply") from broken
+                raise Undecodable("broken reply") from error
         if count > limit or len(piece) > room:
             raise TooLarge("larger than is read")
         body += piece

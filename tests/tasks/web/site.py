@@ -5,7 +5,6 @@ import contextlib
 import gzip
 import ssl
 import threading
-import zlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
@@ -99,11 +98,6 @@ def gzip_bomb(megabytes: int, layers: int = 1) -> bytes:
     for _ in range(layers):
         content = gzip.compress(content, 9)
     return content
-
-
-def deflate_bomb(megabytes: int) -> bytes:
-    """Return zeros in a zlib stream."""
-    return zlib.compress(b"\0" * (megabytes << 20), 9)
 
 
 @dataclass(slots=True)
