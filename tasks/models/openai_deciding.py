@@ -28,31 +28,21 @@ NO_DECISIONS = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, H
 """Statuses of a server, or a model, that does not answer typed questions."""
 
 
-class DecidingClient:
+class DecidingClient(OpenAIClient):
     """A judge that is put typed questions, as `api` of its entry says."""
 
     def __init__(self, model: Model) -> None:
-        self._model = model
-        self._chat = OpenAIClient(model)
+        super().__init__(model)
         self._api = str(model.options["api"])
         self._wire = SystemOneWire() if self._api == "systemone" else DecisionsWire()
-        self._dialect = Dialect(model, Logprobs(), self._chat.server.errors)
-        self._http = self._chat.server.open_client(params=self._chat.server.query)
-
-    def prepare(self) -> None:
-        """Import the package before the first call's time counts."""
-        self._chat.prepare()
-
-    async def identity(self) -> Mapping[str, str]:
-        """Return provider, model, address and form."""
-        return await self._chat.identity()
+        if self._api == LOGPROBS:
+            self.dialect = Dialect(model, Logprobs(), self.server.errors)
 
     async def ask(self, call: Call) -> Reply:
         """Ask one typed question."""
         if self._api != LOGPROBS or call.typed is None:
             return await put_alone(call, self._put)
-        reply = await self._dialect.ask(ask_for_logprobs(call), self._chat.send)
-        return decide_by_tokens(reply, call.typed)
+        return decide_by_tokens(await super().ask(ask_for_logprobs(call)), call.typed)
 
     async def ask_together(self, calls: Sequence[Call]) -> list[Reply | CallError]:
         """Ask typed questions about one text in one request.
@@ -62,11 +52,6 @@ class DecidingClient:
         """
         return await put_together(calls, self._put)
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._http.aclose()
-        await self._chat.close()
-
     async def _put(self, state: str, questions: Sequence[TypedQuestion]) -> Answered:
         """Put questions about a state in one request.
 
@@ -74,7 +59,7 @@ class DecidingClient:
             CallError: no usable response came.
         """
         body = self._wire.body(state, questions)
-        errors = self._chat.server.errors
+        errors = self.server.errors
         try:
             # The package does not know System One's path.
             content = await (self._send_state(body) if self._api == "systemone" else self._create(body))
@@ -84,15 +69,15 @@ class DecidingClient:
 
     async def _create(self, body: Mapping[str, Any]) -> bytes:
         """Ask by way of the package, which knows each server's path and key."""
-        with self._chat.raise_call_errors():
-            response = await self._chat.api.decisions.with_raw_response.create(
+        with self.raise_call_errors():
+            response = await self.api.decisions.with_raw_response.create(
                 model=self._model.server_name, extra_body=self._model.extra, **body
             )
         return response.http_response.content
 
     async def _send_state(self, body: Mapping[str, Any]) -> bytes:
-        url = f"{self._chat.base}{SystemOneWire.path}"
-        with self._chat.server.raise_call_errors():
+        url = f"{self.base}{SystemOneWire.path}"
+        with self.server.raise_call_errors():
             response = await self._http.post(
                 url, json={"model": self._model.server_name, **self._model.extra, **body}
             )
