@@ -70,19 +70,28 @@ _WRITTEN_ASCII = pattern(rf"(?P<run>{_DIGITS}){_POWER}?")  # begins with a digit
 _PIECE = pattern(r"[0-9]+")
 _MARKS_OF = {".": ".", "'": "'", "’": "'", **dict.fromkeys(" \u00a0\u2007\u2009\u202f", " ")}
 """Kind of each separator; all others are commas, as LaTeX writes them too."""
+_HAN = "⺀"
+"""Letters from here on are Chinese, which has no space between a word and a number."""
 _SCALES = {
     "thousand": 3, "million": 6, "billion": 9, "trillion": 12, "hundred": 2,
     "тыс": 3, "тысяча": 3, "тысячи": 3, "тысяч": 3, "тысячу": 3, "млн": 6, "миллион": 6, "миллиона": 6,
     "миллионов": 6, "млрд": 9, "миллиард": 9, "миллиарда": 9, "миллиардов": 9,
     "百": 2, "千": 3, "万": 4, "十万": 5, "百万": 6, "千万": 7, "亿": 8, "k": 3,
     "백": 2, "천": 3, "만": 4, "십만": 5, "백만": 6, "천만": 7, "억": 8,
-    "m": 6, "mn": 6, "mln": 6, "b": 9, "bn": 9, "bln": 9, "tn": 12, "trn": 12,
+    "lakh": 5, "lakhs": 5, "crore": 7, "crores": 7, "लाख": 5, "करोड़": 7,
+    "mio": 6, "mrd": 9, "mld": 9, "millionen": 6, "milliarden": 9, "milliarde": 9, "millions": 6, "billions": 9,
+    "milliard": 9, "milliards": 9, "millones": 6, "millón": 6, "milhão": 6, "milhões": 6, "bilhões": 9, "bilhão": 9,
+    "milione": 6, "milioni": 6, "miliardo": 9, "miliardi": 9, "miljoen": 6, "miljard": 9, "milyon": 6, "milyar": 9,
+    "juta": 6, "miliar": 9, "triệu": 6, "tỷ": 9, "milion": 6, "miliony": 6, "milionów": 6, "miliard": 9,
+    "miliardów": 9, "tausend": 3, "m": 6, "mn": 6, "mln": 6, "b": 9, "bn": 9, "bln": 9, "tn": 12, "trn": 12,
 }  # fmt: skip
+_SHORT_SCALES = frozenset(("k", "m", "b", "mn", "mln", "bn", "bln", "tn", "trn"))
+_SCALE_NAMES = [name for name in _SCALES if name < _HAN and name not in _SHORT_SCALES]
+"""Those that are words in scripts with spaces; the short ones are read by themselves."""
 _MARKS = r"(?:(?:\\\)|[$*_}]){1,3})?"  # `$3$ million`, `**3** million`
 # ` million`, ` тыс`, `万`, but not the 千 of 千克.
 _SCALE = pattern(
-    rf"{_MARKS}[ \u00a0]?(?:(hundred|thousand|million|billion|trillion)\b"
-    r"|(тыс(?:яч(?:а|и|у)?)?|млн|млрд|миллион(?:а|ов)?|миллиард(?:а|ов)?)(?!\w)"
+    rf"{_MARKS}[ \u00a0]?(?:({'|'.join(sorted(_SCALE_NAMES, key=len, reverse=True))})(?!\w)"
     r"|([十百千]?[万萬]|[亿億]|百(?!分)|千(?![克米瓦升卡])|[십백천]?만|[억천백]))",
     re.IGNORECASE,
 )
@@ -92,7 +101,7 @@ _SHORT_SCALE = pattern(rf"{_MARKS}([kK])(?!\w)|([MB])(?![\w-])")
 _MONEY_SCALE = pattern(r"(m|b)(?![\w-])|[ \u00a0]?(k|mn|mln|bn|bln|tn|trn)(?!\w)", re.IGNORECASE)
 """`3M` is three million, `3 m` a length, `3 K` a temperature; for money (`$3m`, `$3 K`, `€2 bn`) all are scales."""
 _PERCENT = pattern(r"[ \u00a0]?\\?[%٪]")
-_SCALE_INITIALS = frozenset("htmbkHTMBKтмТМ十百千万萬亿億십백천만억$*_}\\")
+_SCALE_INITIALS = frozenset("htmbklcjHTMBKLCJтмТМलक十百千万萬亿億십백천만억$*_}\\")
 _PERCENT_INITIALS = frozenset("%٪\\")
 CURRENCIES = "$€£¥₽₹₩₴₪฿"
 """Signs that belong to the adjacent number."""
@@ -111,8 +120,6 @@ _SAID_NEGATIVE = pattern(
     re.IGNORECASE,
 )
 """Words that make a number negative; a `minus` after another number of its clause is an operator."""
-_HAN = "⺀"
-"""Letters from here on are Chinese, which has no space between a word and a number."""
 _COUNTED = pattern(rf"[0-9][{_HAN}-\uffff]{{1,4}}$")
 
 # Digits after these letters are an amount, not part of a name: USD5, Rs5.

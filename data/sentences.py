@@ -17,6 +17,7 @@ _CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff]++")
 _BEFORE = re.compile(r"[^\s(\[\"'«“]*$")
 # A single capital: the B of `(B)`, `**B`
 _CAPITAL = re.compile(r"(?<![^\W_.])[^\W\d_a-zа-я][*_)\]\"'}$]*\Z")
+_FACTORIAL = re.compile(r"[0-9a-zA-Z)}]! ?(?:[=×·+/^÷)]|\*(?= ?[0-9])|\\(?:cdot|times|div)(?![a-z]))")  # 5! = 120
 _BULLET = re.compile(r"(?:[-*•–—]|\d{1,3}[.)]|#{1,6})\s")
 
 _WORDS: Mapping[str, str] = read_beside(__file__)
@@ -51,7 +52,7 @@ def _ends_sentence(text: str, start: int, match: re.Match[str], *, initials: boo
     if end < len(text) and not text[end].isspace() and text[end] not in "[【［〔":
         return _CJK.match(text, end) is not None
     following = _find_next_character(text, end)
-    if following.islower():
+    if following.islower() or (stop == "!" and _FACTORIAL.match(text, max(start, match.start() - 1))):
         return False
     if stop[:2] == ".." or stop[0] != ".":
         return True

@@ -41,6 +41,7 @@ _NOTE = re.compile(r"(?<=[0-9])(?<!(?<![0-9])10)[⁰¹²³⁴⁵⁶⁷⁸⁹]+(?
 _HTML = re.compile(
     r"</?(?:b|i|u|p|em|strong|br|span|div|code|pre|li|td|mark|sup|sub|h[1-6])\b[^<>\n]{0,40}>", re.IGNORECASE
 )
+_TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,30}>\s*$")
 _APOSTROPHES = str.maketrans("’‘`", "'''")
 _GAP = 70
 """Most characters between related numbers."""
@@ -69,7 +70,7 @@ _UNKNOWN_AFTER = re.compile(  # makes a number part of an expression: `3 × widt
     r"[ \t$]{0,2}(?:\\(?:times|cdot)\b|[×÷])[ \t$]{0,2}(?:\\text\{)?[^\W\d_]"
     r"|[ \t]?(?:π|√(?=[0-9(])|\\(?:pi|sqrt)\b)"
     r"|(?:[ ]\+[ ]|\+)[$]?(?:\\text\{)?[^\W\d_]|[ \t]?[-−–*/·][ \t]?[xyznXYZNхХ](?![\w'.])|i(?![\w'])"
-    r"|!(?=\s?(?:[$)]|\\[)\]]))"
+    r"|!(?=\s?(?:[$)]|\\[)\]]))|[abnqruxyz](?=[$}]|\\\))"
     r"|[a-z](?=[\^_²]|\s?[-+=])|[ \t][-+−*/×÷=][ \t]*\Z"
 )
 _UNKNOWN_BEFORE = re.compile(r"(?<![^\W_])[b-hj-zB-HJ-Zхx][)$]?[ \t]?[-+−–*/×÷·^][ \t]?[($€£¥₽\\]{0,2}$")
@@ -86,7 +87,8 @@ _RESULT = re.compile(r"(?:[=≈]|\\approx|>>)\s*(?:\\?[$€£¥₽]|[*_({\\]){0,
 """Before the number after an equals sign."""
 _CONDITION = re.compile(  # before the 3 of `the value of x when $y = 3$ is 600`
     r"(?<![^\W_])(?:when|if|where|for|with|given|at|при|если|когда|где)(?: that)?"
-    r"[\s$\\(*]{1,4}[a-zA-Z](?:_\{?\w\}?)?\s?=\s?[$\\(*-]{0,3}$",
+    r"[\s$\\(*]{1,4}(?:[a-zA-Z](?:_\{?\w\}?)?\s?=\s?-?[0-9./]{1,8}[$\\)]{0,3}(?:,|,? and)[\s$\\(]{1,4}){0,2}"
+    r"(?:[a-zA-Z](?:_\{?\w\}?)?\s?=\s?){1,4}[$\\(*-]{0,3}$",
     re.IGNORECASE,
 )
 _EXPRESSION = re.compile(r"[^,;.\n]*")  # to the end of an entry of a list
@@ -112,7 +114,9 @@ _ABOUT = (
 )
 _SIGN_OFF = r"[\s.。…!！|\]),;—\u2190-\u21ff\u2300-\u2bff\ufe0f\U0001f000-\U0001faff]*"
 _UNITS = r"(?:\s*(?:[¢°€£¥₽$%]|[^\W\d_]{1,20}[.²³]?(?:\^?\{?[23]\}?)?(?:[/-][^\W\d_]{1,15}){0,2})){0,4}"
-_WHOLE = re.compile(rf"[\s:：=≈+|.\[(]*(?:{_ABOUT})?\0(?:\.(?!\s*[A-ZА-Я]))?\s*>?{_UNITS}{_SIGN_OFF}")
+_WHOLE = re.compile(
+    rf"[\s:：=≈+|.\[(]*(?:{_ABOUT})?\0(?![abnqruxyz](?![^\W_]))(?:\.(?!\s*[A-ZА-Я]))?\s*>?{_UNITS}{_SIGN_OFF}"
+)
 """A number and its unit: `about \0 square meters.`"""
 _CHAIN = re.compile(r"[\s\0+*/×÷·−–^().,=-]*=(?=[^=]*\Z)")
 """The sides before the last one of an equality of numbers alone."""
@@ -213,6 +217,7 @@ class Numbers:
         before = max(0, number.start - _BOUND)
         is_quote = not text[text.rfind("\n", 0, number.start) + 1 : number.start].strip(" >\t")
         is_tag = text[number.start - 1 : number.start] == "<" and text[number.end : number.end + 1] == ">"
+        is_tag = is_tag or _TAG.search(text, before, number.start) is not None
         is_bound = self.is_exact and (
             pattern("bounds_before").search(text, before, number.start)
             or pattern("bounds_after").match(text, number.end)
@@ -486,7 +491,7 @@ def _is_result(text: str, number: Number, begin: int) -> bool:
 
 
 def _is_condition(text: str, number: Number, begin: int) -> bool:
-    return _CONDITION.search(text, max(begin, number.start - _BOUND), number.start) is not None
+    return _CONDITION.search(text, max(begin, number.start - 2 * _BOUND), number.start) is not None
 
 
 def _is_aside(text: str, number: Number, begin: int) -> bool:

@@ -21,6 +21,7 @@ _THING = re.compile(
 )
 # What follows a sign of mathematics, not of money: the rest of $18^6$.
 _MATHEMATICS = re.compile(r"[^$\n]{0,60}\$(?!\d)")
+_FORMULA = re.compile(r"\$[^$\n]*[a-zA-Z\\=][^$\n]*$")
 # 多少个鸡蛋
 _THING_HAN = re.compile(r"(?:多少|几|幾)(?P<words>[一-鿿]{1,6})")
 _ASKING = re.compile(r"\b(?:how|what|сколько|как\w{1,3}|число)\b", re.IGNORECASE)
@@ -156,10 +157,11 @@ def is_money(text: str, number: Number) -> bool:
     signs = {sign for sign in text[number.start : number.end] if sign in CURRENCIES}
     # `$18^6$` is mathematics, `$5 and $6` is money.
     is_signed = bool(signs) and not (signs == {"$"} and _MATHEMATICS.match(text, number.end))
-    return is_signed or (
-        re.compile(r"[ \u00a0*_\\]{0,4}").match(text, number.end) is not None
-        and _paid().match(text, number.end) is not None
-    )
+    paid = _paid().match(text, number.end)
+    if is_signed or paid is None:
+        return is_signed
+    # The sign behind the 3 of `$x = 3$` closes a formula.
+    return not (paid[0].endswith("$") and _FORMULA.search(text, max(0, number.start - _UNIT_WITHIN), number.start))
 
 
 @cache
