@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -88,7 +87,7 @@ def index(
     page = max(int(number), 1) if PAGE_NUMBER.fullmatch(number) else 1
     runs = sort(select(entries, words), order)
     start = (page - 1) * EACH
-    cards = [_card(run, address(run.name), path(run.name)) for run in runs[start : start + EACH]]
+    cards = [_describe_card(run, address(run.name), path(run.name)) for run in runs[start : start + EACH]]
 
     def link(**changes: object) -> str:
         values = {"words": words, "sort": order, "page": "", **changes}
@@ -122,72 +121,27 @@ def index(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreMark:
-    """A score of a target: in words and as numbers in [0, 1], its verdict, and the verdict in words.
-
-    `name` says which of several scores it is; '' for the only one.
-    """
-
-    name: str
-    score: str
-    around: str
-    low: float | None
-    mean: float | None
-    high: float | None
-    verdict: str
-    outcome: str
-
-
-@dataclass(frozen=True, slots=True)
-class TargetLine:
-    """A target of a card with its scores, or why it has none ('' if it is not known)."""
-
-    name: str
-    scores: Sequence[ScoreMark]
-    problem: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunCard:
-    """A run as a card: `name` is its id, `heading` its name or its tasks, `about` when, of what, at what cost."""
-
-    name: str
-    heading: str
-    address: str
-    path: str
-    verdict: str
-    outcome: str
-    about: Sequence[str]
-    questions: str
-    targets: Sequence[TargetLine]
-    note: str
-    is_comparable: bool
-    is_stopped: bool
-
-
-def _card(run: HistoryEntry, address: str, path: str) -> RunCard:
-    tasks = join_names([suite_title(suite) for suite in run.suites]) if run.suites else ""
-    about = [_date_of(run.started)]
+def _describe_card(run: HistoryEntry, address: str, path: str) -> dict[str, Any]:
+    """Return a run as a card: its heading is its name or its tasks; `about` says when, of what and at what cost."""
+    about, tasks = [_date_of(run.started)], ""
+    if run.suites:
+        tasks = join_names([*map(suite_title, run.suites)])
     # Without a title the heading names the tasks already.
     if run.title and tasks:
         about.append(tasks)
     if run.cost:
         about.append(money(*run.cost))
-    return RunCard(
-        name=run.name,
-        heading=run.title or tasks or run.name,
-        address=address,
-        path=path,
-        verdict=outcome_of(run),
-        outcome=_outcome_name(outcome_of(run)),
-        about=[*filter(None, about)],
-        questions=run.questions,
-        targets=[*_targets_of(run)],
-        note=run.note,
-        is_comparable=run.status == "completed",
-        is_stopped=run.status == "stopped",
-    )
+    verdict = outcome_of(run)
+    return {
+        "run": run,
+        "heading": run.title or tasks or run.name,
+        "address": address,
+        "path": path,
+        "verdict": verdict,
+        "outcome": _outcome_name(verdict),
+        "about": [*filter(None, about)],
+        "targets": [*_describe_targets(run)],
+    }
 
 
 def _date_of(started: str) -> str:
@@ -198,34 +152,33 @@ def _date_of(started: str) -> str:
         return started
 
 
-def _targets_of(run: HistoryEntry) -> Iterator[TargetLine]:
+def _describe_targets(run: HistoryEntry) -> Iterator[dict[str, Any]]:
+    """Yield each target with its scores, or why it has none."""
     scores_by_target: dict[str, list[TargetScore]] = {}
     for name, score in run.targets.items():
         scores_by_target.setdefault(score.model or name, []).append(score)
     is_single = len({score.suite for score in run.targets.values()}) == 1
     for name, scores in scores_by_target.items():
-        marks = [_mark_score(score, is_single=is_single) for score in scores if score.score is not None]
+        marks = [_describe_score(score, is_single=is_single) for score in scores if score.score is not None]
         problems = [clip_text(say_reason(score.problem), _LONGEST) for score in scores if score.problem]
-        yield TargetLine(name, marks, "".join(problems[:1]))
+        yield {"name": name, "scores": marks, "problem": "".join(problems[:1])}
 
 
-def _mark_score(target: TargetScore, *, is_single: bool) -> ScoreMark:
+def _describe_score(target: TargetScore, *, is_single: bool) -> dict[str, Any]:
+    """Return a score in words and as numbers in [0, 1]; `name` says which of several it is."""
     name = ""
     if target.suite:
         name = name_metric(target.metric)
         # Of a run's only suite the metric says enough.
         if not is_single:
             name = f"{suite_title(target.suite)}, {name}"
-    return ScoreMark(
-        name=name,
-        score=percent(target.score),
-        around=around(Interval(target.low, target.high)),
-        low=target.low,
-        mean=target.score,
-        high=target.high,
-        verdict=target.verdict,
-        outcome=target.verdict and _outcome_name(target.verdict),
-    )
+    return {
+        **target._asdict(),
+        "name": name,
+        "text": percent(target.score),
+        "around": around(Interval(target.low, target.high)),
+        "outcome": target.verdict and _outcome_name(target.verdict),
+    }
 
 
 def message(text: str) -> str:
