@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from basic_control.config.assignments import Assignment, as_yaml
@@ -16,59 +17,45 @@ _START = "models="
 _EXTRA = "extra."
 
 
-class ReplacedModels:
-    """The parameters of a configuration's models by path: `shared` are stated alike, `dropped` for some cause."""
+def find_shared(entries: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the parameters by path that all entries state alike, and those that are dropped, with the cause."""
+    stated = [dict(_list_parameters(entry)) for entry in entries]
+    shared: dict[str, Any] = {}
+    dropped: dict[str, str] = {}
+    for path in dict.fromkeys(chain.from_iterable(stated)):
+        value, *further_values = (parameters.get(path) for parameters in stated)
+        if further_values.count(value) < len(further_values):
+            dropped[path] = "its models differ"
+        elif path not in _KEYS and path.removeprefix(_EXTRA) not in _NESTED:
+            dropped[path] = "for its own models"
+        elif path not in _KEYS or value != Model.model_fields[path].default:
+            shared[path] = value
+    return shared, dropped
 
-    def __init__(self, entries: Iterable[Mapping[str, Any]], source: str) -> None:
-        self.source = source
-        self.shared: dict[str, Any] = {}
-        self.dropped: dict[str, str] = {}
-        stated = [dict(_list_parameters(entry)) for entry in entries]
-        paths: dict[str, None] = {}
-        for parameters in stated:
-            paths |= dict.fromkeys(parameters)
-        for path in paths:
-            self._add(path, [parameters.get(path) for parameters in stated])
 
-    def _add(self, path: str, values: Sequence[Any]) -> None:
-        value = values[0]
-        is_alike = values.count(value) == len(values)
-        is_default = path in _KEYS and value == Model.model_fields[path].default
-        is_common = path in _KEYS or path.removeprefix(_EXTRA) in _NESTED
-        if not is_alike:
-            self.dropped[path] = "its models differ"
-        elif not is_common:
-            self.dropped[path] = "for its own models"
-        elif not is_default:
-            self.shared[path] = value
+def complete(entry: Mapping[str, Any], shared: Mapping[str, Any], *, is_named: bool) -> dict[str, Any]:
+    """Return a new entry with the shared parameters; only where it was a name do they replace its own."""
+    extra = {path.removeprefix(_EXTRA): value for path, value in shared.items() if path.startswith(_EXTRA)}
+    keys = {path: value for path, value in shared.items() if not path.startswith(_EXTRA)}
+    own_extra = entry.get("extra") or {}
+    completed = {**keys, **entry, "extra": {**extra, **own_extra}}
+    if is_named:
+        completed = {**entry, **keys, "extra": {**own_extra, **extra}}
+    if not completed["extra"]:
+        del completed["extra"]
+    return completed
 
-    def complete(self, entry: Mapping[str, Any], *, is_named: bool) -> dict[str, Any]:
-        """Return a new entry with the shared parameters; only where it was a name do they replace its own."""
-        completed = dict(entry)
-        extra = dict(entry.get("extra") or {})
-        for path, value in self.shared.items():
-            section, name = completed, path
-            if path.startswith(_EXTRA):
-                section, name = extra, path.removeprefix(_EXTRA)
-            if is_named or name not in section:
-                section[name] = value
-        if extra:
-            completed["extra"] = extra
-        return completed
 
-    def explain(self, names: Sequence[str]) -> str:
-        """Say what new models keep, and what is dropped; '' where all is at its default."""
-        if not self.shared and not self.dropped:
-            return ""
-        verb = "keep"
-        if len(names) == 1:
-            verb = "keeps"
-        parameters = ", ".join(self.shared) or "no parameter"
-        sentence = f"{', '.join(names)} {verb} {parameters} of {self.source}"
-        causes = [f"{path} ({cause})" for path, cause in self.dropped.items()]
-        if causes:
-            sentence += f"; dropped: {', '.join(causes)}"
-        return f"{sentence}."
+def explain(names: Sequence[str], source: str, shared: Iterable[str], dropped: Mapping[str, str]) -> str:
+    """Say what new models keep, and what is dropped."""
+    verb = "keep"
+    if len(names) == 1:
+        verb = "keeps"
+    sentence = f"{', '.join(names)} {verb} {', '.join(shared) or 'no parameter'} of {source}"
+    causes = [f"{path} ({cause})" for path, cause in dropped.items()]
+    if causes:
+        sentence += f"; dropped: {', '.join(causes)}"
+    return f"{sentence}."
 
 
 def _list_parameters(entry: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -91,7 +78,7 @@ def keep_parameters(sets: Sequence[str], raw: Mapping[str, Any], source: str) ->
     entries = raw.get("models")
     if not isinstance(entries, list):
         return [*sets]
-    replaced = ReplacedModels([entry for entry in entries if isinstance(entry, Mapping)], source)
+    shared, dropped = find_shared(entry for entry in entries if isinstance(entry, Mapping))
     assignments: list[str] = []
     for text in sets:
         assignment = text
@@ -99,11 +86,10 @@ def keep_parameters(sets: Sequence[str], raw: Mapping[str, Any], source: str) ->
             new_entries = json.loads(text.removeprefix(_START))
             # A name says nothing of parameters; an entry from Python may.
             is_named = text.typed.startswith("--model")
-            completed = [replaced.complete(entry, is_named=is_named) for entry in new_entries]
+            completed = [complete(entry, shared, is_named=is_named) for entry in new_entries]
             assignment = Assignment(f"{_START}{as_yaml(completed)}", text.typed)
-            sentence = replaced.explain([_name_target(entry) for entry in new_entries])
-            if sentence:
-                say(sentence)
+            if shared or dropped:
+                say(explain([*map(_name_target, new_entries)], source, shared, dropped))
         assignments.append(assignment)
     return assignments
 

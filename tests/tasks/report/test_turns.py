@@ -11,7 +11,7 @@ from basic_control.config.settings import Settings
 from basic_control.data.tables import ITEMS
 from basic_control.tasks.generate import items_of
 from basic_control.tasks.plan import resolve
-from basic_control.tasks.report.questions import write_questions
+from basic_control.tasks.report.samples import write_questions
 from tests.conftest import Run
 from tests.helpers.runs import at, latest
 from tests.servers.running import serve_openai
