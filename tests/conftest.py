@@ -17,9 +17,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from basic_control import runs_apart
 from basic_control.data import aliases, plugins
 from basic_control.flows.environment import QUIET
 from tests.helpers import certificates, inside
+from tests.helpers.forked_runs import replace_subprocess
 from tests.helpers.preloaded import Preloaded
 
 TOP = Path(__file__).parents[1]
@@ -128,6 +130,12 @@ def forks() -> Iterator[Preloaded]:
     preloaded = Preloaded({**os.environ, "OPENAI_API_KEY": "sk-test-0000", "COLUMNS": "160"})
     yield preloaded
     preloaded.end()
+
+
+@pytest.fixture
+def forked_runs(forks: Preloaded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have `bc.run` and `bc.evaluate` fork their process."""
+    monkeypatch.setattr(runs_apart, "subprocess", replace_subprocess(forks))
 
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

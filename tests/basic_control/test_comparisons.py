@@ -3,10 +3,14 @@
 import os
 from pathlib import Path
 
+import pytest
+
 import basic_control as bc
 from basic_control.data.commands import call_from_python, format_command
 from tests.helpers.capitals import PROMPT, ROWS, know_three
 from tests.helpers.inside import call
+
+pytestmark = pytest.mark.usefixtures("forked_runs")
 
 
 def test_advice_to_somebody_in_python_names_calls(tmp_path: Path) -> None:

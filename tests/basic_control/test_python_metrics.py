@@ -15,6 +15,7 @@ import pytest
 import basic_control as bc
 from tests.servers.running import serve_openai
 
+pytestmark = pytest.mark.usefixtures("forked_runs")
 ROWS = [{"question": f"{word}?", "expected": word} for word in ("Paris", "Oslo", "Rome", "Bern", "Riga", "Kyiv")]
 COLUMNS = {"answer": "expected"}
 

@@ -17,6 +17,7 @@ from tests.conftest import Run
 from tests.helpers.runs import latest
 from tests.servers.running import serve_openai
 
+pytestmark = pytest.mark.usefixtures("forked_runs")
 RAGAS = ("user_input", "response", "reference", "retrieved_contexts")
 ROWS = [
     ("How many bridges has Lindow?", "Two.", "Two bridges.", ["Lindow is a town.", "Lindow has two bridges."]),

@@ -33,6 +33,7 @@ FREE = {
     "OLLAMA_HOST",
     "BASIC_CONTROL_LOG",
     "BASIC_CONTROL_DATA",
+    "BASIC_CONTROL_CALLER",
     "AWS_ENDPOINT_URL",
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
@@ -78,17 +79,30 @@ class Preloaded:
         self, module: str, words: Sequence[str], environment: Mapping[str, str], cwd: Path = TOP
     ) -> "Process":
         """Start `python -m module words`."""
-        if (
-            sys.platform != "linux"
-            or not {name for name, _ in self.environment.items() ^ environment.items()} <= FREE
-        ):
+        if not self.fits(environment):
             command, pipe = [sys.executable, "-m", module, *words], subprocess.PIPE
             return subprocess.Popen(command, cwd=cwd, env=environment, stdout=pipe, stderr=pipe, text=True)
+        return self.fork(module, words, environment, cwd)
+
+    def fits(self, environment: Mapping[str, str]) -> bool:
+        """Say whether a process with that environment can be forked."""
+        changed = {name for name, _ in self.environment.items() ^ environment.items()}
+        return sys.platform == "linux" and changed <= FREE
+
+    def fork(
+        self,
+        module: str,
+        words: Sequence[str],
+        environment: Mapping[str, str],
+        cwd: Path,
+        stdin: Sequence[int] = (),
+    ) -> "Started":
+        """Fork what runs as `python -m module words`; it may have a pipe to read from."""
         if self._process is None:
             self._begin()
         job = json.dumps([module, list(words), dict(environment), str(cwd)]).encode()
         ends = [os.pipe() for _ in range(3)]
-        socket.send_fds(self._socket, [job], [theirs for _, theirs in ends])
+        socket.send_fds(self._socket, [job], [*(theirs for _, theirs in ends), *stdin])
         for _, theirs in ends:
             os.close(theirs)
         return Started([os.fdopen(mine, "rb") for mine, _ in ends])
@@ -140,6 +154,11 @@ class Started:
         out, err = (said.decode() for said in self._said[1:])
         return out, err
 
+    def read_to_end(self, stream: int) -> bytes:
+        """Return all that it wrote to stdout, 1, or stderr, 2, once it has ended."""
+        self._readers[stream].join()
+        return self._said[stream]
+
     def send_signal(self, number: signal.Signals) -> None:
         """Send a signal, unless it has ended, which it may do in this very moment."""
         if self.poll() is None:
@@ -153,7 +172,7 @@ Process = Started | subprocess.Popen[str]
 def _serve(door: socket.socket) -> tuple[str, list[str]]:
     """Fork at each request; return, in the fork alone, what is to be run."""
     while True:
-        job, pipes, _, _ = socket.recv_fds(door, 1 << 20, 3)
+        job, pipes, _, _ = socket.recv_fds(door, 1 << 20, 4)
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:  # keepers that are done
                 pass
@@ -165,15 +184,15 @@ def _serve(door: socket.socket) -> tuple[str, list[str]]:
                 os.close(each)
             continue
         door.close()
-        status, out, err = pipes
+        status, out, err, *stdin = pipes
         if child := os.fork():
-            os.close(out)
-            os.close(err)
+            for pipe in (out, err, *stdin):
+                os.close(pipe)
             os.write(status, b"%d\n" % child)
             os.write(status, b"%d" % os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
             os._exit(0)
         os.close(status)
-        for number, pipe in ((1, out), (2, err)):
+        for number, pipe in [(1, out), (2, err), *((0, pipe) for pipe in stdin)]:
             os.dup2(pipe, number)
             os.close(pipe)
         # Streams of a process that begins: those from before know the files that were there.
