@@ -33,7 +33,7 @@ from basic_control.tasks.stage import STAGES, Ledger, recording
 from basic_control.tasks.store import manifest as manifests
 from basic_control.tasks.store.criteria import fix_criteria, hash_file
 from basic_control.tasks.store.owners import name_owner
-from basic_control.tasks.store.repair import list_answered_calls
+from basic_control.tasks.store.reply_cache import list_answered_calls
 from basic_control.tasks.store.runs import RESULTS, list_names
 from basic_control.tasks.store.tables import Damaged
 

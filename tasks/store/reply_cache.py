@@ -3,32 +3,322 @@
 SQLite (in WAL mode) for one machine; Postgres for several. A reply is durable once `remember` returns. Claims keep
 two workers from asking the same request: the holder asks, the others wait for the reply, for the claim to be
 released, or for its lease to expire. A failed call releases its claim too, without a reply: its failure is kept for
-the other askers of the same run, and means nothing to any other run. A damaged or deleted SQLite file is replaced
-when it is opened, with a warning.
+the other askers of the same run, and means nothing to any other run.
+
+A damaged, emptied or deleted SQLite file is replaced when it is opened, with a warning. The new one's replies come
+from the rows before the first unreadable one (each verified by its checksum), then from the responses tables of the
+store. What is in neither is asked again. A damaged file is kept.
 """
 
+import fcntl
 import json
 import logging
+import os
+import shutil
+import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext, suppress
+from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
+from typing import IO, Any
 
+import polars as pl
 import sqlalchemy as sa
 
 from basic_control.data.draw import format_canonical
-from basic_control.data.errors import InputError
-from basic_control.tasks.store import repair
-from basic_control.tasks.store.databases import find_file, find_log, hide_password
+from basic_control.data.errors import InputError, plural
+from basic_control.data.records import Reply
+from basic_control.data.tables import RESPONSES
+from basic_control.tasks.store.databases import (
+    PATIENCE_S,
+    DamagedFile,
+    find_file,
+    find_log,
+    find_mark,
+    hide_password,
+    is_damage,
+)
 from basic_control.tasks.store.owners import describe_owner, has_ended, name_owner
 from basic_control.tasks.store.reply_tables import (
+    COLUMNS,
     FailedCall,
     Remembered,
     ReplyDatabase,
+    Row,
     read_row,
     write_failure_row,
     write_row,
 )
-from basic_control.tasks.store.tables import Store
+from basic_control.tasks.store.tables import Damaged, Store, explain_error
+
+CHECKED = 512_000_000
+"""Maximum bytes of a file that is checked completely at opening: a second or two at most."""
+WAIT_S = 60.0
+"""How long a run waits for others to release a damaged file."""
+AGAIN_S = 0.05
+"""How long to wait before the others are looked for again."""
+TOGETHER = 1000
+"""Rows written at once."""
+MAGIC = b"SQLite format 3\0"
+
+
+class FileLock:
+    """This process's lock on a file, shared until `close`; whoever replaces the file needs it alone.
+
+    SQLite must not have a database file moved away while any connection to it is open: closing such a connection
+    would delete the new file's log. So every user of the file holds a shared lock on `<file>.lock` for as long.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Take a shared lock, waiting for a replacement in progress; without a lock if none can be created."""
+        self._lock: IO[bytes] | None = None
+        # A read-only location has none, and nothing will be replaced there either.
+        with suppress(OSError):
+            # A file object, so that a forgotten lock is released with it.
+            self._lock = path.with_name(path.name + ".lock").open("ab")
+            self.share()
+
+    def share(self) -> None:
+        """Share the file with others, waiting for a replacement in progress."""
+        if self._lock is not None:
+            fcntl.flock(self._lock, fcntl.LOCK_SH)
+
+    def take(self) -> bool:
+        """Try to have the file alone, which the caller has closed; return whether it is so.
+
+        If not, nothing is held: two that both want the file alone would wait for each other's shared lock.
+        """
+        if self._lock is None:
+            return True
+        fcntl.flock(self._lock, fcntl.LOCK_UN)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Release the lock."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+
+def read_rows(file: Path) -> Iterator[Row]:
+    """Yield the intact rows of a reply cache in order, up to the first that SQLite cannot read."""
+    url = f"{file.resolve().as_uri()}?mode=ro"
+    with suppress(sqlite3.Error), closing(sqlite3.connect(url, uri=True)) as opened:
+        query = f"SELECT {', '.join(COLUMNS)} FROM replies NOT INDEXED"  # noqa: S608 - our own words
+        yield from filter(_is_intact, opened.execute(query))
+
+
+def _is_intact(row: Row) -> bool:
+    *_, model, answered_at, _, _ = row
+    return isinstance(model, str) and isinstance(answered_at, float) and read_row(row) is not None
+
+
+def read_responses(store: Store, request_ids: Collection[str] | None = None) -> Iterator[list[Remembered]]:
+    """Yield the answered calls of every intact responses table of a store, the newest table first.
+
+    `request_ids` limits them to some.
+    """
+    for table in sorted(store.entries(), key=lambda table: -table.modified):
+        with suppress(Damaged, pl.exceptions.PolarsError):
+            frame = store.read_if_kind(table.digest, RESPONSES)
+            if frame is None:
+                continue
+            if request_ids is not None:
+                frame = frame.filter(pl.col("request_id").is_in(list(request_ids)))
+            yield list_answered_calls(frame)
+
+
+def list_answered_calls(frame: pl.DataFrame) -> list[Remembered]:
+    """Return the answered calls of a responses table, without replies that came with a data set."""
+    answered = frame.filter(
+        pl.col("error").is_null() & pl.col("text").is_not_null() & pl.col("latency_s").is_not_null()
+    )
+    return [read_response(row) for row in answered.iter_rows(named=True)]
+
+
+def read_response(row: Mapping[str, Any]) -> Remembered:
+    """Return an answered row of a responses table as a cache entry."""
+    reply = Reply(
+        row["text"] + (row["stop_tokens"] or ""),
+        row["reasoning"] or "",
+        row["finish_reason"] or "",
+        row["tokens_in"],
+        row["tokens_out"],
+        json.loads(row["extra"]) if row["extra"] else {},
+    )
+    return Remembered(row["request_id"], reply, row["latency_s"])
+
+
+def make_ready(file: Path, store: Store | None) -> FileLock:
+    """Replace a reply cache that is damaged, emptied or missing, with a warning; return a shared lock on it.
+
+    Raises:
+        InputError: another process uses a damaged file, or it cannot be replaced.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(file)
+    until = time.monotonic() + WAIT_S
+    while fault := find_fault(file, CHECKED):
+        if lock.take():
+            # Another process may just have repaired it.
+            fault = find_fault(file, CHECKED)
+            outcome = fault and replace(file, store)
+            if outcome:
+                _log.warning("reply cache %s was made anew (%s): %s.", file, fault, outcome)
+            lock.share()
+            break
+        if time.monotonic() >= until:
+            raise InputError(
+                f"reply cache {file}: {fault}, and another process uses it, so it cannot be repaired now. Wait for "
+                "that run to end, or stop it, and run again; everything answered so far is kept."
+            )
+        time.sleep(AGAIN_S)
+        lock.share()
+    find_mark(file).unlink(missing_ok=True)
+    return lock
+
+
+def _append(file: Path, ending: str) -> Path:
+    """Return the path of a file's companion in the same folder."""
+    return file.with_name(file.name + ending)
+
+
+def _complete(file: Path) -> Path:
+    """Return where a new file is while the damaged one is moved aside."""
+    return _append(file, ".mended")
+
+
+def find_fault(file: Path, largest: int | None = None) -> str:
+    """Return what is wrong with a file; '' if it is sound, or cannot be read for another reason than damage.
+
+    It is checked whole if it has at most `largest` bytes (None: of any size), or damage was met in it.
+    """
+    # Before SQLite opens it, which would delete a log that it cannot read.
+    faults = {
+        "its repair was interrupted": _complete(file).exists(),
+        "the file is missing": not file.exists(),
+        "the file is not a database": not _is_sqlite(file),
+    }
+    fault = next((fault for fault, is_so in faults.items() if is_so), "")
+    if fault:
+        return fault
+    if largest is not None and file.stat().st_size > largest and not find_mark(file).exists():
+        return ""
+    try:
+        with closing(sqlite3.connect(file, timeout=PATIENCE_S)) as opened:
+            (result,) = opened.execute("PRAGMA integrity_check(1)").fetchone()
+    except sqlite3.Error as error:
+        result = str(error)
+        return result if is_damage(result) else ""
+    if result == "ok":
+        return ""
+    return " ".join(str(result).split())
+
+
+def replace(file: Path, store: Store | None) -> str:
+    """Put a file with every reply that can be saved in the place of a reply cache; return in words what it has.
+
+    The caller has the file alone. An interrupted replacement is completed by the next. '' if there was nothing.
+
+    Raises:
+        InputError: the new file cannot be written, or the file seems never to have been a reply cache.
+    """
+    if file.name != "replies.sqlite" and file.exists() and file.stat().st_size and not _is_sqlite(file):
+        raise InputError(
+            f"store.cache: {file} is not an SQLite file. It was left unchanged; choose another file for the cache."
+        )
+    workshop = _append(file, ".mending")
+    from_file = from_tables = 0
+    outcome = "its repair was completed"
+    try:
+        # Written aside, and durable, before anything is moved: a kill at any moment loses no reply.
+        if not _complete(file).exists():
+            shutil.rmtree(workshop, ignore_errors=True)
+            workshop.mkdir()
+            from_file, from_tables = _fill(workshop / file.name, file, store)
+            outcome = f"{from_file} replies were saved from the file and {from_tables} more from the store's tables"
+            with (workshop / file.name).open("rb+") as written:
+                os.fsync(written.fileno())
+            (workshop / file.name).replace(_complete(file))
+        aside = _move_aside(file)
+        _complete(file).replace(file)
+    except OSError as error:
+        raise explain_error(error, f"cannot repair the reply cache {file}") from error
+    finally:
+        shutil.rmtree(workshop, ignore_errors=True)
+    if aside.exists():
+        return f"{outcome}; the damaged file is kept as {aside}"
+    if not from_tables:
+        return ""
+    return outcome
+
+
+def _move_aside(file: Path) -> Path:
+    """Move a damaged file with its log to a name with the time, and return it."""
+    aside = _append(file, f".damaged-{datetime.now(UTC).astimezone():%Y%m%d_%H%M%S_%f}")
+    # The log first: it must never be beside a file that it does not belong to.
+    for companion in ("-wal", "-shm", ""):
+        with suppress(FileNotFoundError):
+            _append(file, companion).rename(f"{aside}{companion}")
+    return aside
+
+
+def _is_sqlite(file: Path) -> bool:
+    """Return whether a file begins as an SQLite file does."""
+    with suppress(FileNotFoundError), file.open("rb") as opened:
+        return opened.read(len(MAGIC)) == MAGIC
+    return False
+
+
+def _fill(new: Path, file: Path, store: Store | None) -> tuple[int, int]:
+    """Write a new cache; return how many replies came from the file, and how many more from tables."""
+    url = sa.URL.create("sqlite", database=str(new)).render_as_string(hide_password=False)
+    # Closing the last connection merges the log into the file.
+    with closing(ReplyDatabase(url)) as database:
+        rows = read_rows(file)
+        while batch := list(islice(rows, TOGETHER)):
+            database.insert(batch)
+        from_file = database.count()
+        if store:
+            for entries in read_responses(store):
+                database.insert([write_row(entry) for entry in entries])
+        return from_file, database.count() - from_file
+
+
+MEND = "the next run keeps what can be read, and takes the rest from the tables"
+
+
+def find_reply_faults(url: str) -> tuple[int, list[str]]:
+    """Return the number of replies in a cache and its faults, changing nothing; no file is an empty cache.
+
+    Raises:
+        InputError: the database cannot be reached.
+    """
+    file = find_file(url)
+    if file is not None and not file.exists() and not _complete(file).exists():
+        return 0, []
+    with closing(FileLock(file)) if file else nullcontext():
+        fault = file and find_fault(file)
+        if fault:
+            return 0, [f"{fault}; {MEND}"]
+        number, wrong = 0, 0
+        try:
+            with closing(ReplyDatabase(url)) as database:
+                for rows in database.walk():
+                    number += len(rows)
+                    wrong += sum(read_row(row) is None for row in rows)
+        except DamagedFile as error:
+            return number, [f"{error.fault}; {MEND}"]
+    if not wrong:
+        return number, []
+    return number, [f"{plural(wrong, 'reply')} with a wrong checksum; {MEND}"]
+
 
 __all__ = ["FailedCall", "Remembered", "ReplyCache", "find_url", "name_owner"]
 
@@ -59,7 +349,7 @@ class ReplyCache(ReplyDatabase):
         self._store = store
         self._file = find_file(url)
         try:
-            self._lock = repair.make_ready(self._file, store) if self._file else None
+            self._lock = make_ready(self._file, store) if self._file else None
             super().__init__(url)
         except OSError as error:
             raise InputError(
@@ -89,7 +379,7 @@ class ReplyCache(ReplyDatabase):
         restored: dict[str, Remembered] = {}
         if self._store:
             # Of several tables with a reply, the newest holds: it comes first.
-            for entries in repair.read_responses(self._store, damaged):
+            for entries in read_responses(self._store, damaged):
                 restored = {entry.request_id: entry for entry in entries} | restored
         self.forget(damaged)
         self.remember(list(restored.values()))

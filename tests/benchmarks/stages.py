@@ -26,7 +26,7 @@ from basic_control.tasks.generate import ItemSource, generate
 from basic_control.tasks.query import prepare, query
 from basic_control.tasks.runtime.storage import find_cache_url, open_store
 from basic_control.tasks.score import score
-from basic_control.tasks.store import repair
+from basic_control.tasks.store import reply_cache as repair
 from basic_control.tasks.store.pruning import take
 from basic_control.tasks.store.reply_cache import ReplyCache
 from basic_control.tasks.verify import verify

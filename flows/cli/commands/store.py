@@ -109,7 +109,7 @@ def verify(name: Annotated[str, Parameter(name="RUN"), RUN] = "", /, *, where: W
     from basic_control.tasks.runtime.storage import find_cache_url
     from basic_control.tasks.store.databases import hide_password
     from basic_control.tasks.store.pruning import list_faults
-    from basic_control.tasks.store.repair import find_reply_faults
+    from basic_control.tasks.store.reply_cache import find_reply_faults
     from basic_control.tasks.store.seals import find_changed_documents
     from basic_control.tasks.store.tables import Damaged
 

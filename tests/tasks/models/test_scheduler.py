@@ -16,8 +16,7 @@ from basic_control.tasks.models import scheduler
 from basic_control.tasks.models.scheduler import BatchProgress, event_loop_thread
 from basic_control.tasks.query import ask, identify_model, watch
 from basic_control.tasks.runtime.storage import find_cache_url
-from basic_control.tasks.store.repair import read_response
-from basic_control.tasks.store.reply_cache import ReplyCache, name_owner
+from basic_control.tasks.store.reply_cache import ReplyCache, name_owner, read_response
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
 from tests.servers.running import serve_openai
 from tests.servers.script import Fault

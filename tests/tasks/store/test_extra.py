@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from basic_control.data.records import Reply
 from basic_control.data.tables import RESPONSES
-from basic_control.tasks.store import repair
+from basic_control.tasks.store import reply_cache as repair
 from basic_control.tasks.store.reply_cache import Remembered, ReplyCache
 from basic_control.tasks.store.tables import Store
 

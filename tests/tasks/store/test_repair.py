@@ -15,10 +15,10 @@ from basic_control.data.errors import InputError
 from basic_control.data.records import Reply
 from basic_control.data.tables import RESPONSES
 from basic_control.tasks.runtime import logs
-from basic_control.tasks.store import databases, repair
+from basic_control.tasks.store import databases
+from basic_control.tasks.store import reply_cache as repair
 from basic_control.tasks.store.databases import find_log
-from basic_control.tasks.store.repair import FileLock
-from basic_control.tasks.store.reply_cache import Remembered, ReplyCache, name_owner
+from basic_control.tasks.store.reply_cache import FileLock, Remembered, ReplyCache, name_owner
 from basic_control.tasks.store.reply_tables import read_row
 from basic_control.tasks.store.tables import Store
 from tests.conftest import Run
@@ -195,7 +195,7 @@ def test_damage_in_a_file_too_large_to_check_at_once_is_told_when_met_and_mended
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     for page in range(8, file.stat().st_size // PAGE, 3):
         hit(file, page * PAGE, b"\xaa" * PAGE)
-    monkeypatch.setattr("basic_control.tasks.store.repair.CHECKED", 0)
+    monkeypatch.setattr("basic_control.tasks.store.reply_cache.CHECKED", 0)
     store = tables_of(file, IDS)
     cache = opened(file, store)
     with pytest.raises(InputError, match=r"is damaged .*Run again: what can be read is kept"):
@@ -289,7 +289,7 @@ def test_a_reply_that_fails_its_checksum_comes_back_from_the_stores_tables(
 
 
 def test_a_file_that_another_process_uses_is_not_replaced(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("basic_control.tasks.store.repair.WAIT_S", 0.1)
+    monkeypatch.setattr("basic_control.tasks.store.reply_cache.WAIT_S", 0.1)
     other = FileLock(file)
     wreck_index(file)
     damaged = file.read_bytes()
