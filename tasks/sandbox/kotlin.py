@@ -19,7 +19,7 @@ import subprocess
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -61,7 +61,6 @@ _NOT_STARTED = Outcome("unavailable", message="the Java virtual machine did not 
 _LATE = Outcome("timeout", message="the compiler took too long")
 _FAILED = Outcome("syntax", message="the compiler failed")
 
-_POLL_COMPILER_S = 0.2
 # What the compiler says of a program or its calls: p3f…/Candidate.kt:3:5: error: unresolved reference: x
 _ERROR = re.compile(r"^\w+/(Candidate|Calls)\.kt:(\d+):\d+: error: ([^\n]{0,300})", re.MULTILINE)
 _OUTPUT = 1 << 20
@@ -147,36 +146,56 @@ def run_compiled(ready: Ready, compiled: Compiled, calls: int, cpu_s: float) -> 
 
 def _listen(process: "subprocess.Popen[bytes]", ready: bytes, cpu_s: float) -> tuple[bytearray, Outcome]:
     """Return a virtual machine's timely output, and the outcome of calls without a reply."""
-    pipe, clock, output = cast("IO[bytes]", process.stdout), Clock(process.pid), bytearray()
-    cpu_limit_s, active_limit_s = START_S, 2 * START_S
-    due = time.monotonic() + active_limit_s
-    is_ready = False
+    clock, output = Clock(process.pid), bytearray()
+    end = _read_until(
+        process, clock, output, lambda: ready in output, cpu_limit_s=START_S, active_limit_s=2 * START_S
+    )
+    if end != "whole":
+        return output, _NOT_STARTED
+    # The program's own time begins when its virtual machine is ready.
+    clock.start()
+    end = _read_until(
+        process, clock, output, lambda: len(output) > REPLY, cpu_limit_s=cpu_s, active_limit_s=cpu_s + WALL_MORE_S
+    )
+    outcomes = {
+        "gone": _ENDED,
+        "late": Outcome("timeout"),
+        "whole": Outcome("bad value", message=f"the replies are longer than {REPLY} characters"),
+    }
+    return output, outcomes[end]
+
+
+def _read_until(
+    process: "subprocess.Popen[bytes]",
+    clock: Clock,
+    output: bytearray,
+    is_whole: Callable[[], bool],
+    *,
+    cpu_limit_s: float,
+    active_limit_s: float,
+) -> str:
+    """Add a virtual machine's output until it is `whole`; return so, or that the machine is `gone` or `late`.
+
+    The limits are those of its clock: CPU time, and time in which it does not wait for a core.
+    """
+    pipe = cast("IO[bytes]", process.stdout)
+    due = time.monotonic() + active_limit_s - clock.active_s()
     with selectors.DefaultSelector() as selector:
         selector.register(pipe, selectors.EVENT_READ)
-        while True:
-            has_output = selector.select(_POLL_S)
-            now = time.monotonic()
+        while not is_whole():
+            has_output, now = selector.select(_POLL_S), time.monotonic()
             # No earlier: a program may have thousands of threads to look at.
             if due <= now:
                 due = now + clock.margin_s(active_limit_s)
-            if due <= now or (not has_output and clock.cpu_s() > cpu_limit_s):
-                return output, Outcome("timeout") if is_ready else _NOT_STARTED
-            if not has_output:
-                continue
-            part = os.read(pipe.fileno(), 1 << 16)
-            if not part:
-                return output, _ENDED if is_ready else _NOT_STARTED
-            # The program's own time begins when its virtual machine is ready.
-            if not is_ready and ready in output + part:
-                is_ready = True
-                clock.start()
-                cpu_limit_s, active_limit_s = cpu_s, cpu_s + WALL_MORE_S
-                due = time.monotonic() + active_limit_s
-            elif clock.cpu_s() > cpu_limit_s:
-                return output, Outcome("timeout")
+            if due <= now:
+                return "late"
+            part = os.read(pipe.fileno(), 1 << 16) if has_output else b""
+            if has_output and not part:
+                return "gone"
+            if clock.cpu_s() > cpu_limit_s:
+                return "late"
             output += part
-            if len(output) > REPLY:
-                return output, Outcome("bad value", message=f"the replies are longer than {REPLY} characters")
+    return "whole"
 
 
 class Compilation:
@@ -240,20 +259,27 @@ class Compilation:
         self, process: "subprocess.Popen[bytes]", clock: Clock, name: str, parts: str
     ) -> Outcome | None:
         """Compile files; return why they cannot be compiled, if so. A timeout ends the driver."""
-        to, back = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
-        limit_s = clock.cpu_s() + ALONE_S
+        to, limit_s, output = cast("IO[bytes]", process.stdin), clock.cpu_s() + ALONE_S, bytearray()
         to.write(f"{name} {parts}\n".encode())
         to.flush()
-        line = _read_line(back, clock, limit_s)
+        end = _read_until(
+            process,
+            clock,
+            output,
+            lambda: b"\n" in output,
+            cpu_limit_s=limit_s,
+            active_limit_s=2 * limit_s + IDLE_S,
+        )
+        line = output.decode("ascii", "replace").rstrip("\n")
         if line == f"{name} {parts} 0":
             return None
-        if line and line.startswith(f"{name} {parts} "):
+        if line.startswith(f"{name} {parts} "):
             with contextlib.suppress(OSError), (self.folder / name / "said").open("rb") as file:
                 return _read_errors(file.read(_OUTPUT).decode(errors="replace"))
             return _FAILED
         process.kill()
         process.wait()
-        return _LATE if line is None else _FAILED
+        return _LATE if end == "late" else _FAILED
 
 
 def _read_errors(output: str) -> Outcome:
@@ -266,20 +292,3 @@ def _read_errors(output: str) -> Outcome:
     if not errors:
         return _FAILED
     return Outcome("no such function", message=guest_replies.clean(errors["Calls"][1]))
-
-
-def _read_line(pipe: IO[bytes], clock: Clock, limit_s: float) -> str | None:
-    """Return the driver's next line, '' when it is gone, None on a timeout."""
-    line = b""
-    with selectors.DefaultSelector() as selector:
-        selector.register(pipe, selectors.EVENT_READ)
-        while not line.endswith(b"\n"):
-            if selector.select(_POLL_COMPILER_S):
-                part = os.read(pipe.fileno(), 1 << 10)
-                if not part:
-                    return ""
-                line += part
-            # Its own time counts only if it makes no progress.
-            elif clock.cpu_s() >= limit_s or clock.margin_s(2 * limit_s + IDLE_S) <= 0:
-                return None
-    return line.decode("ascii", "replace").rstrip("\n")
