@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 # Both come with Prefect, which serves its own pages with them.
 import uvicorn
@@ -96,16 +96,10 @@ class Pages:
     def index(self, request: Request) -> Response:
         """Show the requested runs, the newest first."""
         foreign_entries = [HistoryEntry(name, status="completed") for name in self.files]
-        listed_entries, at = [*foreign_entries, *entries(self.runs)], partial(address_of, self.runs)
+        listed_entries = [*foreign_entries, *entries(self.runs)]
         with use_language(self._language_of(listed_entries)):
-            return HTMLResponse(pages.index(listed_entries, request.query_params, at, self._path_of))
-
-    def _path_of(self, run: str) -> str:
-        """Return the path of a run's latest report; '' if it has none."""
-        latest = find_latest_report(self.runs, run)
-        if latest is None:
-            return ""
-        return str(latest.resolve())
+            latest = partial(find_latest_report, self.runs)
+            return HTMLResponse(pages.index(listed_entries, request.query_params, latest))
 
     def compare(self, request: Request) -> Response:
         """Show two runs side by side."""
@@ -191,14 +185,6 @@ def find_latest_report(runs: Path, run: str) -> Path | None:
     return files[max(files)]
 
 
-def address_of(runs: Path, run: str) -> str:
-    """Return the address of a run's latest report; '' if it has none."""
-    latest = find_latest_report(runs, run)
-    if latest is None:
-        return ""
-    return f"/runs/{quote(run, safe='')}/{quote(latest.name, safe='')}"
-
-
 def find_foreign_files(words: Sequence[str]) -> dict[str, Path]:
     """Return the files of other tools among the named ones, by short distinct names.
 
@@ -233,7 +219,7 @@ def report_path(runs: Path, run: str) -> tuple[Path, str]:
         InputError: there is no such run, or it has no report.
     """
     folder = find_run(run, runs).folder
-    address = address_of(folder.parent, folder.name)
+    address = pages.address_of(folder.name, find_latest_report(folder.parent, folder.name))
     if not address:
         raise InputError(f"run {run}: found no HTML report in {folder / 'reports'}. Run with report.html: true.")
     return folder.parent, address

@@ -31,7 +31,7 @@ from basic_control.tasks.report.words import (
     explain_outcome,
     headlines_of,
     measure,
-    metric_name,
+    name_metric,
     remarks,
     sort_by_score,
 )
@@ -100,7 +100,7 @@ def targets(plan: Plan, verdict: RunVerdict, models: Sequence[str]) -> list[dict
     for headline in headlines_of(verdict.models):
         text = percent(headline.measured.score.mean)
         if not headline.is_only:
-            text = f"{metric_name(headline)} {text}"
+            text = f"{name_metric(headline.metric)} {text}"
         by_suite = by_name[headline.model]["scores"]
         by_suite[headline.suite] = "; ".join(filter(None, (by_suite.get(headline.suite), text)))
     return [*by_name.values()]

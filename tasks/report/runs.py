@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from basic_control.data.exits import OUTCOMES
 from basic_control.metrics.stats.intervals import Interval
@@ -74,20 +75,18 @@ def sort(runs: Sequence[HistoryEntry], name: str) -> list[HistoryEntry]:
 def index(
     entries: Sequence[HistoryEntry],
     query: Mapping[str, str],
-    address: Callable[[str], str],
-    path: Callable[[str], str],
+    find_report: Callable[[str], Path | None],
 ) -> str:
     """Return the page of the runs that a `query` (`words`, `sort` and `page`) asks for.
 
-    `address` returns the link to a run's report, '' if none; `path` the file's path, for sending it; '' if not
-    shown.
+    `find_report` returns the file of a run's report, None if it has none.
     """
     words, order, number = query.get("words", "")[:200], query.get("sort", "")[:20], query.get("page", "")
     # Whatever else somebody types is the first page.
     page = max(int(number), 1) if PAGE_NUMBER.fullmatch(number) else 1
     runs = sort(select(entries, words), order)
     start = (page - 1) * EACH
-    cards = [_describe_card(run, address(run.name), path(run.name)) for run in runs[start : start + EACH]]
+    cards = [_describe_card(run, find_report(run.name)) for run in runs[start : start + EACH]]
 
     def link(**changes: object) -> str:
         values = {"words": words, "sort": order, "page": "", **changes}
@@ -121,7 +120,14 @@ def index(
     )
 
 
-def _describe_card(run: HistoryEntry, address: str, path: str) -> dict[str, Any]:
+def address_of(run: str, report: Path | None) -> str:
+    """Return the address of a run's report; '' without one."""
+    if report is None:
+        return ""
+    return f"/runs/{quote(run, safe='')}/{quote(report.name, safe='')}"
+
+
+def _describe_card(run: HistoryEntry, report: Path | None) -> dict[str, Any]:
     """Return a run as a card: its heading is its name or its tasks; `about` says when, of what and at what cost."""
     about, tasks = [_date_of(run.started)], ""
     if run.suites:
@@ -135,8 +141,9 @@ def _describe_card(run: HistoryEntry, address: str, path: str) -> dict[str, Any]
     return {
         "run": run,
         "heading": run.title or tasks or run.name,
-        "address": address,
-        "path": path,
+        "address": address_of(run.name, report),
+        # A file can be sent: an address of this machine opens nothing elsewhere.
+        "path": str(report.resolve() if report else ""),
         "verdict": verdict,
         "outcome": _outcome_name(verdict),
         "about": [*filter(None, about)],

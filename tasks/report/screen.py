@@ -6,7 +6,7 @@ The same text is printed at the end of a run and begins the Markdown summary.
 import sys
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from textwrap import wrap
@@ -289,20 +289,28 @@ def screen(
     """
     models = sort_by_score(verdict.models)
     headlines, names = headlines_of(models), [model.model for model in models]
-    grid = _build_grid(results, models, plan)
+    columns_by_key: dict[Hashable, ScoreColumn] = {}
+    cells: dict[tuple[str, Hashable], ScoreCell] = {}
+    for model, key, column, cell in _list_entries(results, models, plan):
+        columns_by_key.setdefault(key, column)
+        cells[model, key] = cell
     # Of many models the best and the worst have a row.
     shown_names, folded = names, 0
     if len(names) > MODELS:
         shown_names = [*names[: MODELS - WORST - 1], *names[-WORST:]]
         folded = len(names) - len(shown_names)
+    rows = []
+    for name in shown_names:
+        row = [cells.get((name, key), ScoreCell("")) for key in columns_by_key]
+        rows.append((name, row))
     sentence = str(conclusion(verdict, results.baseline))
     if plan.report.name:
         sentence = f"{plan.report.name}: {sentence}"
     links = zip(("screen.report", "screen.results"), files, strict=False)
     return Screen(
         verdict=sentence,
-        columns=[*grid.columns.values()],
-        rows=[(name, grid.list_cells(name)) for name in shown_names],
+        columns=[*columns_by_key.values()],
+        rows=rows,
         folded=folded,
         differences=[
             *differences(verdict.models, results.compared, find_targets(plan.declarations, plan.model_names)),
@@ -330,61 +338,45 @@ def screen(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Grid:
-    """The table's columns by their keys, and its cells by model and key."""
-
-    columns: dict[Hashable, ScoreColumn] = field(default_factory=dict)
-    cells: dict[tuple[str, Hashable], ScoreCell] = field(default_factory=dict)
-
-    def add(self, model: str, key: Hashable, column: ScoreColumn, cell: ScoreCell) -> None:
-        """Add a model's cell, and its column if it is the first."""
-        self.columns.setdefault(key, column)
-        self.cells[model, key] = cell
-
-    def list_cells(self, model: str) -> list[ScoreCell]:
-        """Return a model's cells, one a column."""
-        return [self.cells.get((model, key), ScoreCell("")) for key in self.columns]
+_Entry = tuple[str, Hashable, ScoreColumn, ScoreCell]
+"""A model's cell of the table: the model, the column's key, the column, the cell."""
 
 
-def _build_grid(results: Results, models: Sequence[ModelResult], plan: Plan) -> _Grid:
-    """Return a column for each score, or for each family of the seed's suite; then a model's own columns."""
+def _list_entries(results: Results, models: Sequence[ModelResult], plan: Plan) -> Iterator[_Entry]:
+    """Yield a cell for each score, or for each family of the seed's suite; then those of a model's own columns."""
     first_suite = plan.suites[0].suite
     is_total = first_suite.strata and not first_suite.of_k and len(columns(first_suite)) == 1  # a TOTAL is of means
-    grid = _Grid()
     if len(plan.suites) == 1 and is_total:
-        _add_families(grid, results, models, first_suite)
+        yield from _list_families(results, models, first_suite)
     else:
-        _add_scores(grid, models)
+        yield from _list_scores(models)
     for row in model_rows(models, results.spending):
         for title, text in model_values(row).items():
-            grid.add(row.model.model, title, ScoreColumn(title), ScoreCell(text))
-    return grid
+            yield row.model.model, title, ScoreColumn(title), ScoreCell(text)
 
 
-def _add_families(grid: _Grid, results: Results, models: Iterable[ModelResult], suite: Suite) -> None:
-    """Add the seed's table: a share for each family, and TOTAL."""
+def _list_families(results: Results, models: Iterable[ModelResult], suite: Suite) -> Iterator[_Entry]:
+    """Yield the seed's table: a share for each family, and TOTAL."""
     expected = (suite.name, suite.score_metrics[0], "", "")
     for cell in results.cells:
         if cell.family and (cell.suite, cell.metric, cell.level, cell.language) == expected:
-            share = format_whole_percent(cell.value.mean)
-            grid.add(cell.model, cell.family, ScoreColumn(family_title(cell.family)), ScoreCell(share))
+            column, share = ScoreColumn(family_title(cell.family)), format_whole_percent(cell.value.mean)
+            yield cell.model, cell.family, column, ScoreCell(share)
     for model in models:
         (headline,) = model.headlines
         share = total_percent(results.totals.get(model.model, Total(None)).percent).removesuffix("%")
         column = ScoreColumn(say("screen.average"), _format_threshold(headline))
-        grid.add(model.model, "", column, ScoreCell(share, MARKS[headline.decided.outcome]))
+        yield model.model, "", column, ScoreCell(share, MARKS[headline.decided.outcome])
 
 
-def _add_scores(grid: _Grid, models: Sequence[ModelResult]) -> None:
-    """Add a column for the overall score, if any model has one, and for each suite's scores."""
+def _list_scores(models: Sequence[ModelResult]) -> Iterator[_Entry]:
+    """Yield the overall score, if any model has one, and each suite's scores."""
     headlines = headlines_of(models)
     is_single = len({headline.suite for headline in headlines}) == 1
     overall_scores = [model.overall for model in models if model.has_overall]
     for headline in (*overall_scores, *headlines):
-        title = score_title(headline, is_single=is_single)
-        column = ScoreColumn(title, _format_threshold(headline))
-        grid.add(headline.model, (headline.suite, headline.metric), column, _build_cell(headline))
+        column = ScoreColumn(score_title(headline, is_single=is_single), _format_threshold(headline))
+        yield headline.model, (headline.suite, headline.metric), column, _build_cell(headline)
 
 
 def _format_threshold(headline: Headline) -> str:

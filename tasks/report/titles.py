@@ -11,7 +11,7 @@ from basic_control.data.shown import Text
 from basic_control.data.suites import ALL, Suite
 from basic_control.metrics.analysis.headlines import Headline
 from basic_control.tasks.report.language import say, say_declared
-from basic_control.tasks.report.words import is_named, metric_name, name_metric
+from basic_control.tasks.report.words import is_named, name_metric
 
 
 def family_title(family: str) -> str:
@@ -75,8 +75,8 @@ class SuiteTitles:
         if not is_named(headline):
             return title
         if len(self.suites) == 1:
-            return metric_name(headline)
-        return f"{title}: {metric_name(headline)}"
+            return name_metric(headline.metric)
+        return f"{title}: {name_metric(headline.metric)}"
 
     def category(self, name: str, family: str) -> str:
         """Return a sample's category: its generated family, or its suite (whose family is a data set's name)."""

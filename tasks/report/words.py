@@ -43,7 +43,7 @@ def score_name(headline: Headline) -> str:
     title = suite_title(headline.suite)
     if not is_named(headline):
         return title
-    return f"{title}, {metric_name(headline)}"
+    return f"{title}, {name_metric(headline.metric)}"
 
 
 def score_id(headline: Headline) -> str:
@@ -61,7 +61,7 @@ def score_title(headline: Headline, *, is_single: bool) -> str:
     if not headline.suite:
         name = say("screen.overall")
     elif is_single and is_named(headline):
-        name = metric_name(headline)
+        name = name_metric(headline.metric)
     return " ".join(filter(None, (name, measure(headline))))
 
 
@@ -86,11 +86,6 @@ def suite_title(name: str) -> str:
 def is_named(headline: Headline) -> bool:
     """Return whether a headline is named by its metric: one of several, or the share of rows that hold."""
     return not headline.is_only or headline.metric == ALL
-
-
-def metric_name(headline: Headline) -> str:
-    """Return the name of a headline's metric; of a mean of several, what it is."""
-    return name_metric(headline.metric)
 
 
 def name_metric(name: str) -> str:

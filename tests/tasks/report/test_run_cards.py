@@ -14,7 +14,7 @@ BY_ALL = TargetScore(0.45, 0.26, 0.66, "none", "m", "tickets", "all")
 def read_cards(*runs: HistoryEntry) -> str:
     """Return the words of the index."""
     with use_language("en"):
-        page = index(runs, {}, lambda _: "", lambda _: "")
+        page = index(runs, {}, lambda _: None)
     # A tag, such as <b class="x">
     text = re.sub(r"<[^>]*>", " ", page)
     return " ".join(html.unescape(text).split())
