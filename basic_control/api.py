@@ -395,7 +395,7 @@ def gate(
     name = _name_side(baseline) if baseline else ""
     rule = BaselineRule(name, MAX_DROP if max_drop is None else max_drop, allow_different)
     with call_from_python():
-        verdict, comparison, lines = decide(
+        verdict, comparison, _, lines = decide(
             _name_side(new), rule, runs=Path(runs), metric=metric, threshold=threshold
         )
         screen = text_of(*lines)

@@ -28,7 +28,13 @@ from basic_control.metrics.analysis.stopping import against
 from basic_control.metrics.analysis.summary import summarise
 from basic_control.metrics.analysis.verdict import RunVerdict, verdict_of
 from basic_control.metrics.stated import NAME as STATED
-from basic_control.tasks.compare.sides import FileForm, list_shared_metrics, read_sides, select_deciding_scores
+from basic_control.tasks.compare.sides import (
+    FileForm,
+    find_newest,
+    list_shared_metrics,
+    read_sides,
+    select_deciding_scores,
+)
 from basic_control.tasks.exchange.frames import Side
 from basic_control.tasks.exchange.logs import UNNAMED_JUDGE
 from basic_control.tasks.plan import BaselineRule, Plan, resolve
@@ -101,6 +107,8 @@ def decide_gate(
     Raises:
         InputError: something cannot be read, or the two cannot be compared.
     """
+    # Alone `last` is compared with the one before, and gated by itself.
+    new = find_newest(new, runs)
     names = [new]
     if rule.name:
         names = [rule.name, new]
@@ -109,7 +117,7 @@ def decide_gate(
     side, rescored = sides[-1], ()
     if rule.name:  # both by one code, before anything is compared
         sides[0], rescored = align_scores(sides[0], side, root)
-    deciding_metrics = _choose_metrics(sides, metric)
+    deciding_metrics = choose_metrics(sides, metric)
     _check_scores(sides, deciding_metrics)
     comparison = None
     if rule.name:
@@ -147,7 +155,7 @@ def measure_file(name: str, runs: Path) -> tuple[Side, Results, RunVerdict]:
         InputError: it cannot be read.
     """
     (side,) = read_sides([name], runs=runs)
-    results = _measure(side, _choose_metrics([side], ""))
+    results = _measure(side, choose_metrics([side], ""))
     return side, results, verdict_of(results, Policy("point"))
 
 
@@ -163,7 +171,7 @@ def _list_deciding(models: Sequence[ModelResult]) -> Iterator[tuple[str, str]]:
                 yield headline.suite, headline.metric
 
 
-def _choose_metrics(sides: Sequence[Side], metric: str) -> dict[str, str]:
+def choose_metrics(sides: Sequence[Side], metric: str) -> dict[str, str]:
     """Return the metric that decides each suite: the first that all have; none if runs have their own scores."""
     shared = list_shared_metrics(sides)
     if metric:

@@ -29,8 +29,8 @@ ANSWERED = frozenset({"scored", "no_answer", "truncated"})
 class ShownRow:
     """A reply as one metric scored it; `value` is in [0, 1], None where it is missing.
 
-    `name` is the question's own one, '' if its row has none. `failed_by` are the metrics by which the reply does
-    not hold, where several make what decides its suite.
+    `name` is the question's own one, '' if its row has none; `latency_s` is the reply's, None if it is not known.
+    `failed_by` are the metrics by which the reply does not hold, where several make what decides its suite.
     """
 
     suite: str
@@ -47,6 +47,7 @@ class ShownRow:
     item_id: str = ""
     repeat: int = 0
     failed_by: tuple[str, ...] = ()
+    latency_s: float | None = None
 
     @property
     def is_failed(self) -> bool:
@@ -122,6 +123,7 @@ def _build_rows(side: Side, scores: pl.DataFrame) -> list[ShownRow]:
                 name=find_name(item, facts),
                 item_id=score["item_id"],
                 repeat=score["repeat"],
+                latency_s=reply.get("latency_s"),
             )
         )
     return rows

@@ -128,17 +128,19 @@ def read_sides(names: Sequence[str], *, runs: Path, root: str = "", form: FileFo
     return _add_files(names, ours, _share_directions(logs), form)
 
 
+def find_newest(name: str, runs: Path) -> str:
+    """Return the newest run's name for `last`, unless something else is called so; any other name as it is."""
+    if name != LAST or Path(LAST).exists() or (runs / LAST).exists():
+        return name
+    return resolve_last(LAST, runs)
+
+
 def _resolve_last(names: Sequence[str], runs: Path) -> list[str]:
     """Return the names with `last` as the newest run's; alone it stands for the newest two, older first."""
-    if Path(LAST).exists() or (runs / LAST).exists():
-        return [*names]
-    if [*names] == [LAST]:
-        return [resolve_last(LAST, runs, before=steps) for steps in (1, 0)]
-    resolved = [*names]
-    for n, name in enumerate(names):
-        if name == LAST:
-            resolved[n] = resolve_last(LAST, runs)
-    return resolved
+    newest = [find_newest(name, runs) for name in names]
+    if [*names] == [LAST] != newest:
+        return [resolve_last(LAST, runs, before=1), *newest]
+    return newest
 
 
 def _add_files(

@@ -1,6 +1,7 @@
 """JUnit XML: a case for each gate, which fails if the exit code does, and one for each row."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ from xml.etree import ElementTree as ET
 from basic_control.data.suites import ALL
 from basic_control.metrics.analysis.baseline import BaselineComparison
 from basic_control.metrics.analysis.headlines import Headline
+from basic_control.tasks.exchange.frames import Side
 from basic_control.tasks.report.failed_rows import build_side
 from basic_control.tasks.report.junit_cases import Gate, Part, strip_forbidden
 from basic_control.tasks.report.junit_rows import RowCases, build_row_cases
@@ -50,7 +52,7 @@ def list_gates(data: ReportData) -> Iterator[Gate]:
                 _summary(score),
                 decides_exit=policy.gate != "off" or bool(waiting and outcome == "undecided"),
                 undecided_passes=undecided_passes,
-                parts=[(part.suite, part.model, _name_metric(part.metric)) for part in parts],
+                parts=[(part.suite, part.model, name_metric(part.metric)) for part in parts],
                 properties=properties,
                 warnings=warning_texts.get((score.suite, score.model, score.metric), ()),
             )
@@ -58,7 +60,7 @@ def list_gates(data: ReportData) -> Iterator[Gate]:
         yield from against_baseline(baseline, decides_exit=policy.regressions, undecided_passes=undecided_passes)
 
 
-def _name_metric(metric: str) -> str:
+def name_metric(metric: str) -> str:
     """Return the one metric that decides a gate; '' where several do together."""
     return "" if metric == ALL else metric
 
@@ -72,7 +74,7 @@ def against_baseline(
     for change in comparison.headlines:
         pair = change.pair
         name, class_name = pair_name(pair, comparison), f"{comparison_name}.{pair.model_a}"
-        parts = [(pair.suite, pair.model_a, _name_metric(pair.metric))]
+        parts = [(pair.suite, pair.model_a, name_metric(pair.metric))]
         yield build_gate(name, class_name, change.decision.outcome, regression(change), parts=parts)
     if not comparison.allowed:
         for what in comparison.missing:
@@ -133,7 +135,7 @@ def _count(cases: Sequence[ET.Element]) -> dict[str, str]:
     for attribute, kind in kinds.items():
         n = sum(case.find(kind) is not None for case in cases)
         counts[attribute] = str(n)
-    counts["time"] = "0.000"
+    counts["time"] = f"{math.fsum(float(case.get('time', '0')) for case in cases):.3f}"
     return counts
 
 
@@ -141,14 +143,24 @@ def compose(data: ReportData) -> ET.Element:
     """Return the document of all gates and rows."""
     with use_language(data.language):
         gates = [*list_gates(data)]
-        failing_parts = {part for gate in gates if gate.is_failing for part in gate.parts}
-        rows = build_row_cases(build_side(data), failing_parts)
+        rows = build_row_cases(build_side(data), list_failing_parts(gates))
         return document(data.run, gates, data.start_time, rows)
 
 
-def text_of(gates: Iterable[Gate], name: str) -> str:
-    """Return gates as the text of a separate document."""
-    top = document(name, gates, datetime.now(UTC))
+def list_failing_parts(gates: Iterable[Gate]) -> set[Part]:
+    """Return the scores that gates which fail are about."""
+    return {part for gate in gates if gate.is_failing for part in gate.parts}
+
+
+def text_of(gates: Iterable[Gate], name: str, side: Side | None = None, metrics: Collection[str] = ()) -> str:
+    """Return gates as the text of a separate document, with a case for each row of the `side` that they gate.
+
+    `metrics` are those that decide, where they are not the side's own.
+    """
+    gates, rows = [*gates], None
+    if side:
+        rows = build_row_cases(side, list_failing_parts(gates), metrics)
+    top = document(name, gates, datetime.now(UTC), rows)
     return f"<?xml version='1.0' encoding='utf-8'?>\n{ET.tostring(top, encoding='unicode')}\n"
 
 

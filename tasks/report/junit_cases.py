@@ -19,9 +19,10 @@ def strip_forbidden(text: object) -> str:
     return make_visible(_FORBIDDEN.sub(lambda sign: f"<U+{ord(sign[0]):04X}>", str(text)))
 
 
-def open_case(name: str, class_name: str) -> ET.Element:
+def open_case(name: str, class_name: str, seconds: float = 0.0) -> ET.Element:
     """Return a case that passes until something is added to it."""
-    return ET.Element("testcase", name=strip_forbidden(name), classname=strip_forbidden(class_name), time="0.000")
+    names = {"name": strip_forbidden(name), "classname": strip_forbidden(class_name)}
+    return ET.Element("testcase", **names, time=f"{seconds:.3f}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,14 +33,17 @@ class RowCases:
     n_omitted_failed: int = 0
 
 
-def build_row_cases(side: Side, failing_parts: Collection[Part]) -> RowCases:
-    """Return the cases of a run's rows, one a reply: those that fail first, then those that are tolerated."""
+def build_row_cases(side: Side, failing_parts: Collection[Part], metrics: Collection[str] = ()) -> RowCases:
+    """Return the cases of a run's rows, one a reply: those that fail first, then those that are tolerated.
+
+    `metrics` are those that decide, where they are not the suites' own.
+    """
     holding_values = {suite.name: find_holding_values(suite) for suite in side.suites}
     losses: dict[RowKey, list[ShownRow]] = {}
-    for row in list_failed(side):
+    for row in list_failed(side, metrics):
         if not _holds(row, holding_values):
             losses.setdefault(_get_key(row), []).append(row)
-    rows = list_worst_first(side)
+    rows = list_worst_first(side, metrics)
     names = _name_rows(side, rows)
     # What fails is named first, and comes first; the order is otherwise that of `show`.
     failing_keys: set[RowKey] = set()
@@ -52,7 +55,7 @@ def build_row_cases(side: Side, failing_parts: Collection[Part]) -> RowCases:
     cases = []
     for row in rows[:MOST]:
         key = _get_key(row)
-        case = open_case(names[key], _name_class(row))
+        case = open_case(names[key], _name_class(row), row.latency_s or 0.0)
         if key in losses:
             _add_loss(case, losses[key], is_failing=key in failing_keys)
         cases.append(case)

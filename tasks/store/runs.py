@@ -310,10 +310,10 @@ def load_calls(run: Run, root: str = "") -> pl.DataFrame:
 
 
 def load_replies(run: Run, root: str = "") -> pl.DataFrame:
-    """Return each model's reply to each item and repeat: item_id, model, repeat, text, error.
+    """Return each model's reply to each item and repeat: item_id, model, repeat, text, error, latency_s.
 
     Raises:
         InputError: the store does not have them intact.
     """
-    frame = load_calls(run, root).select("item_id", "model", "repeat", "text", "error")
+    frame = load_calls(run, root).select("item_id", "model", "repeat", "text", "error", "latency_s")
     return frame.unique(["item_id", "model", "repeat"], maintain_order=True)

@@ -1,6 +1,6 @@
 """Results side by side: `compare`, `gate`, and `view`, which serves them to a browser."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from basic_control.metrics.analysis.verdict import RunVerdict
     from basic_control.tasks.compare.comparison import RunComparison
     from basic_control.tasks.compare.sides import FileForm
+    from basic_control.tasks.exchange.frames import Side
     from basic_control.tasks.plan import BaselineRule
     from basic_control.tasks.store.runs import Run
 
@@ -189,7 +190,7 @@ def gate(
             the run's own `gate`; of a file, point)
         metric: the metric that decides (default: a run's score, or a file's first)
         allow_different: compare even if rules differ or parts are missing, and list them (docs/baselines.md)
-        junit: write a case for each gate as JUnit XML
+        junit: write a case for each gate as JUnit XML, and one for each row
         json: write the verdict, its scores and the comparison as JSON
     """
     from basic_control.data.suites import MAX_DROP
@@ -202,7 +203,7 @@ def gate(
     # One path decides for a run and for another tool's file, as it does at the end of a run.
     rule = BaselineRule(baseline, MAX_DROP if max_drop is None else max_drop, allow_different)
     with write_errors({"junit": junit, "json": json}):
-        verdict, comparison, lines = decide(
+        verdict, comparison, sides, lines = decide(
             new,
             rule,
             runs=at.runs,
@@ -214,7 +215,7 @@ def gate(
         )
     show_screen(*lines)
     if junit:
-        show_written([write_atomically(Path(junit), _cases(verdict, comparison, new))])
+        show_written([write_atomically(Path(junit), _cases(verdict, comparison, sides, metric))])
     if json:
         show_written([write_atomically(Path(json), _document(verdict, comparison))])
     return verdict.exit_code
@@ -230,8 +231,8 @@ def decide(
     threshold: float | None = None,
     by: "Gate | None" = None,
     form: "FileForm | None" = None,
-) -> "tuple[RunVerdict, BaselineComparison | None, list[str]]":
-    """Gate a run or a file as `tasks.compare.gating.decide_gate` does, and return the lines that say how.
+) -> "tuple[RunVerdict, BaselineComparison | None, Sequence[Side], list[str]]":
+    """Gate a run or a file as `tasks.compare.gating.decide_gate` does; return it, and the lines that say how.
 
     Raises:
         InputError: neither a baseline nor a threshold; or as `gate`.
@@ -260,7 +261,8 @@ def decide(
     # What only the score decides may be luck: the reader is told how to ask for more.
     if any(map(is_within_luck, headlines_of(verdict.models))):
         lines.append(say("screen.luck"))
-    return verdict, comparison, [*lines, say(f"regression.exit_{int(verdict.exit_code)}"), *remarks(sides)]
+    lines += [say(f"regression.exit_{int(verdict.exit_code)}"), *remarks(sides)]
+    return verdict, comparison, sides, lines
 
 
 def _list_missed(run: "Run") -> "Iterator[tuple[str, list[str]]]":
@@ -309,18 +311,26 @@ def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
             yield headline.model, f"{score_name(headline)}, {headline.model}", outcome, sentence
 
 
-def _cases(verdict: "RunVerdict", comparison: "BaselineComparison | None", new: str) -> str:
-    from basic_control.tasks.report.junit import against_baseline, text_of
+def _cases(
+    verdict: "RunVerdict", comparison: "BaselineComparison | None", sides: "Sequence[Side]", metric: str
+) -> str:
+    """Return the gates, and the rows of the side that they gate, as JUnit XML."""
+    from basic_control.tasks.compare.gating import choose_metrics
+    from basic_control.tasks.report.junit import against_baseline, name_metric, text_of
     from basic_control.tasks.report.junit_cases import Gate
+    from basic_control.tasks.report.words import headlines_of
 
     passes = verdict.undecided == "pass"
-    gates = [
-        Gate(name, model, outcome, sentence, undecided_passes=passes)
-        for model, name, outcome, sentence in _thresholds(verdict)
-    ]
+    deciding = [headline for headline in headlines_of(verdict.models) if headline.decided.outcome != "none"]
+    metric_by_suite = choose_metrics(sides, metric)
+    gates: list[Gate] = []
+    for headline, (model, name, outcome, sentence) in zip(deciding, _thresholds(verdict), strict=True):
+        name_of_suite = metric_by_suite.get(headline.suite, name_metric(headline.metric))
+        parts = [(headline.suite, headline.model, name_of_suite)]
+        gates.append(Gate(name, model, outcome, sentence, undecided_passes=passes, parts=parts))
     if comparison:
         gates += against_baseline(comparison, undecided_passes=passes)
-    return text_of(gates, new)
+    return text_of(gates, sides[-1].name, sides[-1], {*metric_by_suite.values()})
 
 
 def view(

@@ -154,7 +154,9 @@ def test_a_threshold_alone_and_both(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["gate", str(file), "--threshold", "0.6"]) == 0
     assert "70%" in capsys.readouterr().out
     assert main(["gate", str(file), "--threshold", "0.8", "--junit", str(tmp_path / "j.xml")]) == 1
-    assert "<failure" in (tmp_path / "j.xml").read_text(encoding="utf-8")
+    # The gate, and the rows of the file that are wrong.
+    written = (tmp_path / "j.xml").read_text(encoding="utf-8")
+    assert (written.count("<testcase"), written.count("<failure")) == (1 + N, 1 + N - RIGHT)
     assert gate(file, file, "--threshold", "0.8") == 1
     assert main(["gate", str(file)]) == 2
     assert "expected --baseline OLD, or --threshold SHARE" in capsys.readouterr().err

@@ -13,6 +13,7 @@ import pytest
 from basic_control.tasks.report import junit, junit_rows
 from basic_control.tasks.report.failed_rows import build_side
 from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.store.runs import find_run, load_replies
 from tests.conftest import Run
 from tests.servers.running import serve_openai
 from tests.tasks.report.screens import three_metrics, two_prompts
@@ -171,3 +172,13 @@ def test_a_build_reads_what_a_model_wrote_whatever_it_is(run: Run, tmp_path: Pat
     assert "Question: Which day?" in texts["empty"]
     assert "Expected: Monday" in texts["empty"]
     assert "contains 0: " in texts["empty"]
+    # A reply's time is its call's; the rows of a gate are those of the run.
+    times = Counter(f"{seconds:.3f}" for seconds in load_replies(find_run("last", tmp_path / "runs"))["latency_s"])
+    assert Counter(str(case.get("time")) for case in cases) == times
+    total = float(str(top.get("time")))
+    assert total == pytest.approx(sum(float(str(case.get("time"))) for case in cases), abs=1e-3)
+    gated = run("last", "--threshold", "0.9", "--junit", str(path), command="gate")
+    assert gated.returncode == 1, gated.stderr
+    again = ET.parse(path).getroot()  # noqa: S314 - our own file
+    check_schema(again)
+    assert [*map(ET.tostring, list_row_cases(again))] == [*map(ET.tostring, cases)]
