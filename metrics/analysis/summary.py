@@ -22,8 +22,6 @@ from basic_control.metrics.analysis.observations import ENDS, End, place_items, 
 from basic_control.metrics.analysis.policy import reaches
 from basic_control.metrics.stats.agreement import pass_all, pass_at
 from basic_control.metrics.stats.intervals import (
-    Codes,
-    Floats,
     Interval,
     MeanEstimate,
     combine_strata,
@@ -321,19 +319,25 @@ def summarise(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
             from 0 to 1.
     """
     rows = _rows(scores, items)
-    ends = {"value": get_value()}
+    ends: dict[End, pl.Expr] = {"value": get_value()}
     if rows["status"].is_in([*LOST, *RAISABLE]).any():
         ends |= {"lower": lower_bound(), "upper": upper_bound()}
     questions = {end: _questions(rows.with_columns(worth=at)) for end, at in ends.items()}
     graded = {*rows.filter(~get_value().is_in([0.0, 1.0])).select("suite", "metric").iter_rows()}
-    counts = rows.group_by(SUMMARY.key).agg(**_COUNTS)
-    ended = {row[: len(SUMMARY.key)]: np.array(row[len(SUMMARY.key) :]) for row in counts.iter_rows()}
-    cell_rows = []
-    for key, leaves in _cells(sorted(ended)).items():
-        totals = np.sum([ended[leaf] for leaf in leaves], axis=0).tolist()
-        row = dict(zip((*SUMMARY.key, *_COUNTS), (*key, *totals), strict=True))
-        cell_rows.append(row | _means(row, leaves, questions, yes_no=(key[0], key[-1]) not in graded))
-    return SUMMARY.frame(cell_rows)
+    by_key: dict[tuple[Any, ...], dict[str, Any]] = {}
+    # A roll-up takes precedence over a finer cell with the same key.
+    for dimensions in reversed(ROLL_UPS):
+        blanks = [pl.lit("").alias(name) for name in _DIMENSIONS[1:] if name not in dimensions]
+        counts = rows.with_columns(blanks).group_by(SUMMARY.key).agg(**_COUNTS)
+        parts = {end: _partition(frame.with_columns(blanks)) for end, frame in questions.items()}
+        for key, row in zip(counts.select(SUMMARY.key).rows(), counts.rows(named=True), strict=True):
+            at_ends = {end: frames[key] for end, frames in parts.items() if key in frames}
+            by_key[key] = row | _means(row, at_ends, yes_no=(row["suite"], row["metric"]) not in graded)
+    return SUMMARY.frame([by_key[key] for key in sorted(by_key)])
+
+
+def _partition(frame: pl.DataFrame) -> dict[tuple[Any, ...], pl.DataFrame]:
+    return frame.partition_by(SUMMARY.key, maintain_order=True, as_dict=True)
 
 
 OVER_ALL = (pl.col("level") == "") & (pl.col("language") == "")
@@ -447,9 +451,6 @@ def _percent(families: Sequence[SummaryRow], end: End) -> float | None:
     return 100 * (math.fsum(scored_means) / len(means)) if len(scored_means) == len(means) else None
 
 
-_Key = tuple[str, ...]
-_Questions = tuple[Floats, Floats, Codes]
-"""The means of a cell's questions, the number of answers to each, and their templates."""
 _COUNTS = {
     "n_asked": pl.len(),
     "n_scored": pl.col("status").is_in(VALUED).sum(),
@@ -480,41 +481,17 @@ def _rows(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     return rows
 
 
-def _questions(rows: pl.DataFrame) -> dict[_Key, _Questions]:
-    """Return each question's mean over its repeats, and the number of repeats, by the finest cells."""
+def _questions(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return each question's mean over its repeats, and the number of repeats, with its cell."""
     # Sort by value: a mean must not depend on the order of responses
     valued = rows.filter(pl.col("worth").is_not_null()).sort("worth")
     means = valued.group_by("item_id", "model", "metric").agg(
         pl.col("worth").mean(), pl.col("cluster", *_DIMENSIONS).first(), answers=pl.len()
     )
-    by_cell = {}
-    for key, rows_of_cell in means.sort("worth", "answers", "cluster").group_by(SUMMARY.key, maintain_order=True):
-        worth, answers = (rows_of_cell[name].to_numpy().astype(np.float64) for name in ("worth", "answers"))
-        by_cell[tuple(map(str, key))] = worth, answers, rows_of_cell["cluster"].to_numpy()
-    return by_cell
+    return means.sort("worth", "answers", "cluster")
 
 
-def _cells(leaves: Sequence[_Key]) -> dict[_Key, list[_Key]]:
-    """List the finest cells of each cell; a roll-up takes precedence over a finer cell with the same key."""
-    by_key: dict[_Key, list[_Key]] = {}
-    for dimensions in ROLL_UPS:
-        summed_over = {*_DIMENSIONS[1:]} - {*dimensions}
-        blank = dict.fromkeys(summed_over, "")
-        rolled_up: dict[_Key, list[_Key]] = {}
-        for leaf in leaves:
-            key = tuple(map(blank.get, SUMMARY.key, leaf))
-            rolled_up.setdefault(key, []).append(leaf)
-        by_key = {**rolled_up, **by_key}
-    return dict(sorted(by_key.items()))
-
-
-def _means(
-    row: Mapping[str, Any],
-    leaves: Sequence[_Key],
-    questions: Mapping[str, Mapping[_Key, _Questions]],
-    *,
-    yes_no: bool,
-) -> dict[str, Any]:
+def _means(row: Mapping[str, Any], at_ends: Mapping[End, pl.DataFrame], *, yes_no: bool) -> dict[str, Any]:
     """Return a cell's mean, and its bounds if some rows make a difference, each with its interval."""
     n_lost = row["n_model_error"] + row["n_filtered"] + row["n_judge_failed"]
     is_lost = n_lost > 0 and row["n_scored"] > 0
@@ -522,12 +499,12 @@ def _means(
     has_end = {"value": True, "lower": is_lost, "upper": is_raisable}
     means: dict[str, Any] = {}
     # A bound that nothing moves is not shown.
-    for end in filter(has_end.__getitem__, COLUMNS):
-        parts = [questions[end][leaf] for leaf in leaves if leaf in questions[end]]
-        if parts:
-            worth, answers, clusters = map(np.concatenate, zip(*parts, strict=True))
+    for end, frame in at_ends.items():
+        if has_end[end]:
+            worth, answers = (frame[name].to_numpy().astype(np.float64) for name in ("worth", "answers"))
             n_independent = independent(worth, answers) if yes_no else None
-            mean = estimate(pool(worth, answers=n_independent, clusters=clusters), yes_no=yes_no)
+            sample = pool(worth, answers=n_independent, clusters=frame["cluster"].to_numpy())
+            mean = estimate(sample, yes_no=yes_no)
             interval = mean.interval
             means |= dict(zip(COLUMNS[end], (mean.mean, interval.low, interval.high), strict=True))
             means |= dict(zip(UNIT_COLUMNS[end], (interval.units, interval.fixed_templates), strict=True))
