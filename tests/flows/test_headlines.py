@@ -112,8 +112,16 @@ SCORES: dict[str, tuple[Any, str, float]] = {
 """What joins the metrics, the headline that it makes, and its value."""
 
 
-@pytest.mark.parametrize("joined", SCORES)
-@pytest.mark.parametrize("limit", ["own", "suite", "none"])
+# Every pair is quick in tests/oracle, without a flow.
+QUICK = [("own", "no score"), ("suite", "weights"), ("none", "list"), ("suite", "all")]
+PAIRS = [
+    pytest.param(limit, joined, marks=[] if (limit, joined) in QUICK else [pytest.mark.slow])
+    for limit in ("own", "suite", "none")
+    for joined in SCORES
+]
+
+
+@pytest.mark.parametrize(("limit", "joined"), PAIRS)
 def test_a_threshold_is_for_what_it_stands_at(limit: str, joined: str, run: Run, tmp_path: Path) -> None:
     """Exact match 75 %, own threshold 70 %; the other metric 100 %; the suite's threshold 80 %."""
     score, name, value = SCORES[joined]

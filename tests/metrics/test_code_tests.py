@@ -115,7 +115,8 @@ def test_what_cannot_be_taken_apart_runs_whole() -> None:
 )  # fmt: skip
 def test_replies_to_assertions_as_mbpp_has_them(response: str, value: float, reason: str) -> None:
     asserts = ["assert add(1, 2) == 3", "assert add(-1, 1) == 0", "assert add(2, 0) == 2"]
-    score = scored({"response": response, "tests": asserts}, timeout_s=0.3)
+    timeout_s = 0.1 if reason == "timeout" else 0.3
+    score = scored({"response": response, "tests": asserts}, timeout_s=timeout_s)
     assert score.value == pytest.approx(value)
     assert score.reason == reason
     assert score.parts == {"all": float(value == 1.0)}
@@ -220,7 +221,9 @@ def test_programs_that_read_and_print(source: str, style: str) -> None:
     ],
 )
 def test_programs_that_print_something_else(source: str, value: float, reason: str) -> None:
-    found = passes({"response": f"```python\n{source}\n```", **PAIRS}, timeout_s=0.3)
+    # Each of the tests uses up the time of a program that does not end.
+    timeout_s = 0.1 if reason == "timeout" else 0.3
+    found = passes({"response": f"```python\n{source}\n```", **PAIRS}, timeout_s=timeout_s)
     assert found[0] == pytest.approx(value)
     assert found[1] == reason
 

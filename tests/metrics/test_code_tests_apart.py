@@ -253,7 +253,7 @@ def test_whatever_a_program_answers_its_tests_they_do_not_pass(forged: str) -> N
     }
     patch = f"import os, json, tasks.sandbox.component.objects as o\no.serve = lambda *a: {replies.get(forged, repr(forged))}"
     score = score_of(
-        f"def f(xs): return 0\n{patch}", list(WHOLE.values())[:: 4 if forged == "slow" else 1], head=HEAD
+        f"def f(xs): return 0\n{patch}", list(WHOLE.values())[:: 7 if forged == "slow" else 1], head=HEAD
     )
     assert score.value == 0.0, score
     assert score_of(PROGRAMS["numbers"], SCRIPTS["numbers"][1]).value == 1.0  # the worker goes on
