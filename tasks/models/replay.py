@@ -11,7 +11,7 @@ from basic_control.data.errors import InputError
 from basic_control.data.files import read_file_rows
 from basic_control.data.records import Call, Reply
 from basic_control.tasks.models.protocol import CallError
-from basic_control.tasks.models.replies import read_reply
+from basic_control.tasks.models.replies import read_reply, read_token_count
 
 _KEYS = ("item_id", "prompt")
 _TEXTS = ("response", "llm_response", "text")
@@ -48,7 +48,7 @@ class ReplayClient:
                 groups.append(self._items[str(item)])
                 prompts_of_items[str(item)].add(str(prompt))
             for group in groups:
-                repeat = _read_number(row, "repeat")
+                repeat = read_token_count(row.get("repeat"))
                 if repeat is None:
                     repeat = len(group)
                 # The first of two rows for one repeat counts.
@@ -119,14 +119,9 @@ def _read_row(row: Mapping[str, Any]) -> Reply:
         str(_find_text(row)),
         str(row.get("reasoning") or ""),
         finish_reason=str(row.get("finish_reason") or "stop"),
-        tokens_in=_read_number(row, "tokens_in"),
-        tokens_out=_read_number(row, "tokens_out"),
+        tokens_in=read_token_count(row.get("tokens_in")),
+        tokens_out=read_token_count(row.get("tokens_out")),
     )
-
-
-def _read_number(row: Mapping[str, Any], name: str) -> int | None:
-    value = row.get(name)
-    return None if value is None else int(value)
 
 
 def _read_rows(path: Path, where: str) -> list[Mapping[str, Any]]:
@@ -140,14 +135,8 @@ def _read_rows(path: Path, where: str) -> list[Mapping[str, Any]]:
         raise InputError(f"{where}: found columns {', '.join(sorted(columns)) or 'none'}, expected {_EXPECTED}")
     for number, row in enumerate(rows, 1):
         for name in ("repeat", "tokens_in", "tokens_out"):
-            if row.get(name) is not None and not _is_count(row[name]):
+            if row.get(name) is not None and read_token_count(row[name]) is None:
                 raise InputError(
                     f"{where}, row {number}: found {name} {row[name]!r}, expected a whole number from 0"
                 )
     return rows
-
-
-def _is_count(value: object) -> bool:
-    return (
-        isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0 and float(value).is_integer()
-    )

@@ -144,15 +144,11 @@ def _exit(manager: Any, *error: Any) -> Any:
     return type(manager).__exit__(manager, *error)
 
 
-def _call(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
-    return function(*arguments, **keywords)
-
-
 _LIVE = frozenset({"name", "getattr", "getitem"})
 """Operations whose value goes on belonging to an object of the program's: `node.children.append(…)`."""
 
 OPERATIONS: Mapping[str, Callable[..., Any]] = {
-    "name": _find_global, "getattr": getattr, "setattr": setattr, "delattr": delattr, "call": _call,
+    "name": _find_global, "getattr": getattr, "setattr": setattr, "delattr": delattr, "call": operator.call,
     "state": _read_state, "copy": copy.copy, "deepcopy": copy.deepcopy,
     "len": len, "iter": iter, "next": next, "reversed": reversed, "bool": bool, "str": str, "repr": repr,
     "enter": _enter, "exit": _exit, "isinstance": isinstance, "issubclass": issubclass,

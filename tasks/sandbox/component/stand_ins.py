@@ -71,24 +71,21 @@ class _Streams:
         file.mode = mode
         return file
 
-    def read(self, number: int, length: int) -> bytes:
-        stream = self.by_number.get(number)
-        if stream is None:
-            return _real_read(number, length)
-        return stream.read(length)
+    def divert(self, act: Callable[..., Any], act_elsewhere: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function of a file's number that acts on a stream, and elsewhere on any other file."""
 
-    def write(self, number: int, content: bytes) -> int:
-        stream = self.by_number.get(number)
-        if stream is None:
-            return _real_write(number, content)
-        return stream.write(content)
+        def choose(number: int, *args: Any) -> Any:
+            stream = self.by_number.get(number)
+            if stream is None:
+                return act_elsewhere(number, *args)
+            return act(stream, *args)
 
-    def fstat(self, number: int) -> os.stat_result:
-        """Return what reads of a whole input look at: its size."""
-        stream = self.by_number.get(number)
-        if stream is None:
-            return _real_fstat(number)
-        return os.stat_result((stat.S_IFREG | 0o600, 0, 0, 1, 0, 0, len(stream.getvalue()), 0, 0, 0))
+        return choose
+
+
+def _find_status(stream: _Stream) -> os.stat_result:
+    """Return what reads of a whole input look at: its size."""
+    return os.stat_result((stat.S_IFREG | 0o600, 0, 0, 1, 0, 0, len(stream.getvalue()), 0, 0, 0))
 
 
 def run_whole(source: str, text: str) -> str:
@@ -105,7 +102,9 @@ def run_whole(source: str, text: str) -> str:
     _replace(fileinput, {"_state": None})
     _replace(builtins, {"open": streams.open})
     _replace(io, {"open": streams.open})
-    _replace(os, {"fdopen": streams.open, "read": streams.read, "write": streams.write, "fstat": streams.fstat})
+    _replace(os, {"fdopen": streams.open, "read": streams.divert(_Stream.read, _real_read)})
+    _replace(os, {"write": streams.divert(_Stream.write, _real_write)})
+    _replace(os, {"fstat": streams.divert(_find_status, _real_fstat)})
     try:
         exec(compile(source, "<program>", "exec", dont_inherit=True), vars(module))  # noqa: S102 - what it is for
     except SystemExit as ended:
