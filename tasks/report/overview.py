@@ -22,7 +22,7 @@ from basic_control.metrics.analysis.summary import OVER_ALL, SummaryRow, Total, 
 from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.tasks.plan import Plan
 from basic_control.tasks.report.conclusion import conclusion
-from basic_control.tasks.report.language import say_reason
+from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.samples import Frames, primary
 from basic_control.tasks.report.text import join_names, percent, shorten_name
 from basic_control.tasks.report.titles import SuiteTitles, family_title, metric_title
@@ -109,13 +109,9 @@ def targets(plan: Plan, verdict: RunVerdict, models: Sequence[str]) -> list[dict
 def verdict_of_run(verdict: RunVerdict, results: Results, titles: SuiteTitles) -> dict[str, Any]:
     """Return the run's verdict in a sentence, its models with their scores, and what is below a threshold."""
     models = sort_by_score(verdict.models)
-    # An overall score has the same threshold for every model.
-    overall_scores = [model.overall for model in models if model.has_overall]
-    overall_threshold = None
-    if overall_scores:
-        overall_threshold = overall_scores[0].decided.threshold
     columns, parts, values, reasons = {}, {}, {}, []
-    for headline in headlines_of(models):
+    overall_scores = [model.overall for model in models if model.has_overall]
+    for headline in (*overall_scores, *headlines_of(models)):
         columns[headline.suite, headline.metric] = _describe_column(headline, titles)
         parts[headline.model, headline.suite, headline.metric] = headline
     for row in model_rows(verdict.models, results.spending):
@@ -129,9 +125,7 @@ def verdict_of_run(verdict: RunVerdict, results: Results, titles: SuiteTitles) -
         "gate": verdict.gate,
         "exit_code": int(verdict.exit_code),
         "models": models,
-        "has_overall": bool(overall_scores),
         "columns": columns,
-        "overall_threshold": overall_threshold,
         "figures": verdict_table(verdict.models, results.spending),
         "parts": parts,
         "values": values,
@@ -141,7 +135,9 @@ def verdict_of_run(verdict: RunVerdict, results: Results, titles: SuiteTitles) -
 
 def _describe_column(headline: Headline, titles: SuiteTitles) -> tuple[str, float | None]:
     """Return a column's title, with the measure where it is no mean, and its threshold."""
-    title = " ".join(filter(None, (titles.headline(headline), measure(headline))))
+    title = say("page.overall")
+    if headline.suite:
+        title = " ".join(filter(None, (titles.headline(headline), measure(headline))))
     return title, headline.decided.threshold
 
 
@@ -211,12 +207,11 @@ def heat_map(
     columns: Sequence[HeatColumn], models: Sequence[str], summary: pl.DataFrame, verdict: RunVerdict,
     suites: Sequence[Suite],
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the rows model x column of cells, with each model's TOTAL and overall score."""
+    """Return the rows model x column of cells, with each model's TOTAL."""
     by_column = {
         (cell.model, cell.suite, cell.family, cell.metric): cell for cell in cells(summary.filter(OVER_ALL))
     }
     totals = totals_of(suites, summary)
-    overall = {model.model: model.overall for model in verdict.models if model.has_overall}
     rows = []
     for model in models:
         total = totals.get(model, Total(None))
@@ -229,7 +224,6 @@ def heat_map(
                 "cells": [by_column.get((model, column.suite, column.family, column.metric)) for column in columns],
                 "total": share,
                 "left_out": list(total.left_out),
-                "overall": overall.get(model),
             }
         )
     # Where no judge counts, the means of judged metrics are not shown as if they were measured.
@@ -243,7 +237,6 @@ def heat_map(
         "unmeasured": unmeasured,
         "is_news": _has_news(columns, verdict),
         "has_total": bool(totals),
-        "has_overall": bool(overall),
         "total_threshold": next((threshold_of(suite) for suite in suites if suite.strata), 0.0),
     }
 

@@ -5,7 +5,7 @@ those that need a run's tables.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal
@@ -55,24 +55,12 @@ class Note:
     topic: str = field(default="", compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """Notes of one kind: the first, and the further ones, which a page folds."""
-
-    first: Note
-    further: Sequence[str]
-
-
-def group_notes(notes: Iterable[Note]) -> list[Topic]:
+def group_notes(notes: Iterable[Note]) -> list[list[Note]]:
     """Return notes by their topic, the warnings first; a note without one stands by itself."""
     by_topic: dict[str, list[Note]] = {}
     for note in notes:
         by_topic.setdefault(note.topic or note.text, []).append(note)
-    topics = []
-    for first, *further in by_topic.values():
-        further_texts = [note.text for note in further]
-        topics.append(Topic(first, further_texts))
-    return sorted(topics, key=lambda topic: topic.first.kind != "warn")
+    return sorted(by_topic.values(), key=lambda topic: topic[0].kind != "warn")
 
 
 def notes(
