@@ -2,7 +2,8 @@
 
 import os
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from basic_control.config.addresses import find_host
@@ -37,11 +38,12 @@ def build_entries(kind: str, names: Sequence[str]) -> list[dict[str, Any]]:
 
     providers = discover(Provider)
     option = f"--{kind.removesuffix('s')}"
+    is_ollama_down = look_once()
     entries: list[dict[str, Any]] = []
     for spec in names:
         provider, _, name = spec.partition("/")
         if provider not in providers:
-            entries.append({"name": spec, "provider": choose_provider(option, spec, providers)})
+            entries.append({"name": spec, "provider": choose_provider(option, spec, providers, is_ollama_down)})
         elif name:
             entries.append({"name": name, "provider": provider})
         else:
@@ -59,13 +61,13 @@ def build_entries(kind: str, names: Sequence[str]) -> list[dict[str, Any]]:
     return entries
 
 
-def choose_provider(option: str, name: str, providers: Collection[str]) -> str:
-    """Return the provider of a name without one, and say which if that is not Ollama.
+def choose_provider(option: str, name: str, providers: Collection[str], is_down: Callable[[], bool]) -> str:
+    """Return the provider of a name without one, and say which if it is not Ollama, which `is_down` may show.
 
     Raises:
         InputError: the name looks like another provider's.
     """
-    variable = find_openai(name)
+    variable = find_openai(name, is_down)
     # Names of OpenAI's own need no hint where OpenAI is asked.
     if not variable or find_host(name) != OPENAI:
         check_name(option, name, providers)
@@ -75,23 +77,34 @@ def choose_provider(option: str, name: str, providers: Collection[str]) -> str:
     return OPENAI
 
 
-def find_openai(name: str) -> str:
+def find_openai(name: str, is_down: Callable[[], bool]) -> str:
     """Return the variable by which a model without a provider is one of OpenAI's API; '' if it is of Ollama.
 
     Ollama comes first where it answers, or OLLAMA_HOST names it.
     """
-    from basic_control.config.models import Model
-    from basic_control.tasks.models.readiness import is_down
-
     variables = [*filter(os.environ.get, VARIABLES)]
     is_foreign = find_host(name) not in {"", OPENAI}
-    if not variables or is_foreign or os.environ.get("OLLAMA_HOST") or not is_down(Model(name=name)):
+    if not variables or is_foreign or os.environ.get("OLLAMA_HOST") or not is_down():
         return ""
     return variables[0]
 
 
+def look_once() -> Callable[[], bool]:
+    """Return a function that says whether no Ollama answers: it looks once, for however many models."""
+
+    @cache
+    def look() -> bool:
+        from basic_control.config.models import Model
+        from basic_control.tasks.models.readiness import is_down
+
+        return is_down(Model(name=OLLAMA))
+
+    return look
+
+
 def list_chosen(models: Sequence["Model"], judges: Sequence["Judge"]) -> list[str]:
     """Return the assignments that state the provider of models and judges without one, if that is not Ollama."""
+    is_ollama_down = look_once()
     assignments: list[str] = []
     variables: dict[str, str] = {}
     for kind, entries in (("models", models), ("judges", judges)):
@@ -100,7 +113,7 @@ def list_chosen(models: Sequence["Model"], judges: Sequence["Judge"]) -> list[st
             # `think` is what Ollama alone has.
             if is_stated or "think" in entry.extra:
                 continue
-            variable = find_openai(entry.server_name)
+            variable = find_openai(entry.server_name, is_ollama_down)
             if variable:
                 variables[entry.name] = variable
                 assignments.append(f"{kind}.{index}.provider={OPENAI}")

@@ -8,11 +8,12 @@ from typing import Any
 
 import yaml
 
+from basic_control.data.characters import make_visible
 from basic_control.data.errors import InputError, plural
 from basic_control.data.messages import write_message
 from basic_control.data.records import Message
 from basic_control.tasks.exchange.log_files import read as read_log
-from basic_control.tasks.exchange.logs import Log, Recorded, name_our_metric, read_share
+from basic_control.tasks.exchange.logs import FILTER, Log, Recorded, name_our_metric, read_share
 
 ROWS, RUN = "rows.jsonl", "run.yaml"
 # What a suite's name may not have: the spaces and `:` of `gsm8k: cot, 5 shots`.
@@ -27,7 +28,10 @@ _NUMBER = re.compile(r"[-−+]?[$€£]?\d[\d., ]*%?")
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """One model's replies to one task, to be scored here; `metric` names the tool's score to compare with ours."""
+    """One model's replies to one task, to be scored here; `metric` names the tool's score to compare with ours.
+
+    `reading` is how the tool took from a reply what it scored so, '' if the log does not say.
+    """
 
     tool: str
     task: str
@@ -35,6 +39,7 @@ class Replay:
     metric: str
     rows: tuple[Recorded, ...]
     remarks: tuple[str, ...] = ()
+    reading: str = ""
 
     def get_stated(self, row: Recorded) -> float | None:
         """Return the tool's own score of a reply, in [0, 1]; None if it has none."""
@@ -119,7 +124,9 @@ def read(path: Path, *, metric: str = "", task: str = "") -> Replay:
     if any(row.repeat for row in rows):
         remarks.append("Each repeat of a question becomes a separate item.")
     stated_metric = _choose_metric(path, log, metric, remarks)
-    return Replay(log.tool, chosen or path.stem, models[0], stated_metric, rows, tuple(remarks))
+    # A score by a filter is called after both: exact_match,strict-match
+    reading = log.facts.get(f"{FILTER} {stated_metric.partition(',')[2]}", "")
+    return Replay(log.tool, chosen or path.stem, models[0], stated_metric, rows, tuple(remarks), reading)
 
 
 def _choose_metric(path: Path, log: Log, metric: str, remarks: list[str]) -> str:
@@ -225,6 +232,10 @@ def write(log: Replay, folder: Path, *, metric: str = "", language: str = "en") 
     }
     lines = (json.dumps(log.as_row(number), ensure_ascii=False) + "\n" for number in range(len(log.rows)))
     heading = f"# Read from a log of {log.tool}; rows.jsonl has its {len(log.rows)} replies.\n"
+    if log.reading:
+        # A stranger's text ends no comment.
+        reading = " ".join(make_visible(f"{log.metric} there: {log.reading}").splitlines())
+        heading += f"# {reading}\n"
     text = yaml.safe_dump({"suites": [suite]}, allow_unicode=True, sort_keys=False, width=110)
     # The configuration is written last: a folder that has it has its rows too.
     try:

@@ -18,6 +18,8 @@ from basic_control.data.truncation import LIMITS
 from basic_control.metrics.stats.missing import UNSTATED
 
 UNNAMED_JUDGE = "a model"
+FILTER = "filter"
+"""Begins the name of a fact: how the filter of that name reads a reply, where a tool scores one by several."""
 
 
 class AggregatesAlone(InputError):  # noqa: N818 - said of a file

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from basic_control.flows import full_eval
 from basic_control.flows.cli.application import main
@@ -11,6 +12,22 @@ from basic_control.tasks.exchange.log_suites import read
 from tests.conftest import Run
 from tests.helpers.runs import latest
 from tests.tasks.exchange.logs import LINES, lm_eval
+
+
+def test_how_the_harness_read_a_reply_stands_beside_the_metric(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = lm_eval(tmp_path, exact_match=1.0)
+    results = json.loads((tmp_path / "results_2026.json").read_text(encoding="utf-8"))
+    steps = [{"function": "regex", "regex_pattern": r"#### (\d+)\n"}, {"function": "take\nfirst: [x]"}]
+    results["configs"] = {"sums": {"filter_list": [{"name": "strict", "filter": steps}]}}
+    (tmp_path / "results_2026.json").write_text(json.dumps(results), encoding="utf-8")
+    assert main(["exchange", "read", str(log), "--to", str(tmp_path / "in")]) == 0
+    reading = r'exact_match,strict there: regex {"regex_pattern": "#### (\\d+)\\n"}, take first: [x] {}'
+    assert reading in " ".join(capsys.readouterr().out.split())
+    text = (tmp_path / "in" / "run.yaml").read_text(encoding="utf-8")
+    assert f"# {reading}\n" in text, text
+    assert [*yaml.safe_load(text)] == ["suites"], "a line of the file ends no comment"
 
 
 def test_a_log_is_verified_here_and_set_beside_what_it_states(

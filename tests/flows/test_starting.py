@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from basic_control.config.settings import Model
 from basic_control.data.errors import InputError
 from basic_control.flows.cli.application import main
-from basic_control.flows.cli.named_models import build_entries
+from basic_control.flows.cli.named_models import build_entries, list_chosen
 from basic_control.flows.cli.options import RunOptions, parse_words, read_settings
 from tests.conftest import Run
 from tests.helpers.runs import at, latest
@@ -162,6 +163,22 @@ def test_a_model_without_a_provider_is_of_the_server_that_is_there(run: Run, tmp
         done = run("eval.yaml", "--model", "other", command="run", cwd=tmp_path, extra=named)
         assert "other: asked at OpenAI's API" in done.stderr
         assert server.requests[-1].body["model"] == "other"
+
+
+def test_the_address_of_ollama_is_looked_at_once_for_all_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.delenv("OLLAMA_HOST", raising=False)
+    addresses: list[object] = []
+
+    def refuse(address: object, **_options: object) -> None:
+        addresses.append(address)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr("socket.create_connection", refuse)
+    chosen = list_chosen([Model(name=name) for name in "abc"], [])
+    assert [text.rpartition("=")[2] for text in chosen] == ["openai"] * 3
+    assert [entry["provider"] for entry in build_entries("models", ["d", "e"])] == ["openai"] * 2
+    assert len(addresses) == 2, "once for a configuration, once for the names of the command line"
 
 
 def test_ollama_goes_first_where_it_is_named(run: Run, tmp_path: Path) -> None:

@@ -46,10 +46,14 @@ def read(
     # Who reads only our score should know that the tool's was another.
     agreement = log_suites.compare_with_stated(evaluation, chosen)
     if agreement and agreement.n_differing:
+        reading = ""
+        if evaluation.reading:
+            reading = f" {evaluation.metric} there: {evaluation.reading}"
         show(
             f"{chosen} gives {percent(agreement.mean)}, and differs from the stated score on "
             f"{agreement.n_differing} of {agreement.n} replies: the tool reads or compares them otherwise. "
             "Choose another with --metric, or write its pattern into run.yaml: metrics: {regex: {pattern: …}}."
+            f"{reading}"
         )
     show(f"It will be scored by {chosen}. Next: {format_command(f'run {to / log_suites.RUN}')}")
 

@@ -13,6 +13,7 @@ from typing import Any
 from basic_control.data.draw import content_id
 from basic_control.data.errors import InputError, plural
 from basic_control.tasks.exchange.logs import (
+    FILTER,
     AggregatesAlone,
     Found,
     Material,
@@ -21,6 +22,7 @@ from basic_control.tasks.exchange.logs import (
     build_score,
     collect_facts,
     join_messages,
+    list_objects,
     read_expected,
     read_mapping,
     read_stated_value,
@@ -196,4 +198,17 @@ def _describe_run(results: Mapping[str, Any], task: str, model: object) -> dict[
         temperature=within(options, "generation_kwargs", "temperature"),
         max_tokens=within(options, "generation_kwargs", "max_gen_toks"),
         seed=within(results, "config", "random_seed"),
+        **_describe_filters(options.get("filter_list")),
     )
+
+
+def _describe_filters(filters: object) -> dict[str, str]:
+    """Return how each filter of a task reads a reply, with its pattern, by the filter's name."""
+    readings: dict[str, str] = {}
+    for entry in list_objects(filters):
+        steps: list[str] = []
+        for step in list_objects(entry.get("filter")):
+            options = {name: value for name, value in step.items() if name != "function"}
+            steps.append(f"{step.get('function')} {json.dumps(options, ensure_ascii=False)}")
+        readings[f"{FILTER} {entry.get('name')}"] = ", ".join(steps)
+    return readings
