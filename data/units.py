@@ -11,8 +11,7 @@ import ast
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -149,66 +148,89 @@ def list_source_files(module: Path, home: Plugin) -> list[Path]:
     Raises:
         InputError: Python finds another plug-in's module by a name that it imports.
     """
-    homes = [home]
-    if home.names is None:  # plug-ins may import each other's modules
-        homes += map(Plugin, folders())
-    names_by_file: dict[Path, frozenset[str]] = {}
-    for plugin in homes:
-        names_by_file |= _list_files(plugin)
-    files, due = {module}, [module]
+    homes = {module: home}
+    due = [module]
     while due:
         path = due.pop()
-        imports, words = _read_words(path)
-        for name in imports:
-            top = name.partition(".")[0]
-            is_ours = top == "basic_control" or (home.folder == TOP and (TOP / top / "__init__.py").is_file())
-            if is_ours:
-                continue
-            words.update(name.split("."))
-            if path.is_relative_to(home.folder):
-                _refuse_hidden(top, homes)
+        owner = homes[path]
+        files: dict[Path, Plugin] = {}
+        if path.suffix == ".py":
+            files, words = _read_module(path, owner)
+        else:
+            words = _read_template(path)
         # What a module may name is taken for named: to compute something again costs less than an old result.
-        named_files = {file for file, names in names_by_file.items() if not words.isdisjoint(names)}
-        due += named_files - files
-        files |= named_files
-    return sorted(files)
+        files |= {file: owner for file, names in _list_files(owner).items() if not words.isdisjoint(names)}
+        due += files.keys() - homes.keys()
+        homes = files | homes
+    return sorted(homes)
 
 
-def _read_words(path: Path) -> tuple[set[str], set[str]]:
-    """Return the full names of the modules that a file imports, and the words by which it may name files."""
-    imports, words = set[str](), set[str]()
-    nodes: Iterable[ast.AST] = ()
-    if path.suffix == ".j2":
-        words.update(name.rpartition("/")[2] for name in _INCLUDED.findall(path.read_text("utf-8", "replace")))
-    elif path.suffix == ".py":
-        with suppress(OSError, SyntaxError, ValueError):
-            nodes = ast.walk(ast.parse(path.read_bytes()))
-    for node in nodes:
+def _read_module(path: Path, home: Plugin) -> tuple[dict[Path, Plugin], frozenset[str]]:
+    """Return the plug-ins' files that a module imports, and the words by which it may name a file."""
+    try:
+        code = path.read_bytes()
+        tree = ast.parse(code)
+    except (OSError, SyntaxError, ValueError):
+        return {}, frozenset()
+    imports_by_name = b"import_module" in code or b"__import__" in code
+    files: dict[Path, Plugin] = {}
+    words: set[str] = set()
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            imports.update(alias.name for alias in node.names)
+            for alias in node.names:
+                files |= _find_imported(alias.name, home)
         elif isinstance(node, ast.ImportFrom):
-            words.update(alias.name for alias in node.names)
-            # What is imported relatively, from `.words`, has no full name.
-            modules = words if node.level else imports
-            modules.update(filter(None, [node.module]))
+            for alias in node.names:
+                name = ".".join(filter(None, [node.module, alias.name]))
+                if node.level:  # `from . import` has one
+                    files |= _find_modules(path.parents[node.level - 1], name, home)
+                else:
+                    files |= _find_imported(name, home)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             words |= _words_of(node.value)
-    return imports, words
+            if imports_by_name and node.value.replace(".", "").isidentifier():
+                files |= _find_imported(node.value, home)
+    return files, frozenset(words)
 
 
-def _holds(folder: Path, top: str) -> bool:
-    """Return whether a folder has a module or a package of that name."""
-    return (folder / f"{top}.py").is_file() or (folder / top / "__init__.py").is_file()
+def _read_template(path: Path) -> frozenset[str]:
+    """Return the file names of the templates that a template includes."""
+    if path.suffix != ".j2":
+        return frozenset()
+    text = path.read_text("utf-8", "replace")
+    return frozenset(name.rpartition("/")[2] for name in _INCLUDED.findall(text))
 
 
-def _refuse_hidden(top: str, homes: Sequence[Plugin]) -> None:
-    """Refuse an import of a plug-in's own module where Python finds another's; `homes` begin with its own."""
-    home, *searched = homes  # in the order of sys.path
-    holders = [plugin.folder for plugin in (*searched, home) if _holds(plugin.folder, top)]
-    if home.folder in holders and holders[0] != home.folder:
+def _find_imported(name: str, home: Plugin) -> dict[Path, Plugin]:
+    """Return the files of a module that a plug-in imports by its full name, of its own or of another plug-in."""
+    top, _, inner = name.partition(".")
+    if top == "basic_control" or (home.folder == TOP and (TOP / top / "__init__.py").is_file()):
+        return {}
+    if home.names is not None:
+        return _find_modules(home.folder, name, home)
+    if top == home.folder.name and inner:  # `plugins.helper`, from where the run starts
+        return _find_modules(home.folder, inner, home)
+    searched = [*map(Plugin, folders()), home]  # in the order of sys.path
+    holders = [plugin for plugin in searched if _find_modules(plugin.folder, name, plugin)]
+    if home in holders and holders[0] != home:
         raise InputError(
-            f"plug-ins: `import {top}` in {home.folder} finds the module of {holders[0]}, not its own. Rename one."
+            f"plug-ins: `import {top}` in {home.folder} finds the module of {holders[0].folder}, not its own. "
+            "Rename one."
         )
+    if not holders:
+        return {}
+    return _find_modules(holders[0].folder, name, holders[0])
+
+
+def _find_modules(folder: Path, name: str, home: Plugin) -> dict[Path, Plugin]:
+    """Return the files of a module below a folder, and of the packages around it."""
+    files = {}
+    for part in name.split("."):
+        folder /= part
+        for path in (folder.with_name(f"{part}.py"), folder / "__init__.py"):
+            if path in _list_files(home):
+                files[path] = home
+    return files
 
 
 @cache_until_forgotten
@@ -230,21 +252,18 @@ def _list_files(home: Plugin) -> Mapping[Path, frozenset[str]]:
     return {path: _names_of(path, home.folder) for path in files}
 
 
-def _words_of(text: str) -> set[str]:
-    """Return the words by which a string may name files: a path, a file's name, an ending, a folder, a module."""
+def _words_of(text: str) -> frozenset[str]:
+    """Return the words by which a string in a module may name files: a path, a file's name, an ending, a folder."""
     last = text.rstrip("/").rpartition("/")[2]
-    words = {text, last, *text.split(".")}
+    words = {text, last, ""}
     ending = _ENDING.search(last)
     if ending:
         words.add(f"*{ending[1]}")
-    return words
+    return frozenset(words)
 
 
 def _names_of(path: Path, folder: Path) -> frozenset[str]:
-    """Return the words that name a file: its name, ending and folders, its module, its template in a language."""
+    """Return the words that name a file: its name, its ending, its folders, a template below a language."""
     language, *below = path.relative_to(folder).parts
     template = "/".join(below).removesuffix(".j2") or language
-    names = {path.name, f"*{path.suffix}", language, *below[:-1], template}
-    if path.suffix == ".py":
-        names.add(path.stem)
-    return frozenset(names)
+    return frozenset({path.name, f"*{path.suffix}", language, *below[:-1], template})

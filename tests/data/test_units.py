@@ -327,3 +327,14 @@ def test_every_unit_has_an_identity() -> None:
     found += [identity_of(Loader, name) for name in plugins.discover(Loader)]
     assert len({(one.name, one.source) for one in found}) > 25
     assert all(one.version >= 1 and len(one.source) == 16 for one in found)
+
+
+def test_a_module_of_an_imported_ones_name_in_another_folder_moves_nothing(tmp_path: Path) -> None:
+    """A project's root may be the folder: what counts is what Python imports, not what bears its name."""
+    plugins.forget()
+    (tmp_path / "app" / "deep").mkdir(parents=True)
+    (tmp_path / "unit.py").write_text("import json\nfrom helpers import text\n", encoding="utf-8")
+    for name in ("helpers.py", "text.py", "app/helpers.py", "app/deep/json.py"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    files = list_source_files(tmp_path / "unit.py", plugins.Plugin(tmp_path))
+    assert files == [tmp_path / "helpers.py", tmp_path / "unit.py"]
