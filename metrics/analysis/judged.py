@@ -10,11 +10,10 @@ Source: SPEC 11, 16.
 
 import json
 import math
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from statistics import fmean
 from typing import Any
 
@@ -40,6 +39,7 @@ from basic_control.metrics.stats.calibration import (
     MeanRate,
     correct_mean,
     correct_share,
+    tabulate,
 )
 from basic_control.metrics.stats.intervals import (
     Floats,
@@ -289,19 +289,15 @@ def exam_table(passports: Sequence[Passport], how: Aggregate, worth: Mapping[str
     common = set(passports[0].answers)
     for passport in passports[1:]:
         common.intersection_update(passport.answers)
-    counts: Counter[tuple[float, float]] = Counter()
+    pairs: list[tuple[float, float]] = []
     for key in common:
         truth, _ = passports[0].answers[key]
         verdicts = [worth[passport.answers[key][1]] for passport in passports]
-        counts[worth[truth], round(aggregate(verdicts, how), _PLACES)] += 1
+        pairs.append((worth[truth], round(aggregate(verdicts, how), _PLACES)))
     truths = tuple(sorted({*worth.values()}, reverse=True))
     # Several judges together may say what no truth is worth.
-    _, joint_verdicts = zip(*counts, strict=True) if counts else ((), ())
-    outcomes = tuple(sorted({*truths, *joint_verdicts}, reverse=True))
-    cells = [counts[pair] for pair in product(truths, outcomes)]
-    width = len(outcomes)
-    rows = tuple(tuple(cells[start : start + width]) for start in range(0, len(cells), width))
-    return ExamTable(truths, outcomes, rows)
+    outcomes = tuple(sorted({*truths, *map(itemgetter(1), pairs)}, reverse=True))
+    return ExamTable(truths, outcomes, tabulate(pairs, truths, outcomes))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from basic_control.metrics.stats.calibration import (
     contrast,
     kappa,
     kappa_limits,
+    tabulate,
 )
 from basic_control.metrics.stats.intervals import Interval, Share
 from basic_control.metrics.stats.reliability import Reliability, reliability
@@ -205,7 +206,7 @@ def join_passports(small: Passport, large: Passport, answers: Mapping[str, tuple
 def _measure(answers: Mapping[str, tuple[str, str]], labels: Sequence[str], *, of_two: bool) -> dict[str, Any]:
     """Return what answers (truth, verdict) show of a judge, as fields of its passport."""
     pairs = [*answers.values()]
-    confusion = _count_pairs(pairs, labels)
+    confusion = tabulate(pairs, labels, labels)
     sensitivity, specificity = _rates(pairs, labels[0])
     return {
         "answers": answers,
@@ -238,14 +239,6 @@ def _answers(results: Iterable[ExamResult], labels: Collection[str]) -> dict[str
             if truth in labels and verdict in labels:
                 answers[f"{result.item_id}.{number}"] = (truth, verdict)
     return answers
-
-
-def _count_pairs(pairs: Iterable[tuple[str, str]], labels: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """Return how often each label was given, a column, to each truth, a row."""
-    table = {truth: [0] * len(labels) for truth in labels}
-    for truth, verdict in pairs:
-        table[truth][labels.index(verdict)] += 1
-    return tuple(map(tuple, table.values()))
 
 
 def _split_rates(results: Sequence[ExamResult]) -> tuple[Share, Share]:

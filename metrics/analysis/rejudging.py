@@ -1,14 +1,13 @@
 """Two judges of the same replies: how far they agree, how often labels say they err, and which verdicts hold."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import polars as pl
 
 from basic_control.data.exits import GateOutcome
 from basic_control.metrics.analysis.headlines import ModelResult
-from basic_control.metrics.stats.calibration import kappa, kappa_limits
+from basic_control.metrics.stats.calibration import kappa, kappa_limits, tabulate
 from basic_control.metrics.stats.intervals import Interval, Share
 
 KEY = ("item_id", "model", "repeat")
@@ -73,7 +72,7 @@ def compare_judges(
         table: tuple[tuple[int, ...], ...] = ()
         agreement, limits = None, Interval()
         if 0 < len(values) <= MOST_VALUES:
-            table = _count(pairs, values)
+            table = tabulate(pairs.select("value", "value_new").iter_rows(), values, values)
             agreement, limits = kappa(table), kappa_limits(table)
         comparisons.append(
             JudgesCompared(
@@ -90,15 +89,6 @@ def compare_judges(
             )
         )
     return comparisons
-
-
-def _count(pairs: pl.DataFrame, values: Sequence[float]) -> tuple[tuple[int, ...], ...]:
-    counts: Mapping[tuple[float, float], int] = {
-        (old, new): n for old, new, n in pairs.group_by("value", "value_new").len().iter_rows()
-    }
-    size = len(values)
-    cells = [counts.get(pair, 0) for pair in product(values, values)]
-    return tuple(tuple(cells[start : start + size]) for start in range(0, size * size, size))
 
 
 def _count_wrong(labelled: pl.DataFrame, column: str) -> Share:

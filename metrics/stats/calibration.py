@@ -9,8 +9,10 @@ Source: Rogan & Gladen 1978; Lang & Reiczigel 2014 (the interval); ours (the lea
 """
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from operator import mul
 
 import numpy as np
@@ -298,6 +300,15 @@ def _limit_verdict(row: Codes, worth: Floats, alpha: float) -> tuple[float, floa
         return 0.0, 1.0
     (look,) = follow(np.repeat(worth, row), alpha=alpha, looks=[total])
     return look.low, look.high
+
+
+def tabulate(
+    pairs: Iterable[tuple[Hashable, Hashable]], rows: Iterable[Hashable], columns: Sequence[Hashable]
+) -> tuple[tuple[int, ...], ...]:
+    """Count pairs by their first, a row, and their second, a column; there is a column at least."""
+    counts, width = Counter(pairs), len(columns)
+    cells = [counts[pair] for pair in product(rows, columns)]
+    return tuple(tuple(cells[start : start + width]) for start in range(0, len(cells), width))
 
 
 def kappa(confusion: Sequence[Sequence[int]]) -> float | None:
