@@ -14,7 +14,7 @@ from typing import Any, cast
 from basic_control.metrics.citation.sources import judge_outcome
 from basic_control.metrics.citation.urls import Finding, Url
 from basic_control.tasks.sandbox import processes
-from basic_control.tasks.web.fetching import Fetched, Fetcher, FetchFailure
+from basic_control.tasks.web.fetching import Fetched, Fetcher
 from basic_control.tasks.web.network_policy import NetworkPolicy
 
 START_S = 60.0
@@ -125,16 +125,14 @@ async def _visit(
         failures = failures + 1 if results_of_page[0]["reason"] in _SILENT else 0
 
 
-async def _judge(
-    page: Fetched | FetchFailure, asks: Sequence[Mapping[str, Any]], reader: Reader
-) -> list[dict[str, Any]]:
+async def _judge(page: Fetched, asks: Sequence[Mapping[str, Any]], reader: Reader) -> list[dict[str, Any]]:
     """Return the result of each of a page's citations."""
     facts = {
         "final_url": page.url.text,
         "http_status": page.status,
         "fetched_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    if isinstance(page, FetchFailure):
+    if page.finding:
         return [asdict(page.finding) | facts] * len(asks)
     facts["digest"] = hashlib.sha256(page.body).hexdigest()
     findings: list[Finding] = []

@@ -7,7 +7,7 @@ import asyncio
 import re
 import ssl
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from http import HTTPStatus
 from typing import Any, cast
@@ -37,12 +37,16 @@ _BINARY = (b"%PDF-", b"\x1f\x8b", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A reply: its URL, status and headers, and its body if that may be a page's."""
+    """What was fetched: the last URL, its status and headers, and its body if that may be a page's.
+
+    `finding`: why it is no page that can be read.
+    """
 
     url: Url
-    status: int
-    headers: Mapping[str, str]
+    status: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+    finding: Finding | None = None
 
     @property
     def kind(self) -> str:
@@ -56,15 +60,6 @@ class Fetched:
         if match is None:
             return ""
         return match[1].lower()
-
-
-@dataclass(frozen=True, slots=True)
-class FetchFailure:
-    """A failed fetch: the URL, the status if any, and its meaning."""
-
-    url: Url
-    status: int | None
-    finding: Finding
 
 
 class MeteredStream:
@@ -181,17 +176,17 @@ class Fetcher:
         """Close all connections."""
         await self._pool.aclose()
 
-    async def fetch(self, url: Url) -> Fetched | FetchFailure:
-        """Fetch a page; always returns it or a failure within `total_s`."""
+    async def fetch(self, url: Url) -> Fetched:
+        """Fetch a page, or find why it cannot be read, within `total_s`."""
         visited = [url]
         try:
             async with asyncio.timeout(self.net.limits.total_s):
                 reply = await self._follow(visited, self.net.limits.page_bytes, pages=True)
         except TimeoutError:
-            return FetchFailure(visited[-1], None, judge_outcome("time-out"))
-        if isinstance(reply, FetchFailure):
+            return Fetched(visited[-1], finding=judge_outcome("time-out"))
+        if reply.finding:
             return reply
-        return _judge(reply, url)
+        return replace(reply, finding=_find_fault(reply, url))
 
     def delay_of(self, url: Url) -> float:
         """Return the seconds that a site's robots.txt requires between two fetches, as far as known."""
@@ -199,21 +194,21 @@ class Fetcher:
         delay_s = robots.crawl_delay(PRODUCT) if isinstance(robots, Protego) else None
         return max(self.net.limits.delay_s, min(delay_s or 0.0, self.net.limits.longest_delay_s))
 
-    async def _follow(self, visited: list[Url], max_bytes: int, *, pages: bool) -> Fetched | FetchFailure:
+    async def _follow(self, visited: list[Url], max_bytes: int, *, pages: bool) -> Fetched:
         """Return the last reply of a chain of redirects, whose URLs `visited` collects; pages obey robots.txt."""
         for _ in range(self.net.limits.redirects + 1):
             url = visited[-1]
             refusal = await self._find_refusal(url) if pages else None
-            reply = refusal or await self._get(url, max_bytes, pages=pages)
-            if isinstance(reply, Finding):
-                return FetchFailure(url, None, _judge_chain(reply, visited))
+            reply = Fetched(url, finding=refusal) if refusal else await self._get(url, max_bytes, pages=pages)
+            if reply.finding:
+                return replace(reply, finding=_judge_chain(reply.finding, visited))
             if reply.status not in _REDIRECTS:
                 return reply
             target = _read_redirect(url, reply.headers.get("location", ""))
             if isinstance(target, Finding):
-                return FetchFailure(url, reply.status, target)
+                return replace(reply, finding=target)
             visited.append(target)
-        return FetchFailure(visited[-1], None, judge_outcome("redirects too often"))
+        return Fetched(visited[-1], finding=judge_outcome("redirects too often"))
 
     async def _find_refusal(self, url: Url) -> Finding | None:
         """Return why robots.txt forbids a page; None if it does not."""
@@ -233,7 +228,7 @@ class Fetcher:
         if isinstance(first, Finding):
             return Protego()
         reply = await self._follow([first], self.net.limits.robots_bytes, pages=False)
-        if isinstance(reply, FetchFailure):
+        if reply.finding:
             # With a status it was redirected to what is not fetched.
             if reply.status or reply.finding.reason in _NO_ROBOTS:
                 return Protego()
@@ -241,12 +236,12 @@ class Fetcher:
                 return reply.finding
             # A problem with a host that only robots.txt leads to says nothing about the page.
             return judge_outcome("robots.txt cannot be read")
-        if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        if (reply.status or 0) >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return judge_outcome("robots.txt cannot be read")
         text = reply.body.decode("utf-8", "replace") if reply.status == HTTPStatus.OK else ""
         return read_robots(text, PRODUCT)
 
-    async def _get(self, url: Url, max_bytes: int, *, pages: bool) -> Fetched | Finding:
+    async def _get(self, url: Url, max_bytes: int, *, pages: bool) -> Fetched:
         """Request one URL, once; a finding if no complete reply arrived."""
         try:
             return await self._ask(url, max_bytes, pages=pages)
@@ -261,7 +256,7 @@ class Fetcher:
             reason = "broken reply"
         if reason == "the name does not resolve" and not await asyncio.shield(self._online):
             reason = "no name resolves here"
-        return judge_outcome(reason)
+        return Fetched(url, finding=judge_outcome(reason))
 
     async def _ask(self, url: Url, max_bytes: int, *, pages: bool) -> Fetched:
         limits = self.net.limits
@@ -283,7 +278,7 @@ class Fetcher:
             pairs = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in response.headers]
             headers = dict(reversed(pairs))
             reply = Fetched(url, response.status, headers)
-            has_body = reply.status == HTTPStatus.OK or (pages and judge_status(reply.status) is None)
+            has_body = reply.status == HTTPStatus.OK or (pages and judge_status(response.status) is None)
             if not has_body or (pages and reply.kind not in _TEXT):
                 return reply
             length = headers.get("content-length", "")
@@ -338,23 +333,21 @@ def _judge_chain(finding: Finding, visited: list[Url]) -> Finding:
     return finding
 
 
-def _judge(reply: Fetched, cited: Url) -> Fetched | FetchFailure:
-    """Return the page, or why the last reply to a cited URL is not a readable page."""
+def _find_fault(reply: Fetched, cited: Url) -> Finding | None:
+    """Return why the last reply to a cited URL is not a readable page; None if it is one."""
     last = reply.url
     # The bytes may not be text, whatever the headers say; UTF-16 has NULs, but a mark before them.
     has_mark = reply.body.startswith((b"\xff\xfe", b"\xfe\xff"))
     is_binary = reply.body.startswith(_BINARY) or (b"\0" in reply.body[:4096] and not has_mark)
-    finding = judge_status(reply.status)
+    finding = judge_status(reply.status or 0)
     if finding:
-        return FetchFailure(last, reply.status, finding)
+        return finding
     if last.at_home and not cited.at_home:
-        reason = "redirects to the home page"
-    elif _LOGIN.search(last.target) and not _LOGIN.search(cited.target):
-        reason = "redirects to a log-in page"
-    elif reply.kind == "application/pdf" or reply.body.startswith(b"%PDF-"):
-        reason = "a PDF is not read"
-    elif reply.kind not in _TEXT or is_binary:
-        reason = "not a text page"
-    else:
-        return reply
-    return FetchFailure(last, reply.status, judge_outcome(reason))
+        return judge_outcome("redirects to the home page")
+    if _LOGIN.search(last.target) and not _LOGIN.search(cited.target):
+        return judge_outcome("redirects to a log-in page")
+    if reply.kind == "application/pdf" or reply.body.startswith(b"%PDF-"):
+        return judge_outcome("a PDF is not read")
+    if reply.kind not in _TEXT or is_binary:
+        return judge_outcome("not a text page")
+    return None
