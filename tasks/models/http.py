@@ -11,8 +11,7 @@ from basic_control.config.settings import Model
 from basic_control.data.draw import format_canonical
 from basic_control.data.records import Call, Reply
 from basic_control.tasks.models.protocol import CallError
-from basic_control.tasks.models.proxies import find_proxy
-from basic_control.tasks.models.readiness import PORTS
+from basic_control.tasks.models.proxies import PORTS, find_proxy
 from basic_control.tasks.models.replies import FIELDS, build_offer, read_answer, read_reply
 from basic_control.tasks.models.server import CONNECT_S, Server
 from basic_control.tasks.models.templates import BodyError, PathError, fill_body, find_values

@@ -9,11 +9,10 @@ from urllib.parse import urlsplit
 from basic_control.config.settings import Model
 from basic_control.data.errors import InputError
 from basic_control.tasks.models.access import find_address, find_key, strip_secrets
-from basic_control.tasks.models.proxies import find_proxy
+from basic_control.tasks.models.proxies import PORTS, find_proxy
 
 KNOCK_S = 0.3
 """How long an address has to refuse a connection: one that has not by then may be slow, and is called normally."""
-PORTS = {"http": 80, "https": 443}
 LEAST_FILES = 64
 """Files without which no run begins."""
 SPARE = 256
