@@ -2,22 +2,23 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
-from math import isclose, isnan, nan, sqrt
+from itertools import chain, pairwise
+from math import isclose, isnan, nan
 from typing import Any
+
+import numpy as np
 
 from tests.oracle import rules
 from tests.oracle.judged import adjust
 from tests.oracle.pairs import Line, decide_lines, expect_pair, expect_tests, lines_of
 from tests.oracle.product import Output
 from tests.oracle.rules import KEYS, Headline, Within
-from tests.oracle.stopping import check_rounds, expect_sequence, is_followed, select_asked
+from tests.oracle.stopping import check_rounds, expect_sequence, is_followed
 from tests.oracle.world import JUDGED, Run, Sequel, Suite
 
 Document = Mapping[Any, Any]
 Scores = Mapping[str, Mapping[str, Headline]]
 """A model's scores by suite and name."""
-COUNTED = {"n_failed": "model_error", "n_unread": "judge_failed", "n_truncated": "truncated"}
 INTERVALS = ("interval", "lower_interval", "upper_interval")
 WORDS = {"pass": "Pass", "fail": "Fail", "undecided": "Undecided", "error": "Error"}
 CHANGES = {"regressed": "fail", "held": "pass"}
@@ -50,8 +51,7 @@ def compare(said: Any, expected: Any, *path: Any) -> None:
 
 def expect_score(headline: Headline, share: float, entry: Document) -> dict[str, Any]:
     """Return what is said of a model by one score of a suite, but for its outcome."""
-    expected: dict[str, Any] = {"weight": share, **dict(zip(("n_asked", "n_scored"), headline.counts, strict=True))}
-    expected |= {key: headline.count(status) for key, status in COUNTED.items()}
+    expected: dict[str, Any] = {"weight": share, **headline.counts}
     for end, (key, interval) in enumerate(zip(KEYS, INTERVALS, strict=True)):
         # A bound of what has no score may be left out.
         if not isnan(headline.means[0]) or entry[key] is not None:
@@ -78,7 +78,7 @@ def expect_suite(
         outcome = "error" if is_empty and headline.stated is None else outcome
         parts |= {"only": len(names) == 1, **judged, "outcome": outcome}
         if outcome == "undecided" and run.gate != "interval" and not {"stop", JUDGED} & {*suite.options, name}:
-            parts["named"] = {status: headline.count(status) > 0 for status in COUNTED.values()}
+            parts["named"] = {key: headline.counts[key] > 0 for key in rules.COUNTED}
         if "stop" in suite.options:
             parts |= expect_sequence(suite, headline, entry, rounds)
             if is_followed(suite, rounds):
@@ -93,8 +93,8 @@ def expect_model(run: Run, model: str, said: Document, output: Output) -> tuple[
     scores: dict[str, dict[str, Headline]] = {}
     for suite in run.suites:
         n_asked = said["suites"][suite.name, next(iter(rules.list_scores(suite)))]["n_asked"]
-        asked = select_asked(suite, output.rounds.get(suite.name, []), n_asked)
-        by_name = rules.headlines_of(asked, model, run.repeats)
+        asked = [*chain.from_iterable(output.rounds[suite.name])][:n_asked] if "stop" in suite.options else None
+        by_name = rules.headlines_of(suite, model, run.repeats, asked)
         parts, scores[suite.name] = expect_suite(run, suite, by_name, said, output)
         suites |= parts
     overall, joined = rules.join_suites(run, scores)
@@ -106,13 +106,11 @@ def expect_model(run: Run, model: str, said: Document, output: Output) -> tuple[
         outcomes.append(said["outcome"])
         if not any("stop" in suite.options for suite in run.suites):
             expected["outcome"] = expect_overall(run, overall, joined, said)
-    entries = [(share, said["suites"][it.suite, it.name]) for share, it in joined]
     if len(joined) > 1 and "half" in said["interval"] and "stop" not in run.suites[0].options:
-        halves = [
-            (share * (it["score"] - it["interval"][key]), key) for share, it in entries for key in ("low", "high")
-        ]
+        entries = [(share, said["suites"][it.suite, it.name]) for share, it in joined]
+        gaps = [[share * (it["score"] - it["interval"][key]) for key in ("low", "high")] for share, it in entries]
         # It is as wide as its suites' are, each within itself.
-        half = sum(sqrt(sum(gap**2 for gap, key in halves if key == end)) for end in ("low", "high")) / 2
+        half = float(np.linalg.norm(gaps, axis=0).mean())
         expected["interval"] = {"half": Within(0.75 * half, 1.35 * half)}
     return {**expected, "verdict": rules.find_worst(outcomes)}, scores
 
@@ -189,14 +187,9 @@ def check(output: Output, run: Run, changes: Sequence[str] = ()) -> None:
     compare([*said["final"]["models"]], [*models], "models")
     code = rules.exit_code([it["verdict"] for it in said["final"]["models"].values()], changes, run)
     slices = {key: expect_slice(key, run, scores) for key in said["slices"]}
-    expected = {
-        "final": {"models": models, "exit_code": code},
-        "code": code,
-        "rows": rows,
-        "lines": lines,
-        "slices": slices,
-    }
-    compare(said, {**expected, "comparisons": pairs, "cases": {key: cases[key] for key in said["cases"]}})
+    final, cases = {"models": models, "exit_code": code}, {key: cases[key] for key in said["cases"]}
+    compare(said, {"final": final, "code": code, "comparisons": pairs, "slices": slices})
+    compare(said, {"rows": rows, "lines": lines, "cases": cases})
     compare(said["comparisons"], expect_tests(said["comparisons"] or {}), "comparisons")
     check_slices(dict(said["slices"]), run, scores)
 
@@ -230,10 +223,10 @@ def check_sequel(output: Output | None, sequel: Sequel) -> None:
     ended = ["regressed"] * bool(missing and not sequel.is_allowed)
     for line in lines:
         decision: dict[str, Any] = {"outcome": allowed[line.key]}
-        gaps = line.at("difference")
-        test = gaps.test(sequel.max_drop)
-        if test.is_exact and not gaps.is_equal:
-            decision |= {"p_regressed": test.p_below, "p_held": test.p_above}
+        gaps = line.ends["difference"]
+        p_below, p_above, is_exact = gaps.test(sequel.max_drop)
+        if is_exact and gaps.gaps.any():
+            decision |= {"p_regressed": p_below, "p_held": p_above}
         compare(entries[line.key], {"pair": expect_pair(line), "decision": decision}, *line.key)
         ended.append(entries[line.key]["decision"]["outcome"])
     changes = [CHANGES.get(outcome, outcome) for outcome in ended]

@@ -28,13 +28,8 @@ PLAIN = ("wrong", "wrong", "wrong", "empty", "cut", "failed", "lacking")
 LOSSES = (PLAIN, PLAIN, ("wrong", "cut", "failed", "lacking", "lacking"))
 """How replies that are not right end in a suite: in the last, about as many are missing as may be."""
 LATER = (("wrong",), ("wrong",), ("wrong", "wrong", "wrong", "failed", "cut"))
-FOLLOWED = (
-    ("wrong",),
-    ("wrong",),
-    ("cut", "wrong", "wrong"),
-    ("failed", *["wrong"] * 3),
-    ("failed", "cut", *["wrong"] * 6),
-)
+CUT, FAILED = ("cut", "wrong", "wrong"), ("failed", "wrong", "wrong", "wrong")
+FOLLOWED = (("wrong",), ("wrong",), CUT, FAILED, (*CUT, *FAILED, "wrong"))
 
 
 def _draw_reply(rng: Random, answer: str, *, metrics: Sequence[str], kinds: Sequence[str], odds: int) -> Reply:
@@ -118,23 +113,14 @@ def draw_run(rng: Random, *, is_recorded: bool = False, most: int = 24) -> Run:
     suites = [_draw_suite(rng, name, models, repeats, most) for name in ("s0", "s1", "s2")[: rng.randint(1, 3)]]
     if all(suite.weight == 0 and is_single(suite) for suite in suites):
         suites[0] = replace(suites[0], weight=1.0)
-    of_k = {
-        "gate_on": rng.choice(("mean", "pass_at_k", "pass_all_k")),
-        "k": rng.choice((None, *range(1, repeats + 1))),
-    }
-    is_of_k = (
-        repeats > 1 and of_k["gate_on"] != "mean" and all([*suite.metrics] == ["exact_match"] for suite in suites)
-    )
+    of_k = {"gate_on": rng.choice(("pass_at_k", "pass_all_k")), "k": rng.choice((None, *range(1, repeats + 1)))}
+    is_of_k = repeats > 1 and all([*suite.metrics] == ["exact_match"] for suite in suites) and rng.randrange(3) > 0
     for at, suite in enumerate(suites):
-        lost = {place for place, reply in suite.replies.items() if is_recorded and (reply.failed or reply.state)}
-        suites[at] = replace(
-            suite, replies={**suite.replies, **dict.fromkeys(lost, Reply("zz"))},
-            options={**suite.options, **(of_k if is_of_k else {})},
-        )  # fmt: skip
-    gate, undecided = (
-        rng.choice(("point", "point", "interval", "interval", "off")),
-        rng.choice(("undecided", "undecided", "pass")),
-    )
+        lost = [place for place, reply in suite.replies.items() if is_recorded and (reply.failed or reply.state)]
+        replies, options = dict.fromkeys(lost, Reply("zz")), of_k if is_of_k else {}
+        suites[at] = replace(suite, replies={**suite.replies, **replies}, options={**suite.options, **options})
+    gate = rng.choice(("point", "point", "interval", "interval", "off"))
+    undecided = rng.choice(("undecided", "undecided", "pass"))
     return Run(models, tuple(suites), _draw_threshold(rng, 20, 15), gate, undecided, repeats)
 
 
@@ -237,12 +223,8 @@ def _judge(
     rng: Random, name: str, judges: tuple[str, ...], limits: Mapping[str, float | None], *, is_labelled: bool
 ) -> Suite:
     """Draw replies "a", right, and "b", which judges rate and people label by what they share."""
-    n, odds, errors = (
-        rng.randint(*(60, 90) if is_labelled else (10, 40)),
-        rng.choice((5, 7, 9)),
-        rng.choice((0, 0, 1)),
-    )
-    odds_settled, odds_twice = rng.choice((0, 0, 3)), rng.choice((0, 2))
+    n, odds = rng.randint(*(60, 90) if is_labelled else (10, 40)), rng.choice((5, 7, 9))
+    errors, odds_settled, odds_twice = rng.choice((0, 0, 1)), rng.choice((0, 0, 3)), rng.choice((0, 2))
     questions, replies = [], {}
     for number in range(n):
         is_good = rng.randrange(10) < odds

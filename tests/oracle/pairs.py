@@ -22,13 +22,8 @@ NEAR = 0.25
 """The rules do not say how exactly a sign-flip test is computed: so far from a level its p is the reported one."""
 
 
-@dataclass(frozen=True)
-class Tested:
-    """How surely a difference is below the margin, and above it; `is_exact` where the rules name the test."""
-
-    p_below: float
-    p_above: float
-    is_exact: bool = False
+Tested = tuple[float, float, bool]
+"""How surely a difference is below the margin, and above it, and whether the rules name the test."""
 
 
 @dataclass(frozen=True)
@@ -45,47 +40,43 @@ class Line:
         return self.after.suite, self.after.name, self.model, self.earlier
 
     @property
-    def share(self) -> float:
-        """The share of the baseline's questions, of those that the score applies to, that both sides have."""
+    def is_short(self) -> bool:
+        """Whether both sides have less than 95 % of the baseline's questions that the score applies to."""
         before, after = ({text for it in side.columns for text in it.values} for side in (self.before, self.after))
-        return len(before & after) / len(before) if before else 1.0
+        return len(before & after) < 0.95 * len(before)
 
     @property
     def is_identical(self) -> bool:
         """Whether all replies that are scored to the questions that are paired are the same texts."""
-        sides, texts = [], {*self.at("difference").texts}
+        sides, texts = [], {*self.ends["difference"].texts}
         for side, name in ((self.before, self.earlier), (self.after, self.model)):
-            suite, metrics = side.columns[0].suite, {"", *(column.metric for column in side.columns)}
-            replies: dict[Any, str | None] = {}
+            suite, columns, replies = side.columns[0].suite, side.columns, dict[Any, str | None]()
+            idle = {""} if len(columns) > 1 else {"", columns[0].metric}
             for (model, row, repeat), reply in suite.replies.items():
-                question, is_idle = suite.questions[row], reply.state == "not_applicable" and reply.of in metrics
-                if (
-                    model == name
-                    and question.text in texts
-                    and not (is_idle and (len(metrics) == 2 or not reply.of))
-                ):
+                question, is_idle = suite.questions[row], reply.state == "not_applicable" and reply.of in idle
+                if model == name and question.text in texts and not is_idle:
                     replies[question.text, question.answer, repeat] = None if reply.failed else reply.text
             sides.append(replies)
         # A call that failed brought no reply, which might have been another one.
         return sides[0] == sides[1] and None not in sides[0].values()
 
-    def at(self, end: str) -> "Gaps":
-        return self._ends[end]
-
     @cached_property
-    def _ends(self) -> dict[str, "Gaps"]:
+    def ends(self) -> dict[str, "Gaps"]:
         return {end: self._pair(*ends) for end, ends in SIDES.items()}
 
     def _pair(self, end_before: int, end_after: int) -> "Gaps":
         """Pair the questions that both sides have by all metrics that apply to them on both."""
         columns = [*zip(self.before.columns, self.after.columns, strict=True)]
-        values: dict[str, Array] = {}
+        by_text: dict[str, Array] = {}
         for part, (before, after) in enumerate(columns):
             for text in before.values.keys() & after.values.keys():
                 pair = before.values[text][end_before], after.values[text][end_after]
-                values.setdefault(text, np.full((len(columns), 2), np.inf))[part] = pair
-        texts = [text for text in values if not np.isnan(values[text]).any()]
-        sides = np.array([values[text] for text in texts]).reshape(-1, len(columns), 2)
+                by_text.setdefault(text, np.full((len(columns), 2), np.inf))[part] = pair
+        texts = [text for text in by_text if not np.isnan(by_text[text]).any()]
+        paired = {it.suite.name for it in self.after.columns if not it.values.keys().isdisjoint(texts)}
+        if {it.suite.name for it in self.after.columns} - paired:  # a mean over suites needs a pair of each
+            texts = []
+        sides = np.array([by_text[text] for text in texts]).reshape(-1, len(columns), 2)
         applies = np.isfinite(sides[:, :, 0])
         # The mean is the metrics' by their weights, each the mean over the questions that are paired by it.
         rare = applies * ([weight for weight, _ in self.after.parts] / np.maximum(applies.sum(0), 1))
@@ -93,60 +84,41 @@ class Line:
         gap = (rare * gaps).sum(1) / shares
         units, n_shared = code_units(self.after.columns, texts)
         kinds = [{*side[np.isfinite(side)].round(9)} for side in sides.transpose(0, 2, 1).reshape(-1, len(columns))]
-        is_right_or_wrong = all(kind <= {0, 1} for kind in kinds)
+        is_right_or_wrong = all(values <= {0, 1} for values in kinds)
         is_binary = len(columns) == 1 and all(column.is_binary for column in columns[0])
-        return Gaps(
-            texts, gap.round(12), shares * len(shares) / (shares.sum() or 1), units, n_shared,
-            is_binary and is_right_or_wrong, is_right_or_wrong and all(len(kind) == 1 for kind in kinds),
-        )  # fmt: skip
+        # The rules leave open whether a mean is yes/no whose metrics agree on each question.
+        kind = is_right_or_wrong and is_binary, is_right_or_wrong and all(len(values) == 1 for values in kinds)
+        return Gaps(texts, gap.round(12), shares * len(shares) / (shares.sum() or 1), units, n_shared, kind)
 
 
 @dataclass(frozen=True)
 class Gaps:
-    """Each paired question's difference, its share, and its unit.
-
-    `is_binary`: each is right or wrong on both sides; `seems_so`: by its values, as the rules leave it open
-    whether a mean is so whose metrics agree on each question.
-    """
+    """Each paired question's difference, its share, and its unit; whether all are yes/no, by metric or by value."""
 
     texts: Sequence[str]
     gaps: Array
     shares: Array
     units: Array
     n_shared: int
-    is_binary: bool
-    seems_so: bool
-
-    @property
-    def mean(self) -> float:
-        return float((self.gaps * self.shares).mean())
-
-    @property
-    def is_equal(self) -> bool:
-        return not self.gaps.any()
-
-    @property
-    def n_units(self) -> int:
-        return len({*self.units})
+    is_binary: tuple[bool, bool]
 
     def test(self, margin: float, *, by_values: bool = False) -> Tested:
         """Test the difference against −margin, on both sides."""
         lost, won, n = (self.gaps == -1).sum(), (self.gaps == 1).sum(), len(self.gaps)
-        if self.n_shared < 5 and (self.seems_so if by_values else self.is_binary):
+        if self.n_shared < 5 and self.is_binary[by_values]:
             if not margin:
-                return Tested(
-                    *(float(stats.binom.sf(it - 1, won + lost, 0.5)) for it in (lost, won)), is_exact=True
-                )
+                p_below, p_above = (float(stats.binom.sf(it - 1, won + lost, 0.5)) for it in (lost, won))
+                return p_below, p_above, True
             chance = float(stats.norm.cdf(tango(n, int(won), int(lost), -margin)))
-            return Tested(chance, 1 - chance, is_exact=True)
+            return chance, 1 - chance, True
         sums = np.bincount(self.units, (self.gaps + margin) * self.shares)
         if self.n_shared >= 5 and len(sums) < 10:  # a question that shares no template is a cluster of one
             apart = sums - np.bincount(self.units, self.shares) * sums.sum() / n
             error = sqrt((apart**2).sum() * len(sums) / (len(sums) - 1))
             if error > 1e-12:
                 chance = float(stats.t.cdf(sums.sum() / error, len(sums) - 1))
-                return Tested(chance, 1 - chance)
-        return Tested(*flip(sums))
+                return chance, 1 - chance, False
+        return flip(sums)
 
 
 def tango(n: int, won: int, lost: int, margin: float) -> float:
@@ -159,7 +131,7 @@ def tango(n: int, won: int, lost: int, margin: float) -> float:
     return (won - lost - n * margin) / sqrt(spread) if spread > 0 else 0.0
 
 
-def flip(sums: Array) -> tuple[float, float]:
+def flip(sums: Array) -> Tested:
     """Return the shares of all choices of signs whose total is at most, and at least, the one that was seen."""
     sizes, halves = sums[np.abs(sums) > 1e-12], []
     for part in (sizes[::2], sizes[1::2]):
@@ -170,7 +142,7 @@ def flip(sums: Array) -> tuple[float, float]:
     n, total = len(halves[0]) * len(halves[1]), sizes.sum()
     n_below = np.searchsorted(halves[1], total - halves[0] + 1e-9, side="right").sum()
     n_under = np.searchsorted(halves[1], total - halves[0] - 1e-9, side="left").sum()
-    return float(n_below / n), float(1 - n_under / n)
+    return float(n_below / n), float(1 - n_under / n), False
 
 
 def holm_steps(chances: Sequence[float]) -> list[tuple[float, float]]:
@@ -192,12 +164,12 @@ def decide_lines(lines: Sequence[Line], max_drop: float, *, is_allowed: bool) ->
     or by their metric where it is a graded one.
     """
     allowed = {line.key: set[str]() for line in lines}
-    tested = [line for line in lines if line.at("difference").texts]
+    tested = [line for line in lines if line.ends["difference"].texts]
     for factor, by_values in product((1 - NEAR, 1.0, 1 + NEAR), (False, True)):
         by_end = [_decide_at(tested, end, max_drop, factor, by_values=by_values) for end in SIDES]
         for line, at_ends in zip(tested, zip(*by_end, strict=True), strict=True):
             outcome = at_ends[0] if len({*at_ends}) == 1 else "undecided"
-            is_short = line.share < 0.95 and not is_allowed
+            is_short = line.is_short and not is_allowed
             allowed[line.key].add("undecided" if outcome == "held" and is_short else outcome)
     return {key: outcomes or {"undecided"} for key, outcomes in allowed.items()}
 
@@ -206,11 +178,11 @@ def _decide_at(lines: Sequence[Line], end: str, margin: float, factor: float, *,
     """Return the lines' outcomes at an end; `factor` is by how much a sampled chance may be off."""
     below, above, held = [], [], []
     for line in lines:
-        gaps = line.at(end)
-        test, is_equal = gaps.test(margin, by_values=by_values), gaps.is_equal
-        off = 1.0 if test.is_exact else factor
-        below.append(min(test.p_below * off, 1.0))
-        above.append((1 - margin) ** gaps.n_units if is_equal else min(test.p_above * off, 1.0))
+        gaps = line.ends[end]
+        (p_below, p_above, is_exact), is_equal = gaps.test(margin, by_values=by_values), not gaps.gaps.any()
+        off = 1.0 if is_exact else factor
+        below.append(min(p_below * off, 1.0))
+        above.append((1 - margin) ** len({*gaps.units}) if is_equal else min(p_above * off, 1.0))
         held.append(is_equal and (line.is_identical or not margin))
     steps = zip(holm_steps(below), holm_steps(above), held, strict=True)
     return [
@@ -234,23 +206,26 @@ def lines_of(sequel: Sequel) -> tuple[list[Line], list[Any]]:
             olds, news = headlines_of(old, model, before.repeats), headlines_of(new, later, after.repeats)
             paired = [Line(olds[name], news[name], later, model) for name in list_headlines(new) if name in olds]
             # What applies to no row any more is missing.
-            missing += [line.key for line in paired if any(line.before.rows) and not any(line.after.rows)]
-            lines += [line for line in paired if any(line.before.rows) and any(line.after.rows)]
+            missing += [line.key for line in paired if line.before.leaves and not line.after.leaves]
+            lines += [line for line in paired if line.before.leaves and line.after.leaves]
     return lines, missing
 
 
 def expect_pair(line: Line) -> dict[str, Any]:
     """Return what is said of a difference, of two models or of a run and its baseline."""
-    gaps = line.at("difference")
+    gaps = line.ends["difference"]
     if not gaps.texts:
         return {"n": 0, "difference": None}
-    expected: dict[str, Any] = {"n": len(gaps.texts), **{end: line.at(end).mean for end in SIDES}}
+    expected: dict[str, Any] = {
+        "n": len(gaps.texts),
+        **{end: float((it.gaps * it.shares).mean()) for end, it in line.ends.items()},
+    }
     if not line.after.suite and gaps.n_shared:  # the rules do not say what joins the templates of several suites
         return expected
-    expected["interval"] = {"units": gaps.n_units, "fixed_templates": 0 < gaps.n_shared < 5}
-    test = gaps.test(0.0)
-    chance = min(1.0, 2 * min(test.p_below, test.p_above))
-    expected["p_value"] = chance if test.is_exact else Within(0.7 * chance - 0.02, 1.3 * chance + 0.02)
+    expected["interval"] = {"units": len({*gaps.units}), "fixed_templates": 0 < gaps.n_shared < 5}
+    p_below, p_above, is_exact = gaps.test(0.0)
+    chance = min(1.0, 2 * min(p_below, p_above))
+    expected["p_value"] = chance if is_exact else Within(0.7 * chance - 0.02, 1.3 * chance + 0.02)
     return expected
 
 

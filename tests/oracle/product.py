@@ -1,12 +1,12 @@
 """Drive the product from a drawn run's tables to its results, verdict and files; no flow, no server."""
 
-import csv
 import json
 import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -48,7 +48,7 @@ from tests.oracle.world import CONTEXT, EXAMS, JUDGED, Reply, Run, Suite
 
 OLLAMA = {"provider": "ollama"}
 REASONS = {"judge_failed": "rate: unparsable reply", "not_applicable": ""}
-NAMED = {"model_error": "failed calls", "judge_failed": "without a score", "truncated": "truncated replies"}
+NAMED = {"n_failed": "failed calls", "n_unread": "without a score", "n_truncated": "truncated replies"}
 """What an undecided gate says that it hangs on."""
 IDENTITY = ("model", "suite", "metric", "text", "model_a", "model_b")
 Replies = Mapping[tuple[str, int], Reply]
@@ -76,18 +76,22 @@ class Measured:
     findings: list[SuiteFindings]
     labelled: dict[str, Sequence[int]]
 
-    @property
+    @cached_property
     def store(self) -> Store:
         return Store(self.plan.store.root)
 
-    def manifest(self, name: str) -> dict[str, Any]:
-        head = {"run": name, "started": "2026-11-05T14:02:33+00:00", "status": "completed", "wall_s": 1.0}
-        facts, summary = provenance(self.plan, self.identities), self.summarise()
-        return {**head, **build_manifest(self.plan, facts, self.tables, summary, self.identities)}
-
-    def summarise(self) -> Ref:
+    @cached_property
+    def summary(self) -> Ref:
         monitored = list_monitored(self.plan.suites)
         return aggregate.function(self.plan.store, self.tables.items, self.tables.scores, monitored)
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        return provenance(self.plan, self.identities)
+
+    def manifest(self, name: str) -> dict[str, Any]:
+        head = {"run": name, "started": "2026-11-05T14:02:33+00:00", "status": "completed", "wall_s": 1.0}
+        return {**head, **build_manifest(self.plan, self.facts, self.tables, self.summary, self.identities)}
 
 
 def configure(run: Run, folder: Path, *, is_recorded: bool = False, **keys: Any) -> Settings:
@@ -235,17 +239,17 @@ def _label(run: Run, drawn: Suite, planned: SuitePlan, tables: Tables) -> list[i
 def drive(run: Run, folder: Path, **keys: Any) -> Output | None:
     """Decide a run, write it and read its files back; None if its comparison with a baseline is refused."""
     measured = measure_run(run, configure(run, folder, **keys))
-    plan, tables, manifest = measured.plan, measured.tables, measured.manifest("20261105_140233")
-    facts = provenance(plan, measured.identities)
+    plan, tables, summary, facts = measured.plan, measured.tables, measured.summary, measured.facts
     try:
         check_baseline(plan.baseline, facts, run.models)
     except InputError:
         return None
-    summary, head = measured.summarise(), {key: manifest[key] for key in ("run", "started")}
+    manifest = measured.manifest("20261105_140233")
+    head = {key: manifest[key] for key in ("run", "started")}
     final = results.function(plan, tables, summary, measured.findings, run=head, provenance=facts)
-    verdict = gate.function(final, plan.policy)
+    verdict, reported = gate.function(final, plan.policy), {"folder": str(folder), "manifest": manifest}
     write_results(final, verdict, folder)
-    report.function(plan, tables, summary, folder=str(folder), manifest=manifest, results=final, verdict=verdict)
+    report.function(plan, tables, summary, results=final, verdict=verdict, **reported)
     rounds: dict[str, list[list[int]]] = {}
     for frame in map(measured.store.read, tables.items):
         rounds.setdefault(frame["suite"][0], []).append(frame["index"].to_list())
@@ -288,9 +292,8 @@ def _read(folder: Path, cases: Path, code: int, rounds: Mapping[str, Any], label
     return Output(said, rounds, labelled)
 
 
-def _read_table(path: Path) -> Sequence[Mapping[str, str]]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        return [*csv.DictReader(file)]
+def _read_table(path: Path) -> Iterable[dict[str, Any]]:
+    return pl.read_csv(path, infer_schema=False).iter_rows(named=True)
 
 
 def _index(value: Any) -> Any:

@@ -25,6 +25,7 @@ WORST = ("error", "fail", "undecided", "pass")
 STATUSES = ("judge_failed", "truncated", "model_error", "no_answer", "scored", "not_applicable")
 """The worst first: a question of several rows is as its worst."""
 CODES = {"error": 2, "fail": 1, "undecided": 3, "pass": 0, "none": 0}
+COUNTED = {"n_failed": "model_error", "n_unread": "judge_failed", "n_truncated": "truncated"}
 GRADED = ("similarity", JUDGED)
 
 
@@ -68,10 +69,10 @@ def merge(rows: Sequence[Answer]) -> Answer:
     return Answer(status, (low, middle, high))
 
 
-def average(values: Any, weights: Any = None) -> Any:
+def average(values: Any) -> Any:
     """Return the mean over the rows that have a value, at each end; nan where none has."""
     masked = np.ma.masked_invalid(np.array(values, float).reshape(-1, 3))
-    return np.ma.filled(np.ma.average(masked, 0, weights), nan) if len(masked) else np.full(3, nan)
+    return np.ma.filled(masked.mean(0), nan) if len(masked) else np.full(3, nan)
 
 
 @dataclass(frozen=True)
@@ -100,17 +101,17 @@ class Column:
         """As `values`, or of k answers the share of choices of which any is right, or all are."""
         if self.suite.gate_on == "mean":
             return self.values
-        answers = {text: np.array([it.ends for it in row]) for text, row in self.questions.items()}
-        return {text: np.apply_along_axis(self._share_of_k, 0, answers[text]) for text in self.values}
-
-    def _share_of_k(self, values: Array) -> float:
-        present = [*values[~np.isnan(values)]]
-        n, n_right, k = len(present), present.count(1), self.suite.options.get("k") or len(values)
-        if n < k:
-            return nan
-        if self.suite.gate_on == "pass_at_k":
-            return 1 - comb(n - n_right, k) / comb(n, k)
-        return comb(n_right, k) / comb(n, k)
+        shares = {}
+        for text in self.values:
+            values = np.array([it.ends for it in self.questions[text]])
+            k, is_any = self.suite.options.get("k") or len(values), self.suite.gate_on == "pass_at_k"
+            ns, rights = (~np.isnan(values)).sum(0), (values == 1).sum(0)
+            ways = [
+                comb(n - right if is_any else right, k) / max(comb(n, k), 1)
+                for n, right in zip(ns, rights, strict=True)
+            ]
+            shares[text] = np.where(ns < k, nan, np.subtract(1, ways) if is_any else ways)
+        return shares
 
     @cached_property
     def covered(self) -> list[bool]:
@@ -162,27 +163,22 @@ class Headline:
         return [(weight / whole, column) for weight, column in applying]
 
     @cached_property
-    def rows(self) -> list[list[Answer]]:
-        """Each question in each repeat with what the columns make of it that apply."""
+    def counts(self) -> dict[str, int]:
+        """How many rows are asked, scored by each column that applies, and in a state by some; of k, questions."""
         columns = [[answer for row in column.questions.values() for answer in row] for column in self.columns]
-        return [[answer for answer in row if answer.applies] for row in zip(*columns, strict=True)]
-
-    @property
-    def counts(self) -> tuple[int, int]:
-        """How many rows were asked, and how many each column has scored that applies; of k answers, questions."""
-        column = self.columns[0]
+        rows = [[answer for answer in row if answer.applies] for row in zip(*columns, strict=True)]
+        n_scored, column = sum(bool(row) and not any(it.is_lost for it in row) for row in rows), self.columns[0]
+        asked = {"n_asked": len(rows), "n_scored": n_scored}
         if column.suite.gate_on != "mean":
-            return len(column.questions), sum(column.covered)
-        return len(self.rows), sum(bool(row) and not any(it.is_lost for it in row) for row in self.rows)
+            asked = {"n_asked": len(column.questions), "n_scored": sum(column.covered)}
+        return asked | {
+            key: sum(any(it.status == state for it in row) for row in rows) for key, state in COUNTED.items()
+        }
 
     @property
     def is_covered(self) -> bool:
         """Whether at least 90 % of what applies is scored (section 8)."""
         return all(10 * sum(column.covered) >= 9 * len(column.covered) for _, column in self.leaves)
-
-    def count(self, status: str) -> int:
-        """Count the rows in a state by some column."""
-        return sum(any(answer.status == status for answer in row) for row in self.rows)
 
     @cached_property
     def means(self) -> Ends:
@@ -225,15 +221,20 @@ def expect_interval(headline: Headline, end: int) -> dict[str, Any]:
     units, n_shared = code_units(headline.columns, [*effects])
     expected: dict[str, Any] = {"units": units.max() + 1, "fixed_templates": 0 < n_shared < 5}
     is_binary = len(headline.leaves) == 1 and column.is_binary
-    if is_binary and n_shared < 5 and {*values.round(9)} <= {0, 1}:
+    # The rules do not say what form it has where some repeats of a question are right or missing.
+    at_ends = [value for it in range(3) for value in headline.effects(it).values()]
+    if is_binary and n_shared < 5 and {*np.round(at_ends, 9)} <= {0, 1}:
         low, high = proportion_confint(round(middle * n), n, method="wilson")
         return {**expected, "low": float(low), "high": float(high)}
     expected |= {"low": Within(0, middle + 1e-9), "high": Within(middle - 1e-9, 1 + 1e-9)}
     least, plain = (_width(values - middle, codes) for codes in (units, np.arange(n)))
-    if n >= 10 and least > 0.05 and 0.2 <= middle <= 0.8:  # the rules do not say how far it shrinks
+    is_graded = len(headline.leaves) > 1 or column.metric in GRADED
+    if n >= 8 and is_graded and n_shared < 5 and least > 0.03 and 0.1 <= middle <= 0.9:
+        expected["half"] = Within(0.75 * least, 1.35 * least)
+    elif n >= 10 and least > 0.05 and 0.2 <= middle <= 0.8:  # the rules do not say how far it shrinks
         most = 2.2 * max(least, plain)  # nor that clusters ever narrow it
         if is_binary and column.suite.gate_on == "mean":  # means alike by chance tell no more than all answers
-            most = max(most, 1.3 * Z * sqrt(middle * (1 - middle) / headline.counts[1]))
+            most = max(most, 1.3 * Z * sqrt(middle * (1 - middle) / headline.counts["n_scored"]))
         expected["half"] = Within(0.55 * least, most)
     return expected
 
@@ -309,14 +310,15 @@ def hold_all(answers: Iterable[tuple[Answer, float]]) -> Answer:
     return next(iter(missing), bound("scored", 1.0) if applying else bound("not_applicable"))
 
 
-def column_of(suite: Suite, metric: str, model: str, repeats: int) -> Column:
-    """Return a model by a metric, or by all metrics that say yes or no, or that the score joins."""
+def column_of(suite: Suite, metric: str, model: str, repeats: int, asked: Iterable[int]) -> Column:
+    """Return a model by a metric, or by all that say yes or no, or that the score joins, of rows `asked`."""
     limits = {name: 1.0 for name in suite.metrics if name not in GRADED}
     if suite.score == "all":
         limits |= {name: suite.metrics[name]["threshold"] for name in GRADED if name in suite.metrics}
     rows: list[Answer] = []
     questions: dict[str, list[list[Answer]]] = {}
-    for row, question in enumerate(suite.questions):
+    for row in asked:
+        question = suite.questions[row]
         for repeat in range(repeats):
             reply = suite.replies[model, row, repeat]
             names = limits if metric == "all" else [metric]
@@ -358,10 +360,11 @@ def is_single(suite: Suite) -> bool:
     return len(list_headlines(suite)) == 1
 
 
-def headlines_of(suite: Suite, model: str, repeats: int) -> dict[str, Headline]:
-    """Return a model by each score that is shown of a suite, and by each metric of these, by name."""
-    scores = list_scores(suite)
-    columns = {name: column_of(suite, name, model, repeats) for shares, _ in scores.values() for name in shares}
+def headlines_of(suite: Suite, model: str, repeats: int, rows: Iterable[int] | None = None) -> dict[str, Headline]:
+    """Return a model by each score that is shown of a suite, and by each metric of these, by name; `rows` of it."""
+    scores, asked = list_scores(suite), [*range(len(suite.questions))] if rows is None else [*rows]
+    metrics = {name for shares, _ in scores.values() for name in shares}
+    columns = {name: column_of(suite, name, model, repeats, asked) for name in metrics}
     by_name = {name: Headline(suite.name, name, model, ((1.0, column),), None) for name, column in columns.items()}
     for name, (shares, limit) in scores.items():
         parts = tuple((share, columns[metric]) for metric, share in shares.items())

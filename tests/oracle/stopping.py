@@ -8,18 +8,13 @@ from typing import Any
 import numpy as np
 
 from tests.oracle.rules import Array, Headline, Within, answer_of, list_headlines
-from tests.oracle.world import Run, Suite, select
+from tests.oracle.world import Run, Suite
 
 Rounds = Sequence[Sequence[int]]
 """The rows of a suite that were asked, by round."""
 BETS = np.minimum(np.geomspace(0.03, 1.0, 24), 0.99)
 """Shares of the capital that are bet: the rules leave them to measurement, which chose these."""
 OUTCOMES = {"above": "pass", "below": "fail", "": "undecided"}
-
-
-def select_asked(suite: Suite, rounds: Rounds, n_asked: int) -> Suite:
-    """Return a suite as if it had the rows only that a model was asked."""
-    return select(suite, [*chain.from_iterable(rounds)][:n_asked]) if "stop" in suite.options else suite
 
 
 def templates_of(suite: Suite, rows: Sequence[int]) -> Counter[str]:
@@ -86,11 +81,9 @@ def check_rounds(run: Run, suites: Mapping[str, Rounds], model: Mapping[str, Any
 
     Sequences share the level; a suite that turns out to be asked at once may have been given its share.
     """
-    counts = [
-        (len(run.models) * len(list_headlines(suite)), is_followed(suite, suites[suite.name]))
-        for suite in run.suites
-    ]
-    least, most = 0.05 / sum(n for n, _ in counts), 0.05 / max(sum(n for n, is_one in counts if is_one), 1)
+    counts = {suite.name: len(run.models) * len(list_headlines(suite)) for suite in run.suites}
+    n_followed = sum(counts[suite.name] for suite in run.suites if is_followed(suite, suites[suite.name]))
+    least, most = 0.05 / sum(counts.values()), 0.05 / max(n_followed, 1)
     for suite in run.suites:
         rounds, rows = suites[suite.name], [*chain.from_iterable(suites[suite.name])]
         assert len({*rows}) == len(rows) <= suite.options["stop"]["most"], f"{suite.name}: {len(rows)} rows asked"

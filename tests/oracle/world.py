@@ -1,7 +1,7 @@
 """What is drawn: a small world of suites and questions, of what models replied, and what judges and people said."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 LETTERS = "abcdefghijkl"
@@ -103,14 +103,3 @@ class Sequel:
     fails_on: str = "regression"
     is_changed: bool = False
     is_allowed: bool = False
-
-
-def select(suite: Suite, rows: Sequence[int]) -> Suite:
-    """Return a suite as if it had these rows only."""
-    positions = {row: position for position, row in enumerate(rows)}
-    replies = {
-        (model, positions[row], repeat): reply
-        for (model, row, repeat), reply in suite.replies.items()
-        if row in positions
-    }
-    return replace(suite, questions=tuple(suite.questions[row] for row in rows), replies=replies)
