@@ -26,7 +26,13 @@ from basic_control.metrics.analysis.observations import KEY, RepeatedQuestions, 
 from basic_control.metrics.analysis.pairs import Comparison, Grouping, find_crossed
 from basic_control.metrics.analysis.shared_questions import QuestionChanges, align
 from basic_control.prompts.phrases import ENGLISH
-from basic_control.tasks.compare.rows import describe_question, find_name, list_prompt_columns, shorten_questions
+from basic_control.tasks.compare.rows import (
+    describe_question,
+    find_name,
+    list_prompt_columns,
+    shorten_questions,
+    write_calls,
+)
 from basic_control.tasks.compare.sides import (
     FileForm,
     list_shared_metrics,
@@ -242,8 +248,13 @@ def _group_models(
 
 
 def _read_texts(side: Side) -> pl.DataFrame:
-    """Return a side's replies with their texts, which a baseline has not."""
-    return pl.concat([side.replies, pl.DataFrame(schema=_TEXTS)], how="diagonal_relaxed").select([*_TEXTS])
+    """Return a side's replies with their texts, which a baseline has not; calls of tools where there is no text."""
+    replies = pl.concat(
+        [side.replies, pl.DataFrame(schema={**_TEXTS, "extra": pl.String()})], how="diagonal_relaxed"
+    )
+    calls = pl.Series("calls", [*map(write_calls, replies["extra"])], pl.String)
+    is_silent = (pl.col("text") == "") & (calls != "")
+    return replies.with_columns(text=pl.when(is_silent).then(calls).otherwise("text")).select([*_TEXTS])
 
 
 def _add_questions(changed: pl.DataFrame, items: pl.DataFrame, columns: Collection[str]) -> pl.DataFrame:

@@ -4,7 +4,8 @@ Everything in a row may be a model's or a stranger's text: whoever shows it make
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
@@ -12,9 +13,12 @@ from typing import Any
 import polars as pl
 
 from basic_control.data.deciding import find_holding_values, list_deciding
+from basic_control.data.messages import SYSTEM, is_conversation, read_messages, write_call, write_transcript
 from basic_control.data.prefixes import cut_shared_beginnings
 from basic_control.data.questions import WHOLE, build_content, format_expected
+from basic_control.data.records import Message
 from basic_control.data.suites import ALL, Suite
+from basic_control.data.tools import TOOL_CALLS
 from basic_control.metrics.analysis.policy import TOLERANCE
 from basic_control.metrics.analysis.score_remarks import Remark, list_remarks
 from basic_control.tasks.compare.sides import select_deciding_scores
@@ -114,7 +118,7 @@ def _build_rows(side: Side, scores: pl.DataFrame) -> list[ShownRow]:
                 model=score["model"],
                 metric=score["metric"],
                 question=questions[score["item_id"]],
-                reply=str(reply.get("text") or reply.get("error") or ""),
+                reply=str(reply.get("text") or write_calls(reply.get("extra")) or reply.get("error") or ""),
                 expected=format_expected(item["answer"] or "", facts),
                 value=score["value"],
                 status=score["status"],
@@ -127,6 +131,12 @@ def _build_rows(side: Side, scores: pl.DataFrame) -> list[ShownRow]:
             )
         )
     return rows
+
+
+def write_calls(extra: str | None) -> str:
+    """Return the calls of tools that a reply made, a line each, from what came besides its text; '' if none."""
+    calls = json.loads(extra or "{}").get(TOOL_CALLS) or ()
+    return "\n".join(write_call(call["name"], call["arguments"]) for call in calls)
 
 
 def find_name(item: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
@@ -192,9 +202,23 @@ def describe_question(item: Mapping[str, Any], facts: Mapping[str, Any], columns
 
 
 def _write_value(value: Any) -> str:
+    """Return a column's value as text; of a conversation what its user said last."""
+    if is_conversation(value):
+        with suppress(ValueError):
+            return _write_last_turn(read_messages(value))
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False)
+
+
+def _write_last_turn(messages: Sequence[Message]) -> str:
+    """Return what a user said last, with … for the turns before it."""
+    last = len(messages) - 1
+    while last and messages[last].role != "user":
+        last -= 1
+    text = write_transcript(messages[last : last + 1])
+    has_turns_before = any(message.role not in SYSTEM for message in messages[:last])
+    return f"… {text}" if has_turns_before else text
 
 
 def list_prompt_columns(suite: Suite) -> frozenset[str]:

@@ -86,7 +86,7 @@ def load_judged(run: Run, root: str = "") -> pl.DataFrame:
     Raises:
         InputError: the store does not have them, or nothing was judged.
     """
-    texts = load_replies(run, root).rename({"text": "response"}).drop("error", "latency_s")
+    texts = load_replies(run, root).rename({"text": "response"}).drop("error", "latency_s", "extra")
     items = load_table(run, "items", root).unique("item_id")
     rows = join_judged(load_table(run, "scores", root), items, texts, suites_in(run.configuration))
     if rows.is_empty():

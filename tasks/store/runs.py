@@ -312,8 +312,11 @@ def load_calls(run: Run, root: str = "") -> pl.DataFrame:
 def load_replies(run: Run, root: str = "") -> pl.DataFrame:
     """Return each model's reply to each item and repeat: item_id, model, repeat, text, error, latency_s.
 
+    Of a reply without text there is also `extra`, as calls of tools.
+
     Raises:
         InputError: the store does not have them intact.
     """
-    frame = load_calls(run, root).select("item_id", "model", "repeat", "text", "error", "latency_s")
+    extra = pl.when(pl.col("text").fill_null("") == "").then("extra").alias("extra")
+    frame = load_calls(run, root).select("item_id", "model", "repeat", "text", "error", "latency_s", extra)
     return frame.unique(["item_id", "model", "repeat"], maintain_order=True)

@@ -180,6 +180,21 @@ def test_tools_are_sent_calls_are_scored_and_a_reply_of_calls_alone_is_no_answer
     assert found["paris", "contains"] == [0.0, "no_answer", "calls of tools, and no text"]
 
 
+def test_a_list_shows_what_a_user_said_last_and_what_was_called(run: Run, tmp_path: Path) -> None:
+    expected = [{"name": "get_weather", "arguments": {"city": "Oslo"}}]
+    rows: list[dict[str, Any]] = [{"messages": TURNS, "calls": expected, "tools": TOOLS}]
+    rows += [{"messages": [TURNS[0], USER], "calls": expected, "tools": TOOLS}]
+    path = write_run(tmp_path, rows, prompt="{{ messages }}", metrics={"tool_calls": {}})
+    reply = Answer(None, finish_reason="tool_calls", message={"tool_calls": [call("Rome")]})
+    with serve_openai(reply) as server:
+        done = run("--config", path, "--set", at(server, max_tokens=64))
+    listed = run("last", "--failed", command="show")
+    # With … before it where turns came before, whatever the system's message.
+    for text in (done.stdout, listed.stdout):
+        assert "… And in May? → get_weather(city='Rome')" in " ".join(text.split()), text
+    assert "\n  And in May? → get_weather(city='Rome')" in listed.stdout
+
+
 def test_the_same_conversation_is_the_same_question_whatever_holds_it() -> None:
     item = Item("", "18", {"messages": TURNS[1:], "answer": "18"})
     other = Item("", "18", {"chat": TURNS[1:], "answer": "18"})
