@@ -148,7 +148,7 @@ def describe_unreachable(error: BaseException) -> str:
 def _describe_answer(url: str, answer: "Response") -> str:
     """Return what a status of the Prefect server at an address means."""
     code = answer.status_code
-    if code == HTTPStatus.NOT_IMPLEMENTED:  # our own answer (`flows.prefect_api`), which says what to do
+    if code == HTTPStatus.NOT_IMPLEMENTED:  # our own answer (`flows.ephemeral`), which says what to do
         return str(answer.json()["detail"])
     if code == HTTPStatus.TOO_MANY_REQUESTS or code >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return (

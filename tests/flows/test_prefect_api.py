@@ -39,9 +39,8 @@ from pydantic import BaseModel
 
 from basic_control.config.reading import read
 from basic_control.flows.environment import describe_unreachable
-from basic_control.flows.ephemeral import _door, serve_in_process, server_for, start_temporary_server
+from basic_control.flows.ephemeral import Api, _door, serve_in_process, server_for, start_temporary_server
 from basic_control.flows.full_eval import full_eval
-from basic_control.flows.prefect_api import Api
 from tests.conftest import Run
 from tests.helpers.hostile_texts import ACTS, HOSTILE, LOADED, OBEYED, acting
 from tests.helpers.runs import latest

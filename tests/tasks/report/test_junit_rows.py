@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from basic_control.tasks.report import junit, junit_rows
+from basic_control.tasks.report import junit
 from basic_control.tasks.report.failed_rows import build_side
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.store.runs import find_run, load_replies
@@ -100,7 +100,7 @@ def test_a_row_fails_by_the_metrics_whose_gates_fail(tmp_path: Path) -> None:
     metrics = {message.partition(": ")[0] for message in failures.values()}
     assert metrics == {"contains", "contains, exact_match", "contains, exact_match, refusal"}
     # Where another gate fails, a row that is wrong by `contains` alone is tolerated.
-    rows = junit_rows.build_row_cases(build_side(data), {("tickets", "alpha", "exact_match")})
+    rows = junit.build_row_cases(build_side(data), {("tickets", "alpha", "exact_match")})
     metrics = {message.partition(": ")[0] for message in find_failures(rows.cases).values()}
     assert metrics == {"exact_match, contains", "exact_match, contains, refusal"}
     assert list_classes(rows.cases, "skipped") == {"alpha.tickets", "beta.tickets"}
@@ -109,7 +109,7 @@ def test_a_row_fails_by_the_metrics_whose_gates_fail(tmp_path: Path) -> None:
 def test_a_large_run_has_cases_of_failing_rows_first_and_says_how_many_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(junit_rows, "MOST", 10)
+    monkeypatch.setattr(junit, "MOST", 10)
     data = declare(two_prompts(tmp_path))
     top = junit.compose(data)
     cases = list_row_cases(top)

@@ -9,7 +9,7 @@ import pytest
 
 from basic_control.tasks.plan import resolve
 from basic_control.tasks.report.report_data import ReportData
-from basic_control.tasks.report.spans import list_unsupported, mark_reply
+from basic_control.tasks.report.samples import list_unsupported, mark_reply
 from tests.helpers.finished import HOSTILE
 from tests.tasks.report.conftest import Open
 from tests.tasks.report.runs import build, settings, write_page
