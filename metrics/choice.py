@@ -56,7 +56,12 @@ def needs(options: Mapping[str, Any]) -> tuple[str, ...]:
 def read_choice(sample: Sample, text: str, texts_by_label: Mapping[str, str]) -> Reading:
     """Read which of the options a reply's text chooses."""
     slot = build_options(tuple(texts_by_label.items()))
-    return read(write_plainly(unify(text)), slot, cut=is_cut(sample), prompt=write_plainly(prompt(sample)))
+    text, words = unify(text), prompt(sample)
+    if slot.has_formulas or "\\" in text or "$" in text:
+        text = write_plainly(text)
+    if "boxed" in words:  # only the wording around an empty box is looked for in it
+        words = write_plainly(words)
+    return read(text, slot, cut=is_cut(sample), prompt=words)
 
 
 @metric(

@@ -60,6 +60,7 @@ _BEFORE_SMALL = re.compile(
 _AFTER_SMALL = re.compile(r"[*_\"')\]]*(?:[).:,;!]|\s*$|\n| [-–—])")
 
 
+_FORMULA = re.compile(r"[\\$=<>≤≥+×·^_%°√]")
 _ENTRY = re.compile(
     r"[\s>*_#•-]*(?:(?:option|choice|вариант|选项)\s*)?[*_(]*([^\W_]{1,2})[)\].:][*_]*\s", re.IGNORECASE
 )
@@ -74,12 +75,14 @@ _ALIKE = re.compile(
 class Options:
     """The options of a question: label -> its text, '' where only labels are known; both unified.
 
+    `has_formulas`: a text has signs that may be written in several ways.
     `labels`: each label by its capitals; `wordings`: each text in lower case, the longest first, with its labels.
     """
 
     texts: Mapping[str, str]
     labels: Mapping[str, str]
     wordings: tuple[tuple[str, Values], ...]
+    has_formulas: bool = True
     is_chosen: bool = True
 
     def mentions(self, reply: Prepared, begin: int, end: int) -> list[Mention]:
@@ -284,4 +287,5 @@ def build_options(pairs: tuple[tuple[str, str], ...]) -> Options:
         texts,
         {label.upper(): label for label in texts},
         tuple((wording, frozenset(labels[wording])) for wording in wordings),
+        any(map(_FORMULA.search, labels)),
     )
