@@ -43,6 +43,7 @@ _LOOKALIKES = str.maketrans("АВСЕНКМОРТХІЈЅΑΒΕΖΗΙΚΜΝΟΡ�
 """Cyrillic and Greek capitals that look Latin."""
 _ARTICLE = {  # what follows where a label is an article or a pronoun
     "A": re.compile(
+        r" [0-9][0-9.,]*[- ]?[^\W\d_]{2}|"  # A 60-year-old
         r" (?!(?:or|and|is|are|was|were|be|because|since|but|not|as|fits?|matches|seems|must|would|can|could|"
         r"should|has|does|which|who|with|to|in|for|at|on|by|from|if|than|here|that|also|only|then|so)\b)[a-z]"
     ),
@@ -65,6 +66,7 @@ _ENTRY = re.compile(
     r"[\s>*_#•-]*(?:(?:option|choice|вариант|选项)\s*)?[*_(]*([^\W_]{1,2})[)\].:][*_]*\s", re.IGNORECASE
 )
 """The label of a line that is an entry of a list: `**C)** Mars`, `Option C: Mars`."""
+_LABEL_ALONE = re.compile(r"[\s>*_#•(-]*[^\W_]{1,2}[*_)]*\.[*_]*")  # - **C.
 _ALIKE = re.compile(
     r"(?<![^\W_])(?:both|all|either|оба|обе|все|любой)(?![^\W_])[^.!?\n]{0,20}\Z|[两都]", re.IGNORECASE
 )
@@ -203,8 +205,7 @@ class Options:
     ) -> Mention | None:
         """Return the option of the last sentence with exactly one, else those of the last with several."""
         several: Mention | None = None
-        for start, end in reversed([*split_sentences(reply.text[begin:], initials=False)]):
-            span = begin + start, begin + end
+        for span in reversed([*_split_sentences(reply.text, begin)]):
             # A list that goes through the options concludes nothing by its last entry.
             if any(opened <= span[0] < closed for opened, closed in entries):
                 continue
@@ -236,6 +237,21 @@ class Options:
             if any(is_refuted(line, mention.end) for mention in self.mentions(reply, begin, end)):
                 return None
         return values
+
+
+def _split_sentences(text: str, begin: int) -> Iterator[tuple[int, int]]:
+    """Yield the sentences from a position on; a label with its stop belongs to what follows, as in `C. Zinc`."""
+    opened = -1
+    for start, end in split_sentences(text[begin:], initials=False):
+        first, last = begin + start, begin + end
+        if opened >= 0:
+            first = opened
+        opened = -1
+        is_entry = first > begin and _LABEL_ALONE.fullmatch(text, first, last) is not None
+        if is_entry and text.startswith((" ", "*"), last):
+            opened = first
+        else:
+            yield first, last
 
 
 def _is_article(text: str, form: str, end: int) -> bool:

@@ -373,7 +373,7 @@ class Numbers:
         while len(joined) < len(main) and _is_joined(text, main[-len(joined) - 1], joined[0]):
             joined = main[-len(joined) - 1 :]
         # `5 hours, and the trip covers 300 miles`: of other quantities than the asked one, none is the answer
-        if all(map(partial(_find_unit, text), joined)):
+        if len(joined) > 1 or all(map(partial(_find_unit, text), joined)):
             asked_for = list(filter(partial(is_given_in, text, quantity=self.quantity), main))
             return asked_for[-1:] if asked_for and not {*asked_for} & {*joined} else joined
         return joined
