@@ -45,7 +45,7 @@ def _read_message(message: Any, number: int) -> Message:
         raise ValueError(f"message {number}: found role {message['role']!r}, expected one of {', '.join(ROLES)}")
     calls = list[Mapping[str, Any]]()
     for entry in parse_json(message.get("tool_calls")) or ():
-        calls.append(_read_made_call(entry, number))
+        calls.append(read_made_call(entry, number))
     return Message(
         role=role,
         content=_join_parts(message.get("content"), number),
@@ -55,8 +55,12 @@ def _read_message(message: Any, number: int) -> Message:
     )
 
 
-def _read_made_call(entry: Any, number: int) -> Mapping[str, Any]:
-    """Return a call in a message as `name`, `arguments` and, if it has one, its `id`."""
+def read_made_call(entry: Any, number: int) -> Mapping[str, Any]:
+    """Return a call in the message of that number as `name`, `arguments` and, if it has one, its `id`.
+
+    Raises:
+        ValueError: it is no call.
+    """
     call = read_call(entry)
     if call is None:
         raise ValueError(f"message {number}: found {show(entry)}, expected a call with `name` and `arguments`")

@@ -1,12 +1,13 @@
 """Conversations in other tools' files: their messages as turns, and the calls of tools that a reply made."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from basic_control.data.characters import make_storable
-from basic_control.data.messages import ROLES, is_conversation
+from basic_control.data.messages import ROLES, is_conversation, read_made_call
 from basic_control.data.records import Message
-from basic_control.data.tools import ToolCall, parse_json, read_call, read_calls, write_calls
+from basic_control.data.tools import ToolCall, parse_json, read_calls, write_calls
 from basic_control.tasks.exchange.logs import Turns, join_parts, read_mapping
 
 ATTACHED = "attachment://"
@@ -49,14 +50,9 @@ def find_text(text: str, attachments: Mapping[str, Any] | None = None) -> str:
 def _read_made_calls(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the calls of a message, those that can be read, with their ids."""
     calls = list[Mapping[str, Any]]()
-    for entry in message.get("tool_calls") or ():
-        call = read_call(entry)
-        if call is not None:
-            (written,) = write_calls([call])
-            identifier = read_mapping(entry).get("id")
-            if isinstance(identifier, str):
-                written["id"] = identifier
-            calls.append(written)
+    for number, entry in enumerate(message.get("tool_calls") or (), 1):
+        with suppress(ValueError):
+            calls.append(read_made_call(entry, number))
     return calls
 
 

@@ -203,17 +203,12 @@ def _name_provider(row: Mapping[str, Any]) -> str:
 
 
 def _name_targets(rows: Iterable[Any]) -> dict[tuple[str, int], str]:
-    """Name each provider and prompt: with the prompt if a provider was asked with several."""
-    labels = {
-        (_name_provider(row), read_count(row.get("promptIdx")) or 0): join_parts(within(row, "prompt", "label"))
-        for row in rows
-        if isinstance(row, Mapping)
-    }
-    return _tell_apart(labels)
-
-
-def _tell_apart(labels: Mapping[tuple[str, int], str]) -> dict[tuple[str, int], str]:
     """Name targets by provider, prompt's label and prompt's number, each only where names are equal without it."""
+    labels: dict[tuple[str, int], str] = {}
+    for row in rows:
+        if isinstance(row, Mapping):
+            number = read_count(row.get("promptIdx")) or 0
+            labels[_name_provider(row), number] = join_parts(within(row, "prompt", "label"))
     prompts_of_provider = Counter(provider for provider, _ in labels)
     names = dict[tuple[str, int], str]()
     for (provider, number), label in labels.items():
