@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from basic_control.data.errors import InputError
+from basic_control.data.messages import is_conversation, read_messages, write_message
 from basic_control.prompts import find_columns
 from basic_control.tasks.exchange.moving.conversions import Account
 from basic_control.tasks.exchange.moving.foreign_files import SCHEME, Folder, parse
@@ -20,7 +21,6 @@ _FILE = re.compile(
 _OURS = re.compile(r"[^\s{}]+\.(?:j2|txt|md)")  # prompts/a.txt, which a suite may name
 _SEPARATOR = re.compile(r"\n---+\s*\n")  # a line `---` between two prompts
 _STATEMENT = re.compile(r"\{%.*?%\}", re.DOTALL)  # {% if tone %}
-_ROLES = {"system", "user", "assistant", "tool"}
 _NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")  # ": " in `Formal: short`
 INERT = '{{ "" }}'
 """Before a text of one word, which could be read as the name of a file or of a template."""
@@ -179,24 +179,12 @@ def _texts(entry: Any, folder: Folder) -> Iterator[tuple[str, str]]:
 
 def _conversation(text: str) -> list[dict[str, Any]] | None:
     """Return the messages of a prompt that is a list of them in JSON; None if it is a text."""
-    if not text.lstrip().startswith("["):
+    if not is_conversation(text):
         return None
     try:
-        messages = json.loads(text)
-    except (ValueError, RecursionError):
+        return [*map(write_message, read_messages(text))]
+    except ValueError:
         return None
-    if not isinstance(messages, list) or not messages:
-        return None
-    if all(map(_is_message, messages)):
-        return messages
-    return None
-
-
-def _is_message(value: Any) -> bool:
-    """Return whether a value is a message: a role and a text, and nothing else."""
-    if not isinstance(value, dict) or set(value) != {"role", "content"}:
-        return False
-    return str(value["role"]) in _ROLES and isinstance(value["content"], str)
 
 
 def _make_inert(text: str) -> str:
