@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from basic_control.data.documents import METHODOLOGY, METHODOLOGY_VERSION, RESULTS_VERSION
-from basic_control.metrics.analysis.explainability import ExplainabilityResult, read_published
+from basic_control.metrics.analysis.explainability import ExplainabilityResult
 from basic_control.metrics.analysis.headlines import Decision, Headline, Measurement, ModelResult, Shortfall
 from basic_control.metrics.analysis.judged import CorrectedMean
 from basic_control.metrics.analysis.pairs import Comparison, MissingPairs, PairedTest
@@ -209,7 +209,7 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
     "comparisons": _read_each(partial(_group_values, paths=list_keys(Comparison))),
     "corrected": _read_each(partial(_group_values, paths=list_keys(CorrectedMean))),
     "baseline": _read_baseline,
-    "explainability": _read_each(read_published),
+    "explainability": _read_each(ExplainabilityResult),
     "passports": _read_each(read_passport),
 }
 """How those values are read that are written in a form of their own."""
@@ -234,7 +234,7 @@ def schema() -> dict[str, Any]:
         record = kinds[kind.__name__]
         own_properties = of_kind(record, list_keys(kind))
         spread[kind.__name__] = {**record, "properties": own_properties, "required": [*own_properties]}
-    # In a form of its own, which `read_published` reads.
+    # In the form that the seed has published.
     spread["ExplainabilityResult"] = {"type": "object", "properties": {}}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -31,21 +31,15 @@ class Terms:
 class ExplainabilityResult:
     """The result of a reasoning model and a citing model (usually the same), in its published form."""
 
-    cot_model: str
-    citation_model: str
     published: Mapping[str, Any]
 
     @property
     def name(self) -> str:
         """The file name: the model's name, or both names."""
-        if self.cot_model == self.citation_model:
-            return self.cot_model
-        return f"{self.cot_model}_{self.citation_model}"
-
-
-def read_published(published: Mapping[str, Any]) -> ExplainabilityResult:
-    """Return the result of a published form."""
-    return ExplainabilityResult(published["cot"]["model"], published["citation"]["response_model"], published)
+        cot_model, citation_model = self.published["cot"]["model"], self.published["citation"]["response_model"]
+        if cot_model == citation_model:
+            return str(cot_model)
+        return f"{cot_model}_{citation_model}"
 
 
 def explain_models(models: Sequence[ModelResult], terms: Terms) -> tuple[ExplainabilityResult, ...]:
@@ -58,7 +52,7 @@ def explain_models(models: Sequence[ModelResult], terms: Terms) -> tuple[Explain
     results = []
     for a, b in zip(shared, shared, strict=True) if shared else product(cot, citation):
         published = explainability(cot[a], citation[b], terms, cot_model=a, citation_model=b)
-        results.append(ExplainabilityResult(a, b, published))
+        results.append(ExplainabilityResult(published))
     return tuple(results)
 
 

@@ -110,14 +110,14 @@ def read_history(runs: Path) -> list[HistoryEntry]:
 def _read_or_name(folder: Path) -> HistoryEntry:
     try:
         return _read_entry(folder)
-    except (InputError, AttributeError, KeyError, TypeError, ValueError):
+    except (InputError, OSError, AttributeError, KeyError, TypeError, ValueError, RecursionError):
         # One folder must not hide the others.
         return HistoryEntry(folder.name)
 
 
 def _read_entry(folder: Path) -> HistoryEntry:
     """Return the entry of a run; what cannot be read is left blank."""
-    manifest = _read_front(folder / MANIFEST)
+    manifest = read_front(folder / MANIFEST)
     configuration = manifest.get("configuration") or {}
     report = configuration.get("report") or {}
     entry = {
@@ -183,16 +183,8 @@ def _digest_questions(items: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _find_status(manifest: Mapping[str, Any]) -> str:
-    status = str(manifest.get("status", "completed")) if manifest else "damaged"
+    status = str(manifest.get("status", "completed"))
     # A killed process changes no file.
     if status == "running" and has_ended(str(manifest.get("owner") or ""), is_sole_user=False):
         return "stopped"
     return status
-
-
-def _read_front(path: Path) -> Mapping[str, Any]:
-    try:
-        document = read_front(path)
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return document if isinstance(document, Mapping) else {}

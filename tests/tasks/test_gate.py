@@ -126,7 +126,10 @@ def test_models_that_would_be_one_file_are_told_apart() -> None:
 
 
 def test_each_of_several_models_has_its_own_file_of_results(tmp_path: Path) -> None:
-    listed = [ExplainabilityResult(name, name, {"cot": {"model": name}}) for name in ("a/b", "a:b")]
+    listed = [
+        ExplainabilityResult({"cot": {"model": name}, "citation": {"response_model": name}})
+        for name in ("a/b", "a:b")
+    ]
     write_explained(Results({"started": "2026-11-05T14:02:33"}, (), explainability=listed), tmp_path)
     found = sorted(tmp_path.iterdir())
     assert found[0].name == "FINAL_RESULTS_20261105_a_b.json"
