@@ -185,7 +185,7 @@ def draw_sequel(rng: Random) -> Sequel:
         rng.choice((0.0, 0.0, 0.02, 0.02, 0.1, 0.3)),
         rng.choice(("regression", "regression", "threshold")),
     )
-    return Sequel(before, after, max_drop, fails_on, is_changed, is_changed and rng.random() < 0.5)
+    return Sequel(before, after, max_drop, fails_on, is_changed, rng.random() < (0.5 if is_changed else 0.2))
 
 
 def draw_stopping(rng: Random) -> Run:

@@ -229,7 +229,8 @@ def expect_interval(headline: Headline, end: int) -> dict[str, Any]:
     expected |= {"low": Within(0, middle + 1e-9), "high": Within(middle - 1e-9, 1 + 1e-9)}
     least, plain = (_width(values - middle, codes) for codes in (units, np.arange(n)))
     is_graded = len(headline.leaves) > 1 or column.metric in GRADED
-    if n >= 8 and is_graded and n_shared < 5 and least > 0.03 and 0.1 <= middle <= 0.9:
+    is_once = max(map(len, column.questions.values())) == 1  # repeats may be alike by chance
+    if n >= 8 and is_graded and is_once and n_shared < 5 and least > 0.03 and 0.1 <= middle <= 0.9:
         expected["half"] = Within(0.75 * least, 1.35 * least)
     elif n >= 10 and least > 0.05 and 0.2 <= middle <= 0.8:  # the rules do not say how far it shrinks
         most = 2.2 * max(least, plain)  # nor that clusters ever narrow it
