@@ -294,7 +294,9 @@ def unread_responses(plan: Plan) -> Iterator[str]:
     """Yield warnings about suites that ask models although their data has responses, which nothing reads."""
     for suite_plan in plan.suites:
         unit = loader(suite_plan.suite.loader)
-        if suite_plan.responses_of or unit.generated:
+        columns = suite_plan.suite.source.get("columns") or {}
+        # A column that has another name here is no reply.
+        if suite_plan.responses_of or unit.generated or RESPONSE in columns.values():
             continue
         for file in unit.files(suite_plan.suite.source):
             if RESPONSE in _read_first_row(file):
@@ -303,6 +305,22 @@ def unread_responses(plan: Plan) -> Iterator[str]:
                     "not read: the models are asked. To score those responses, declare a suite of your own with "
                     "`items: {data: …}` (docs/suites.md)."
                 )
+
+
+def list_unasked(settings: Settings, plan: Plan) -> Iterator[str]:
+    """Yield a warning if models are named, and none is asked since the rows have replies."""
+    suite = next((suite_plan.suite for suite_plan in plan.suites if suite_plan.responses_of), None)
+    if suite is None or plan.models or not settings.models:
+        return
+    names = ", ".join(model.name for model in settings.models)
+    column = (suite.source.get("columns") or {}).get(RESPONSE)
+    advice = f"leave `response: {column}` out of its `columns`"
+    if not column:
+        advice = f"give that column another name: `columns: {{earlier: {RESPONSE}}}`"
+    yield (
+        f"{names}: not asked, since the rows of suite {suite.name} have replies (column {column or RESPONSE!r}), "
+        f"which are scored. To ask, {advice}."
+    )
 
 
 def _read_first_row(file: Path) -> Mapping[str, Any]:

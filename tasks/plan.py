@@ -591,7 +591,8 @@ def _find_own_models(judges: Sequence[Judge], suites: Iterable[SuitePlan]) -> di
     """Return the targets that each judge would judge as its own model, by the judge's name."""
     targets: list[Target] = []
     for suite in suites:
-        targets.extend(suite.targets)
+        # Replies in a file are of whoever wrote them.
+        targets.extend(suite.live_targets)
     own_models: dict[str, set[str]] = {}
     for target in targets:
         for judge in judges:

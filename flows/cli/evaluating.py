@@ -78,14 +78,23 @@ def _prepare(settings: "Settings", again: "Rerun", advise_continuing: Callable[[
         KeyboardInterrupt: as `evaluate`.
     """
     from basic_control.flows.environment import import_prefect, prepare_environment, results_of
-    from basic_control.flows.preflight import check_run, list_english_judging, too_few_connections, unread_responses
+    from basic_control.flows.preflight import (
+        check_run,
+        list_english_judging,
+        list_unasked,
+        too_few_connections,
+        unread_responses,
+    )
 
     leave_at_once()
     try:
         plan = check_run(settings, again)
         from basic_control.flows.cli.progress import progress
 
-        warnings = (*unread_responses(plan), *list_english_judging(plan), too_few_connections(plan))
+        warnings = [*unread_responses(plan), *list_english_judging(plan), too_few_connections(plan)]
+        # With an earlier run's replies nobody expects a model to be asked.
+        if not again.replies:
+            warnings += list_unasked(settings, plan)
         for warning in filter(None, warnings):
             say(warning, level=logging.WARNING)
         prepare_environment(results_of(plan.store))

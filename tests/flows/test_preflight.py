@@ -12,7 +12,7 @@ import pytest
 
 from basic_control.config.settings import Settings
 from basic_control.data.errors import InputError
-from basic_control.flows.preflight import check_rows, unread_responses
+from basic_control.flows.preflight import check_rows, list_unasked, unread_responses
 from basic_control.tasks.plan import resolve
 from tests.conftest import TOP, free_port
 
@@ -52,6 +52,34 @@ def test_responses_that_nothing_reads_are_said(tmp_path: Path) -> None:
     settings = Settings(models=[{"name": "m"}], suites=suites)
     (said,) = unread_responses(resolve(settings))
     assert said.startswith(f"suite cot: {data['data']} has a column 'response', which the loader word_problems")
+
+
+@pytest.mark.parametrize(
+    ("columns", "advice"),
+    [
+        ({}, "rows of suite own have replies (column 'response'), which are scored. To ask, give that column"),
+        (
+            {"response": "bot"},
+            "(column 'bot'), which are scored. To ask, leave `response: bot` out of its `columns`",
+        ),
+        ({"earlier": "response"}, ""),
+    ],
+)
+def test_a_model_that_is_named_and_not_asked_is_said_and_grades_nothing_of_its_own(
+    tmp_path: Path, columns: dict[str, str], advice: str
+) -> None:
+    row = '{"question": "1 + 2?", "answer": "3", "response": "3", "bot": "4", "reference": "3"}\n'
+    (tmp_path / "rows.jsonl").write_text(row, "utf-8")
+    items = {"data": str(tmp_path / "rows.jsonl"), "columns": columns}
+    suite = {"name": "own", "items": items, "prompt": "{{ question }}", "metrics": {"factual_correctness": {}}}
+    settings = Settings(models=[{"name": "m"}], judges=[{"name": "m"}], suites=[suite])
+    plan = resolve(settings)
+    sentences = [*list_unasked(settings, plan)]
+    assert len(sentences) == bool(advice)
+    assert all(sentence.startswith("m: not asked") and advice in sentence for sentence in sentences)
+    # Replies that stand in a file are not the model's.
+    assert plan.own_models == ({} if advice else {"m": {"m"}})
+    assert not [*unread_responses(plan)], "what another name was given to is no reply"
 
 
 @pytest.fixture(scope="module")
