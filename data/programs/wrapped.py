@@ -1,4 +1,4 @@
-"""Unwrapping of code in JSON, HTML, a diff or a session.
+"""Unwrapping of code in JSON, HTML, a diff, a session, or numbered lines.
 
 Responses are hostile: every regular expression here is linear, and the amount of text is bounded.
 """
@@ -33,7 +33,13 @@ _ENTITY = pattern(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,6});")
 _ADDED = pattern(r"^\+[ \t]*(?:async[ ]+def|def|fun|private fun|class|import|from)\b", re.MULTILINE)
 _HUNK = pattern(r"^(?:@@|\+\+\+ )", re.MULTILINE)
 _PATCH = pattern(r"(?:---|\+\+\+|@@|diff |index |\\ No newline)")
+# In [3]: and the `...: ` of its later lines.
+_CELL = pattern(r"[ \t]*(?:In[ ]?\[[\d ]{0,6}\]:[ ]?|\.\.\.:[ ]?)")
+_OUTPUT = pattern(r"[ \t]*Out[ ]?\[[\d ]{0,6}\]:")
+# Numbers of lines: `12 `, `12| `, `12: `.
+_NUMBERED = pattern(r"[ \t]*\d{1,4}(?:[ \t]?[|:.)])?(?=[ \t]|$)")
 _MAGIC = pattern(r"^[ \t]*(?:!|%{1,2})[A-Za-z][^\n]*$", re.MULTILINE)
+_LABEL = pattern(r"^(?:python3?|py|kotlin|copy(?: code)?|скопировать(?: код)?)[ \t]*\n", re.IGNORECASE)
 
 
 def unwrap(text: str, function: str) -> Iterator[str]:
@@ -127,16 +133,23 @@ def without_prompts(text: str, function: str) -> str:
     if re.search(rf"^[ \t]*>>>[ ]?(?:async[ ]+)?(?:def|fun)[ ]+{function}\b", text, re.MULTILINE):
         lines = [line.strip("\n").lstrip() for line in text.split("\n")]
         return "\n".join(line[3:].removeprefix(" ") for line in lines if line.startswith((">>>", "...")))
+    if re.search(r"^[ \t]*In[ ]?\[[\d ]{0,6}\]:", text, re.MULTILINE):
+        return "\n".join(_CELL.sub("", line, count=1) for line in text.split("\n") if not _OUTPUT.match(line))
     return text
 
 
 def list_repairs(text: str) -> Iterator[str]:
-    """Yield corrected versions of a text that is not Python: without a notebook's magic lines, or entities."""
-    # A notebook's `!pip install` and `%%time` are no Python.
+    """Yield corrected versions of a text that is not Python: without additions of a page or a notebook."""
+    if _LABEL.match(text):
+        yield _LABEL.sub("", text)
     if _MAGIC.search(text):
         yield _MAGIC.sub("", text)
     if _ENTITY.search(text):
         yield resolve_entities(text)
+    # As a page shows code: each line has its number.
+    lines = text.split("\n")
+    if all(map(_NUMBERED.match, filter(str.strip, lines))):
+        yield textwrap.dedent("\n".join(_NUMBERED.sub("", line, count=1) for line in lines))
 
 
 def resolve_entities(text: str) -> str:
