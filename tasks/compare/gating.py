@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from basic_control.config.settings import Settings
-from basic_control.data.errors import InputError
+from basic_control.data.errors import InputError, propose_name
 from basic_control.data.suites import ALL, Suite
 from basic_control.metrics.analysis.baseline import BaselineComparison, ComparedSide, compare_with_baseline
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
@@ -38,8 +38,8 @@ from basic_control.tasks.compare.sides import (
 from basic_control.tasks.exchange.frames import Side
 from basic_control.tasks.exchange.logs import UNNAMED_JUDGE
 from basic_control.tasks.plan import BaselineRule, Plan, resolve
-from basic_control.tasks.store.baselines import Tables
-from basic_control.tasks.store.runs import Run, load_results
+from basic_control.tasks.store.baselines import BASELINES, Tables, find_path, list_files
+from basic_control.tasks.store.runs import LAST, Run, load_results
 
 Judges = Mapping[str, Mapping[str, str]]
 """The identities of a run's judges by name."""
@@ -111,6 +111,7 @@ def decide_gate(
     new = find_newest(new, runs)
     names = [new]
     if rule.name:
+        _check_baseline_name(rule.name, runs)
         names = [rule.name, new]
     form = replace(form or FileForm(), requested=[*filter(None, [metric])])
     sides = read_sides(names, runs=runs, root=root, form=form)
@@ -146,6 +147,20 @@ def decide_gate(
         regressions=comparison is not None,
     )
     return verdict_of(replace(results, baseline=comparison), policy), comparison, sides
+
+
+def _check_baseline_name(name: str, runs: Path) -> None:
+    """Reject a name that is nothing to compare with: no pinned baseline, no run, no file."""
+    is_there = name == LAST or (runs / name).is_dir() or Path(name).exists() or find_path(name).is_file()
+    if is_there:
+        return
+    pinned = [path.stem for path in list_files()]
+    names = ", ".join(pinned) or "none"
+    raise InputError(
+        f"--baseline {name}: found neither a pinned baseline ({BASELINES} contains {names}), nor a run in {runs}, "
+        f"nor a file.{propose_name(name, pinned)} Set one from a finished run: "
+        f"basic-control baseline set {name} RUN."
+    )
 
 
 def measure_file(name: str, runs: Path) -> tuple[Side, Results, RunVerdict]:

@@ -271,3 +271,16 @@ def test_recorded_replies_have_one_score_wherever_it_is_listed(
     said = capsys.readouterr().out
     assert "app 45%" in said
     assert "own app: 45%, 100 / 100 scored" in said
+
+
+def test_a_misspelt_baseline_is_said_with_those_that_are_pinned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    finished(tmp_path, "new", HALF_WRONG)
+    runs = ["--set", f"store.runs={tmp_path / 'runs'}"]
+    assert main(["baseline", "set", "main", "new", *runs]) == 0
+    assert main(["gate", "new", "--baseline", "mian", *runs]) == 2
+    error = capsys.readouterr().err
+    assert "--baseline mian: found neither a pinned baseline (baselines contains main), nor a run" in error
+    assert "Did you mean 'main'?" in error
