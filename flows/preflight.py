@@ -1,6 +1,6 @@
 """Checks before Prefect starts: static mistakes, and runs that would be huge."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -307,12 +307,12 @@ def unread_responses(plan: Plan) -> Iterator[str]:
                 )
 
 
-def list_unasked(settings: Settings, plan: Plan) -> Iterator[str]:
-    """Yield a warning if models are named, and none is asked since the rows have replies."""
+def list_unasked(models: Sequence[Model], plan: Plan) -> Iterator[str]:
+    """Yield a warning if there are models, and none is asked since the rows have replies."""
     suite = next((suite_plan.suite for suite_plan in plan.suites if suite_plan.responses_of), None)
-    if suite is None or plan.models or not settings.models:
+    if suite is None or plan.models or not models:
         return
-    names = ", ".join(model.name for model in settings.models)
+    names = ", ".join(model.name for model in models)
     column = (suite.source.get("columns") or {}).get(RESPONSE)
     advice = f"leave `response: {column}` out of its `columns`"
     if not column:

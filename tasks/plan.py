@@ -588,10 +588,9 @@ def _group_suites(models: Iterable[Model], suites: Iterable[SuitePlan]) -> dict[
 
 
 def _find_own_models(judges: Sequence[Judge], suites: Iterable[SuitePlan]) -> dict[str, set[str]]:
-    """Return the targets that each judge would judge as its own model, by the judge's name."""
+    """Return the targets that each judge would judge as its own model, by its name; given replies are nobody's."""
     targets: list[Target] = []
     for suite in suites:
-        # Replies in a file are of whoever wrote them.
         targets.extend(suite.live_targets)
     own_models: dict[str, set[str]] = {}
     for target in targets:

@@ -50,7 +50,7 @@ def show_estimate(settings: "Settings", again: "Rerun | None" = None) -> int:
         check_rerun(plan, again)
     check_judges(plan)
     check_rows(plan)
-    for warning in (*unread_responses(plan), *list_english_judging(plan), *list_unasked(settings, plan)):
+    for warning in (*unread_responses(plan), *list_english_judging(plan), *list_unasked(settings.models, plan)):
         console.say(warning, level=logging.WARNING)
     prepare_environment(results_of(plan.store))
     from basic_control.tasks.estimate.costs import estimate_plan  # imports Prefect, which is configured by now

@@ -94,7 +94,7 @@ def _prepare(settings: "Settings", again: "Rerun", advise_continuing: Callable[[
         warnings = [*unread_responses(plan), *list_english_judging(plan), too_few_connections(plan)]
         # With an earlier run's replies nobody expects a model to be asked.
         if not again.replies:
-            warnings += list_unasked(settings, plan)
+            warnings += list_unasked(settings.models, plan)
         for warning in filter(None, warnings):
             say(warning, level=logging.WARNING)
         prepare_environment(results_of(plan.store))

@@ -74,7 +74,7 @@ def test_a_model_that_is_named_and_not_asked_is_said_and_grades_nothing_of_its_o
     suite = {"name": "own", "items": items, "prompt": "{{ question }}", "metrics": {"factual_correctness": {}}}
     settings = Settings(models=[{"name": "m"}], judges=[{"name": "m"}], suites=[suite])
     plan = resolve(settings)
-    sentences = [*list_unasked(settings, plan)]
+    sentences = [*list_unasked(settings.models, plan)]
     assert len(sentences) == bool(advice)
     assert all(sentence.startswith("m: not asked") and advice in sentence for sentence in sentences)
     # Replies that stand in a file are not the model's.
