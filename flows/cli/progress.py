@@ -1,4 +1,4 @@
-"""The progress of a run: lines that a terminal renews and a file collects, and each suite's result as it ends.
+"""The progress of a run: bars that a terminal renews, lines that a file collects, and the result of each suite.
 
 The data comes from the run's own events and its queries' tallies. A tally is only stored when it changes and read
 when something is drawn, so thousands of calls per second cost nothing here.
@@ -33,6 +33,8 @@ SILENT_S = 5.0
 """So long without a reply, while calls fail, is no pace any more."""
 CAUSE = 120
 """Characters shown of a failure."""
+BAR = 8
+"""Characters of a bar."""
 
 
 def progress(language: str = "en") -> "Display":
@@ -235,7 +237,10 @@ class Display(logging.Handler):
             # What is renewed in place stays until the suite's results replace it.
             if count.total and (count.open or self.live):
                 is_asking = True
-                yield f"{work.title}: {_describe_progress(count)}"
+                if self.live:
+                    yield f"{work.title} {_draw_bar(count)} {_describe_progress(count, is_brief=True)}"
+                else:
+                    yield f"{work.title}: {_describe_progress(count)}"
         if not is_asking:
             yield say("progress.since", now=self.now, time=_clock(time.monotonic() - self.since))
 
@@ -254,27 +259,38 @@ class Display(logging.Handler):
         return f"{_clock(time.monotonic() - self.begun):>7}  {line}"
 
 
-def _describe_progress(count: Count) -> str:
-    """Describe the progress of some work: done, total, share, rate, failures, and when it ends."""
-    return ", ".join(_list_progress(count))
+def _draw_bar(count: Count) -> str:
+    """Draw the share of some work that is done."""
+    filled = BAR * count.done // count.total
+    return "━" * filled + "─" * (BAR - filled)
 
 
-def _list_progress(count: Count) -> Iterator[str]:
-    share = f" ({100 * count.done // count.total}%)" if count.total else ""
+def _describe_progress(count: Count, *, is_brief: bool = False) -> str:
+    """Describe the progress of some work: done, total, share, rate, failures, and when it ends.
+
+    A brief one stands beside a bar: without the share, failures where there are none, and the hour of its end.
+    """
+    return ", ".join(_list_progress(count, is_brief=is_brief))
+
+
+def _list_progress(count: Count, *, is_brief: bool) -> Iterator[str]:
+    share = f" ({100 * count.done // count.total}%)" if count.total and not is_brief else ""
     yield say("progress.done", k=count.done, n=count.total) + share
     if count.cached:
         yield say("progress.cached", n=count.cached)
     if count.rate and not count.silent_s:
         yield say("progress.calls", rate=localize_digits(f"{count.rate:.1f}"))
-    yield say("progress.failed", n=count.failed)
+    if count.failed or not is_brief:
+        yield say("progress.failed", n=count.failed)
     yield from _describe_trouble(count)
     if count.elsewhere:
         holders = ", ".join(count.holders) or say("progress.another")
         yield say("progress.waiting", n=count.elsewhere, who=holders)
     if count.time_to_end_s is not None and count.done < count.total:
         yield say("progress.left", time=_clock(count.time_to_end_s))
-        end = time.strftime("%H:%M:%S", time.localtime(time.time() + count.time_to_end_s))
-        yield say("progress.ends", time=end)
+        if not is_brief:
+            end = time.strftime("%H:%M:%S", time.localtime(time.time() + count.time_to_end_s))
+            yield say("progress.ends", time=end)
 
 
 def _describe_trouble(count: Count) -> Iterator[str]:

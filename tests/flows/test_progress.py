@@ -326,7 +326,7 @@ def test_a_run_on_a_terminal_of_80_columns_shows_one_line_for_many_batches(tmp_p
         code, output = on_terminal(words(tmp_path, server), 80, environment_of())
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output.decode())
     assert code in {0, 1}, plain
-    assert re.search(r"answers: \d+ of 12 \(\d+%\)", plain)
+    assert re.search(r"answers [━─]{8} \d+ of 12, ", plain)
     kept = [line for line in screen(output, 80) if "answers" in line]
     assert not kept, "a suite's line gives way to its result"
     assert any("12 of 12 scored" in line for line in screen(output, 80))

@@ -17,7 +17,7 @@ def test_the_two_shared_logs_compare_in_one_command(capsys: pytest.CaptureFixtur
     logs = [str(SHARED / name) for name in ("lm_eval_samples_gsm8k_100.jsonl", "inspect_gsm8k_100.eval")]
     assert main(["compare", *logs]) == 0
     (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("gsm8k_100: exact"))
-    assert " ".join(line.split()) == "gsm8k_100: exact_match,strict / match 100 58% 58% 0 0 / 0"
+    assert " ".join(line.split()) == "gsm8k_100: exact_match,strict / match 100 58% 58% 0 (−3.7 to +3.7) 0 / 0"
     assert main(["compare", *logs, "--verify", "number"]) == 0
     said = capsys.readouterr().out
     assert said.count("number (ours) gives 58%, the tool itself 58%; they differ on 0 of 100 replies") == 2
