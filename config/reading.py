@@ -367,6 +367,7 @@ def parse(
     origins = Resolved({})
     try:
         origins = lay_out(raw)
+        _check_keys(origins.raw)
         settle_options(origins)
         settings = Settings.model_validate(origins.raw)
     except (ValidationError, DeclarationError) as error:
@@ -410,6 +411,18 @@ def _check_no_models(settings: Settings, where: Callable[[Steps], str], *, is_em
             if suite.loader == TABLE:
                 hint = " If a column of its rows holds replies, name it: columns: {response: NAME}."
             raise InputError(f"{where(('models',))}: {problem}; suite {suite.name} asks a model.{hint}")
+
+
+def _check_keys(raw: Mapping[str, Any]) -> None:
+    """Refuse unknown top-level and section keys, before anything is imported for the others."""
+    wrong: list[Steps] = [(key,) for key in raw if key not in Settings.model_fields]
+    for name, field in Settings.model_fields.items():
+        section, values = field.annotation, raw.get(name)
+        if isinstance(section, type) and issubclass(section, BaseModel) and isinstance(values, Mapping):
+            wrong += [(name, key) for key in values if key not in section.model_fields]
+    errors = [{"loc": path, "type": "extra_forbidden", "msg": ""} for path in wrong]
+    if errors:
+        raise DeclarationError(*errors)
 
 
 def _check_prices(settings: Settings, where: Callable[[Steps], str]) -> None:
