@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from basic_control.data.commands import TOP, format_command
 from basic_control.data.errors import InputError, plural
 from basic_control.data.exits import Exit
-from basic_control.flows.cli.console import complain, say, show, show_screen
+from basic_control.flows.cli.console import complain, room, say, show, show_screen
 from basic_control.flows.cli.evaluating import evaluate, show_outcome
 from basic_control.flows.cli.options import (
     UNGIVEN,
@@ -145,6 +145,7 @@ def exam(
     outcome, plan = evaluate(settings, again, only_failed=False)
     n_waiting = outcome.requests["submitted"]
     from basic_control.tasks.judges.passports import record_passports
+    from basic_control.tasks.report.fitting import fit_table
     from basic_control.tasks.report.language import use_language
     from basic_control.tasks.report.passports import tables_of
 
@@ -155,7 +156,7 @@ def exam(
     for name, passports in examined.items():
         with use_language(settings.report.language):
             for table in tables_of(name, passports):
-                show(table.terminal(len(table.rows)))
+                show(*fit_table(table, room()[0]))
     show(*outcome.reports[:2])
     if n_waiting:
         say(f"{plural(n_waiting, 'request')} in batches: run the same command again later, or with --wait.")

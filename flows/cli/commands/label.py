@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from basic_control.data.commands import format_command
-from basic_control.flows.cli.console import show, show_screen, show_written
+from basic_control.flows.cli.console import room, show, show_screen, show_written
 from basic_control.flows.cli.options import RUN, USUAL, File, Where
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def label(
         store_labels,
     )
     from basic_control.tasks.report.exports import write_csv
+    from basic_control.tasks.report.fitting import fit_table
     from basic_control.tasks.store.runs import find_run
 
     run = find_run(run_name, at.runs)
@@ -66,7 +67,7 @@ def label(
     rows = read_labels(*map(Path, labels))
     joined = estimates(judged_replies, rows)
     if joined:
-        show(table_of(joined).terminal(len(joined)))
+        show(*fit_table(table_of(joined), room()[0]))
     for estimate in joined:
         agreement = estimate.agreement
         if agreement is not None and agreement.alpha is not None:
@@ -128,6 +129,6 @@ def table_of(joined: "list[Labelled]") -> "Table":
         Column("judge", lambda row: format_estimate(row.powered.judged)),
         Column("labels alone", format_labelled),
         Column("estimate", format_corrected),
-        Column("λ, how far the judge is relied on", format_weight),
-        Column("to halve it", format_halving),
+        Column("weight of the judge (λ)", format_weight),
+        Column("to halve the interval", format_halving),
     )

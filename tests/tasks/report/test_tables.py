@@ -1,12 +1,16 @@
 """One table in three ways of showing it, in none of which a model's text does anything."""
 
 import io
+import itertools
 import re
 from html import unescape
 
+import pytest
 from markdown_it import MarkdownIt
+from rich.cells import cell_len
 from rich.console import Console
 
+from basic_control.tasks.report.fitting import fit_table
 from basic_control.tasks.report.pages import environment
 from basic_control.tasks.report.tables import Column, Table
 from basic_control.tasks.report.text import escape_markdown
@@ -48,6 +52,35 @@ def test_a_long_table_ends_at_a_terminal_with_how_many_more_there_are() -> None:
     assert "102" not in shown
     assert "… and 48 more" in shown
     assert len(table.markdown()) == 52
+
+
+LONG = "provider/meta-llama/llama-3.3-70b-instruct-turbo"
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("entails", "28/30 = 93.3% (78.7–98.2)", "usable")],
+        [("entails", "28/30 = 93.3% (78.7–98.2)", "usable, but hardly better than chance")],
+        [("entails", "–", "its exam had right replies only, or wrong ones only"), (LONG, "0/3 = 0% (0–56.2)", "")],
+        [("评审", "30/30 = 100% (88.6–100)", "正确"), ("b", "", "b c " * 60)],
+    ],
+)
+def test_no_word_of_a_table_that_is_fitted_is_broken(rows: list[tuple[str, ...]], width: int) -> None:
+    """What has no room as a table stands in a block a row."""
+    columns = (Column("Step"), Column("Sensitivity", unbroken=True), Column("Verdict of the exam"))
+    out = io.StringIO()
+    console = Console(file=out, width=width)
+    for part in fit_table(Table(columns, rows, title=f"Passport of {LONG}"), width):
+        console.print(part, soft_wrap=isinstance(part, str))
+    text = out.getvalue()
+    for word in " ".join([*(column.name for column in columns), *itertools.chain(*rows)]).split():
+        assert word in text.split()
+    longest = max(width, len(LONG) + len("Verdict of the exam  "))
+    assert max(map(cell_len, text.splitlines())) <= longest
+    for row in rows:
+        assert " ".join(row[2].split()) in " ".join(text.split()) or "─" in text, "a block has a cell in one piece"
 
 
 def on_a_page(table: Table) -> str:
