@@ -18,7 +18,7 @@ from basic_control.tasks.exchange.moving.foreign_files import PROGRAM_TAG, Folde
 from basic_control.tasks.exchange.moving.variables import UntakenError, is_number, mapping_of, wrap, write_text
 
 MOST_ROWS = 100_000
-QUESTION, ID, DESCRIPTION = "question", "id", "description"
+QUESTION, ID, DESCRIPTION, PREFIX = "question", "id", "description", "gen_prefix"
 PROMPT = "{{ question }}"
 _LOADERS = ("json", "csv", "parquet", "text")
 _OPENER = re.compile(r"\{(?=[{%#])")  # the first sign of {{, {% or {#
@@ -70,11 +70,15 @@ class DocumentReader:
             head = _escape(description)
         _keep_ids(questions.rows, documents)
         self._add_examples(questions, split, head)
+        if self.raw.get(PREFIX):
+            self.account.add(PREFIX, "changed", "ends the question, and does not begin the reply")
         return questions
 
     def _convert(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Return a document as a row of question and answer."""
         question, answers = self._fill("doc_to_text", document), self._read_answers(document)
+        if self.raw.get(PREFIX):
+            question += write_text(self.raw.get("target_delimiter", _BETWEEN)) + self._fill(PREFIX, document)
         if len(answers) == 1:
             return {QUESTION: question, ANSWER: answers[0]}
         return {QUESTION: question, ANSWER: answers}
@@ -140,6 +144,9 @@ class DocumentReader:
             self.account.add("num_fewshot", "left out", "the rows that are asked would be examples of themselves")
             return
         between = write_text(self.raw.get("target_delimiter", _BETWEEN))
+        if self.raw.get(PREFIX):
+            # The delimiter stands before the prefix then.
+            between = _BETWEEN
         after = write_text(self.raw.get("fewshot_delimiter", _AFTER))
         texts = [f"{row[QUESTION]}{between}{wrap(row[ANSWER])[0]}{after}" for row in shots[:number]]
         questions.prompt = head + _escape("".join(texts)) + PROMPT

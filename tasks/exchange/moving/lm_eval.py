@@ -20,10 +20,10 @@ _KEYS = {
     *("task", "dataset_path", "dataset_name", "dataset_kwargs", "output_type", "doc_to_text", "doc_to_target"),
     *("test_split", "validation_split", "training_split", "fewshot_split", "fewshot_config", "num_fewshot"),
     *("generation_kwargs", "filter_list", "metric_list", "description", "target_delimiter", "fewshot_delimiter"),
+    "gen_prefix",
 }
 _SILENT = {"tag", "group", "group_alias", "metadata", "task_alias", "repeats"}
 _REASONS = {
-    "gen_prefix": "no equal; end `doc_to_text` with it",
     "process_docs": f"{NO_PROGRAM}: rows are taken as their file has them",
     "process_results": f"{NO_PROGRAM}: what it scores, exact_match may score otherwise",
     "custom_dataset": NO_PROGRAM,

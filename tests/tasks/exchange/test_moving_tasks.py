@@ -217,18 +217,20 @@ def test_run_answers_with_the_command(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "lm-evaluation-harness" in capsys.readouterr().err
 
 
-def test_a_list_of_targets_is_any_of_them(tmp_path: Path) -> None:
-    """As the harness reads `['4', 'four']`."""
+def test_a_list_of_targets_is_any_of_them_and_a_prefix_ends_the_question(tmp_path: Path) -> None:
+    """As the harness reads `['4', 'four']`, and puts the prefix after the delimiter, before an example's target."""
     samples = [{"q": "A snail?", "a": "0"}]
     raw = TASK | {
         "doc_to_target": "{{[a, 'four']}}",
+        "gen_prefix": "So:",
         "num_fewshot": 1,
         "fewshot_config": {"samples": samples},
     }
     conversion = convert(tmp_path, raw)
     (rows,) = conversion.rows.values()
     assert rows[0]["answer"] == ["4", "four"]
-    assert fill_first(conversion).startswith("Question: A snail?\nAnswer: 0\n\nQuestion: How many")
+    assert rows[0]["question"].endswith("Question: How many legs has a cat?\nAnswer: So:")
+    assert fill_first(conversion).startswith("Question: A snail?\nAnswer: So: 0\n\nQuestion: How many")
 
 
 def test_a_templates_last_line_break_is_kept(tmp_path: Path) -> None:
