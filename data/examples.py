@@ -6,24 +6,30 @@ from typing import Any
 
 from basic_control.data.draw import content_id
 from basic_control.data.errors import InputError
-from basic_control.data.loading import add_tools, offer_items
+from basic_control.data.loading import EXPECTED_CALLS, add_tools, needs_of_metric, offer_items
 from basic_control.data.plugins import loader
 from basic_control.data.questions import identify_asked
 from basic_control.data.records import Item
 from basic_control.data.suites import Suite
+from basic_control.data.tools import TOOLS, Tool, choose_arguments, read_calls, read_tools, show, write_calls
 from basic_control.data.usual_columns import name_facts
 
 _ANSWERS = ("answer", "reference")
+_ABSENT = "found no answer, expected one in column answer"
+_ABSENT_CALLS = (
+    "found no call, expected some in column calls, or in column answer the text that is right without any"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An answered row: its columns, what it answers, and the digest of its question."""
+    """An answered row: its columns, its text and calls (`name`, `arguments`), and the digest of its question."""
 
     facts: Mapping[str, Any]
     language: str
     answer: str
     text_digest: str
+    calls: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,19 +127,53 @@ def _draw(suite: Suite, form: QuestionForm) -> list[Example]:
         distinct.setdefault(form.digest_of(item), item)
     # By content, so that the file's order and its other rows do not matter.
     order = sorted(distinct, key=lambda digest: content_id("example", declared.seed, digest))
-    return [_read_example(distinct[digest], digest, declared.data) for digest in order[: declared.n + 1]]
+    reads_calls = [EXPECTED_CALLS in needs_of_metric(suite, name) for name in suite.metric_names]
+    absent = _ABSENT
+    if any(reads_calls):
+        absent = _ABSENT_CALLS
+    examples = list[Example]()
+    for digest in order[: declared.n + 1]:
+        item = distinct[digest]
+        where = f"examples: {declared.data}, row {item.index + 1}"
+        calls: tuple[Mapping[str, Any], ...] = ()
+        if any(reads_calls):
+            calls = _read_calls(item, form, where)
+        text = _read_text(item)
+        if not text and not calls:
+            raise InputError(f"{where}: {absent}.")
+        # A suite that scores calls alone shows no text beside them.
+        if calls and all(reads_calls):
+            text = ""
+        examples.append(Example(dict(item.facts), item.language, text, digest, calls))
+    return examples
 
 
-def _read_example(item: Item, digest: str, source: str) -> Example:
-    """Return a row as an example.
-
-    Raises:
-        InputError: it has no answer.
-    """
+def _read_text(item: Item) -> str:
+    """Return the text that a row answers; '' if it has none."""
     for name in _ANSWERS:
         value = item.facts.get(name)
         if isinstance(value, list | tuple) and value:
             value = value[0]
         if value is not None and str(value).strip():
-            return Example(dict(item.facts), item.language, str(value).strip(), digest)
-    raise InputError(f"examples: {source}, row {item.index + 1}: found no answer, expected one in column answer.")
+            return str(value).strip()
+    return ""
+
+
+def _read_calls(item: Item, form: QuestionForm, where: str) -> tuple[Mapping[str, Any], ...]:
+    """Return the calls that a row expects as a model makes them; none if it expects none.
+
+    Raises:
+        InputError: they are no calls.
+    """
+    value = item.facts.get(EXPECTED_CALLS)
+    if value is None or not str(value).strip():
+        return ()
+    expected_calls = read_calls(value)
+    if expected_calls is None:
+        raise InputError(f"{where}: found {show(value)} in column calls, expected a list of {{name, arguments}}.")
+    tools = dict[str, Tool]()
+    if form.tools:
+        described = add_tools(item, form.tools).facts.get(TOOLS) or ()
+        tools |= {tool.name: tool for tool in read_tools(described)}
+    calls = [choose_arguments(call, tools.get(call.name, Tool(call.name))) for call in expected_calls]
+    return tuple(write_calls(calls))

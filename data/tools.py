@@ -1,7 +1,7 @@
 """Tools that a model may call, and calls of them: the written forms of both, in one."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,8 @@ TOOLS = "tools"
 """The column of the tools that a model may call for a row."""
 TOOL_CALLS = "tool_calls"
 """Key of a reply's `extra` for the calls that it made; the column of a recorded reply's."""
+OPTIONAL = ""
+"""Among an expected argument's alternatives: it may be left out."""
 _SHOWN = 80
 
 
@@ -196,3 +198,63 @@ def write_tool(tool: Tool) -> dict[str, Any]:
 def write_calls(calls: Iterable[ToolCall]) -> list[dict[str, Any]]:
     """Return calls as plain mappings, `name` and `arguments`, for a table."""
     return [{"name": call.name, "arguments": dict(call.arguments)} for call in calls]
+
+
+def list_alternatives(expected: Any) -> list[Any]:
+    """Return the values that an argument may have: the entries of a list; of anything else, itself."""
+    if not isinstance(expected, list | tuple):
+        return [expected]
+    return [*expected] or [[]]  # an empty list expects an empty array
+
+
+def may_be_absent(expected: Any) -> bool:
+    """Return whether an argument may be left out: `""` is among its alternatives, or it is expected to be null."""
+    return any(value is None or value == OPTIONAL for value in list_alternatives(expected))
+
+
+def find_value(options: Sequence[Any]) -> Any:
+    """Return the first alternative that is a value: not the text that says that an argument may be left out."""
+    for option in options:
+        if option is not None and option != OPTIONAL:
+            return option
+    return options[0]
+
+
+def choose_arguments(expected: ToolCall, tool: Tool) -> ToolCall:
+    """Return an expected call of a tool as a model makes it: the first value of each argument's alternatives."""
+    arguments = dict[str, Any]()
+    for name, wish in expected.arguments.items():
+        value = find_value(list_alternatives(wish))
+        is_value = value is not None and value != OPTIONAL
+        if is_value or name in tool.obligations or not may_be_absent(wish):
+            arguments[name] = _choose_members(value, tool.types.get(name))
+    return ToolCall(expected.name, arguments)
+
+
+def _choose_members(value: Any, schema: Any) -> Any:
+    """Return a value with one value of each member that has alternatives."""
+    if not isinstance(value, Mapping):
+        return value
+    types: Mapping[str, Any] = {}
+    if isinstance(schema, Mapping):
+        types = Tool("", parameters=schema).types
+    members = dict[str, Any]()
+    for key, wish in value.items():
+        chosen = wish
+        if _lists_alternatives(wish, types.get(key)):
+            chosen = find_value(wish)
+            # A member that has no value but this may be left out.
+            if chosen == OPTIONAL:
+                continue
+        members[key] = _choose_members(chosen, types.get(key))
+    return members
+
+
+def _lists_alternatives(wish: Any, schema: Any) -> bool:
+    """Return whether a member's expected list means alternatives: data sets write arrays in the same way."""
+    if not isinstance(wish, list) or not wish:
+        return False
+    kind = "array"
+    if isinstance(schema, Mapping):
+        kind = schema.get("type", kind)
+    return OPTIONAL in wish or kind != "array"

@@ -8,10 +8,8 @@ from typing import Any, NamedTuple
 from basic_control.data.characters import shorten
 from basic_control.data.patterns import pattern
 from basic_control.data.reading.texts import unify
-from basic_control.data.tools import Tool, ToolCall, Untyped
+from basic_control.data.tools import OPTIONAL, Tool, ToolCall, Untyped, find_value, list_alternatives, may_be_absent
 
-OPTIONAL = ""
-"""Among an argument's alternatives: it may be left out."""
 _LENIENT = pattern(r"[\s,./\-_*^'\"]")
 # What is no content at either end of a text: marks of sentences, quotes, brackets; never what may belong to a
 # value, as in -5, .5, @ann, /home, C#, 50%, *.txt, _id.
@@ -46,18 +44,6 @@ def normalise(text: str, *, lenient: bool) -> str:
     return _LENIENT.sub("", inner) or inner
 
 
-def list_alternatives(expected: Any) -> list[Any]:
-    """Return the values that an argument may have: the entries of a list; of anything else, itself."""
-    if not isinstance(expected, list | tuple):
-        return [expected]
-    return [*expected] or [[]]  # an empty list expects an empty array
-
-
-def may_be_absent(expected: Any) -> bool:
-    """Return whether an argument may be left out: `""` is among its alternatives, or it is expected to be null."""
-    return any(value is None or value == OPTIONAL for value in list_alternatives(expected))
-
-
 def find_differences(
     call: ToolCall, expected: ToolCall, tool: Tool | None, *, lenient: bool
 ) -> Iterator[Difference]:
@@ -77,19 +63,11 @@ def find_differences(
             continue  # as good as left out
         schema = tool.types.get(name)
         if value == OPTIONAL and _member(schema, "type") in _NO_TEXTS:
-            yield Difference("type", f"{name}: {_show(value)}, expected {_show(_find_shown(options))}")
+            yield Difference("type", f"{name}: {_show(value)}, expected {_show(find_value(options))}")
             continue
         kind = _compare_any(value, options, schema, lenient=lenient)
         if kind:
-            yield Difference(kind, f"{name}: {_show(value)}, expected {_show(_find_shown(options))}")
-
-
-def _find_shown(options: Sequence[Any]) -> Any:
-    """Return the first alternative that is a value: not the text that says that an argument may be left out."""
-    for option in options:
-        if option is not None and option != OPTIONAL:
-            return option
-    return options[0]
+            yield Difference(kind, f"{name}: {_show(value)}, expected {_show(find_value(options))}")
 
 
 def _show(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import polars as pl
 from basic_control.config.settings import Model
 from basic_control.data.batches import Ref
 from basic_control.data.draw import format_canonical, source
-from basic_control.data.examples import Surroundings
+from basic_control.data.examples import Example, Surroundings
 from basic_control.data.messages import SYSTEM, read_messages, write_message
 from basic_control.data.records import Call, Message, Provider
 from basic_control.data.tables import REQUESTS
@@ -23,6 +23,8 @@ from basic_control.tasks.store.tables import Store
 
 NOTHING_AROUND = Surroundings()
 """What goes with a question unless its suite says so."""
+_RETURNED = "OK"
+"""What an example's tool returned: no tool is run, and not every server takes an empty text."""
 
 
 def list_parameters(model: Model, **changes: Any) -> dict[str, Any]:
@@ -191,7 +193,8 @@ def build_row_messages(
     messages = build_messages(row["prompt"], prompt, row["language"], facts, system)
     if not around.examples:
         return messages
-    return _put_examples(messages, around, prompt, row["text_digest"])
+    sends_tools = around.has_tools and bool(facts.get(TOOLS))
+    return _put_examples(messages, around, prompt, row["text_digest"], may_call=sends_tools)
 
 
 def build_messages(
@@ -207,23 +210,52 @@ def build_messages(
 
 
 def _put_examples(
-    messages: Sequence[Message], around: Surroundings, prompt: str | None, text_digest: str
+    messages: Sequence[Message], around: Surroundings, prompt: str | None, text_digest: str, *, may_call: bool
 ) -> tuple[Message, ...]:
-    """Return the messages that ask an item with examples before it: as turns, or in the text of the question."""
+    """Return the messages that ask an item with examples before it: as turns, or in the text of the question.
+
+    `may_call`: tools go with it; without any, a model writes its calls into the text.
+    """
     template = around.prompt if prompt is None else prompt
     turns = list[Message]()
     texts = list[str]()
+    n_calls = 0
     for example in around.examples_for(text_digest):
         filled = fill_messages(template, example.language, example.facts)
         question = [message for message in filled if message.role not in SYSTEM]
-        turns += [*question, Message("assistant", example.answer)]
-        texts.append(" ".join((question[-1].content.rstrip(), example.answer)))
+        answer = " ".join(filter(None, [example.answer, _write_calls(example)]))
+        texts.append(" ".join((question[-1].content.rstrip(), answer)))
+        turns += question
+        if example.calls and may_call:
+            turns += _make_calls(example, n_calls)
+            n_calls += len(example.calls)
+        else:
+            turns.append(Message("assistant", answer))
     # The system prompt stays first.
     n_system = sum(message.role in SYSTEM for message in messages)
     if around.form == "turns":
         return (*messages[:n_system], *turns, *messages[n_system:])
     *before, last = messages
     return (*before, replace(last, content="\n\n".join([*texts, last.content])))
+
+
+def _make_calls(example: Example, n_calls: int) -> Iterator[Message]:
+    """Yield the turn of an example's calls, and what each returned: servers refuse calls without it.
+
+    `n_calls` were made before.
+    """
+    # Some servers take ids of nine letters and digits only: call00001
+    calls = [{**call, "id": f"call{number:05}"} for number, call in enumerate(example.calls, n_calls + 1)]
+    yield Message("assistant", example.answer, tool_calls=tuple(calls))
+    for call in calls:
+        yield Message("tool", _RETURNED, tool_call_id=call["id"], name=call["name"])
+
+
+def _write_calls(example: Example) -> str:
+    """Return an example's calls as JSON; '' if it has none."""
+    if not example.calls:
+        return ""
+    return json.dumps(example.calls, ensure_ascii=False)
 
 
 def _drop_limits(payload: str) -> str:

@@ -93,3 +93,62 @@ def test_too_few_rows_or_one_without_an_answer_are_refused_before_anything_is_as
     assert done.returncode == 2
     assert "examples" in done.stderr
     assert not sent
+
+
+PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}, "unit": {"type": "string"}}}
+TOOL = {"name": "get_weather", "description": "The weather.", "parameters": PARAMETERS}
+CITIES = ("Paris", "Rome", "Oslo", "Bern")
+CALLING: dict[str, Any] = {"metrics": {"tool_calls": {}}, "prompt": "{{ question }}", "tools": [TOOL]}
+
+
+def expect_calls(city: str, n: int = 1) -> dict[str, Any]:
+    """Return a row whose arguments have alternatives."""
+    arguments = {"city": [city, f"{city}, Europe"], "unit": ["", "C"]}
+    return {"question": f"Weather of {city}?", "calls": [{"name": "get_weather", "arguments": arguments}] * n}
+
+
+def test_examples_of_calls_are_turns_that_call_and_what_each_call_returned(run: Run, tmp_path: Path) -> None:
+    """Every call has an id of its own, which the tool's message right behind it answers."""
+    rows = [expect_calls(city, 2) for city in CITIES]
+    done, sent = ask(run, tmp_path, rows, rows, examples={"n": 2}, **CALLING)
+    assert done.returncode == 0, done.stderr
+    assert len(sent) == len(rows)
+    for messages in sent.values():
+        assert [message["role"] for message in messages] == [*["user", "assistant", "tool", "tool"] * 2, "user"]
+        identifiers = []
+        for asked, turn, *returned in (messages[:4], messages[4:8]):
+            calls = turn["tool_calls"]
+            assert [message["tool_call_id"] for message in returned] == [entry["id"] for entry in calls]
+            assert all(message["content"] for message in returned)
+            identifiers += [entry["id"] for entry in calls]
+            city = asked["content"].split()[-1].rstrip("?")
+            for entry in calls:
+                assert json.loads(entry["function"]["arguments"]) == {"city": city, "unit": "C"}
+        assert len({*identifiers}) == 4
+
+
+@pytest.mark.parametrize(
+    "suite",
+    [{"examples": {"n": 1, "as": "text"}}, {"examples": {"n": 1}, "tools": [], "prompt": "Q: {{ question }}"}],
+)
+def test_examples_of_calls_are_json_where_they_are_text_or_no_tools_are_sent(
+    run: Run, tmp_path: Path, suite: dict[str, Any]
+) -> None:
+    rows = [expect_calls(city) for city in CITIES]
+    _, sent = ask(run, tmp_path, rows[:2], rows[2:], **{**CALLING, **suite})
+    (messages, *_) = sent.values()
+    assert not any("tool_calls" in message for message in messages)
+    assert '[{"name": "get_weather", "arguments": {"city": ' in messages[-1 if len(messages) == 1 else 1]["content"]
+
+
+def test_an_example_that_calls_nothing_answers_in_words_or_is_refused(run: Run, tmp_path: Path) -> None:
+    pool = [{"question": f"Hello {n}.", "calls": [], "answer": f"Good day {n}."} for n in range(3)]
+    rows = [expect_calls(city) for city in CITIES]
+    done, sent = ask(run, tmp_path, pool, rows, examples={"n": 1}, **CALLING)
+    assert done.returncode == 0, done.stderr
+    assert {messages[1]["content"][:9] for messages in sent.values()} == {"Good day "}
+    silent = [{"question": row["question"], "calls": []} for row in pool]
+    done, sent = ask(run, tmp_path, silent, rows, examples={"n": 1}, **CALLING)
+    assert done.returncode == 2
+    assert not sent
+    assert "found no call, expected some in column calls, or in column answer" in " ".join(done.stderr.split())
