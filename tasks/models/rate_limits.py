@@ -14,6 +14,7 @@ from basic_control.config.settings import Model
 from basic_control.data.characters import make_visible
 from basic_control.data.draw import format_canonical
 from basic_control.tasks.models.protocol import FATAL, LOST, NOT_ASKED, CallError
+from basic_control.tasks.runtime.logs import log_event
 
 PUT_OFF = 3
 """This many consecutive responses that request a wait longer than a call's deadline close an endpoint."""
@@ -160,8 +161,8 @@ class Endpoint:
         if count and asker not in self.broken:
             cause = f"the last {count} calls failed, the last of them with: {error.message}"
             self.broken[asker] = CallError(NOT_ASKED, f"not asked: {cause}")
-            advice = "The remaining calls are not asked; the next run asks them first."
-            _log.warning("model %s: given up: %s. %s", make_visible(model.name), cause, advice)
+            # For logs: at a terminal the verdict says it.
+            log_event("model_given_up", level=logging.WARNING, model=model.name, why=cause)
 
     def record_failure(self, error: CallError, started: float, model: Model) -> CallError:
         """Record a failed attempt that began at `started` (monotonic s); return the error that it ends with."""

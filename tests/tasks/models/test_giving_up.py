@@ -15,6 +15,7 @@ from basic_control.tasks.models import rate_limits
 from basic_control.tasks.models.scheduler import BatchProgress, event_loop_thread
 from basic_control.tasks.models.server_errors import classify_error, read_retry_after
 from basic_control.tasks.query import ask, watch
+from basic_control.tasks.runtime.logs import LOGGER
 from tests.helpers.requests import NUMBERS, model_at, requests_of
 from tests.servers.running import serve_openai
 from tests.servers.script import Fault
@@ -52,13 +53,14 @@ REFUSALS = {
 
 @pytest.mark.parametrize("form", REFUSALS)
 def test_eight_refusals_in_a_row_give_a_model_up_and_the_next_run_asks_first_what_was_not_asked(
-    form: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    form: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fault, kind = REFUSALS[form]
     is_refused = [True]
     with serve_openai("yes", faults=lambda *_: fault if is_refused[0] else None) as server:
         model = model_at(server, max_concurrency=2)
-        with caplog.at_level(logging.WARNING, logger="tasks"):
+        monkeypatch.setattr(LOGGER, "handlers", [caplog.handler])
+        with caplog.at_level(logging.WARNING):
             responses, tally = run(model, tmp_path)
         assert 8 <= len(server.requests) <= 10, "eight, and what was in flight beside them"
         kinds = responses["error_kind"].to_list()
@@ -68,8 +70,10 @@ def test_eight_refusals_in_a_row_give_a_model_up_and_the_next_run_asks_first_wha
         errors = " ".join(responses["error"])
         assert KEY not in errors
         assert "not asked: the last 8 calls failed, the last of them with: HTTP 4" in errors
-        (warning,) = [record.getMessage() for record in caplog.records if "given up" in record.getMessage()]
-        assert warning.endswith("The remaining calls are not asked; the next run asks them first.")
+        # An event of the log, and no line at a terminal, where the verdict says it.
+        (record,) = caplog.records
+        assert record.name == LOGGER.name
+        assert record.getMessage().startswith(f"model_given_up model={model.name} why=")
         # In the same run nothing is asked again; in the next, first what had not had its turn.
         before = len(server.requests)
         run(model, tmp_path)
