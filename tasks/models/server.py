@@ -36,8 +36,8 @@ _REDIRECTS = {301, 302, 303, 307, 308}
 
 
 for _name in ("httpx", "httpx2"):
-    # With every call they log its address, which may hold a key.
-    logging.getLogger(_name).disabled = True
+    # With every call they log its address, which may hold a key. A filter outlasts a later set-up of logging.
+    logging.getLogger(_name).addFilter(lambda _: False)
 
 
 class Server:

@@ -86,6 +86,17 @@ def test_the_key_is_in_no_error_log_repr_or_traceback(
         assert part not in caplog.text
 
 
+def test_http_packages_stay_silent_where_a_later_set_up_of_logging_enables_them(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    # As `logging.config.dictConfig` does with all loggers, and Prefect by way of it.
+    monkeypatch.setattr(logging.getLogger("httpx"), "disabled", False)
+    with serve_openai("hi") as server, caplog.at_level(logging.DEBUG):
+        base_url = f"{server.base_url}?key=k-0123456789"
+        using(model(server, {"base_url": base_url}), lambda client: client.ask(call()))
+    assert "httpx" not in {record.name for record in caplog.records}
+
+
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("serve", SERVERS)
 def test_a_redirect_takes_the_key_nowhere(serve: Any, place: dict[str, str]) -> None:
