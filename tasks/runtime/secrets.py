@@ -123,7 +123,8 @@ def hide(text: str) -> tuple[str, int]:
     hidden, n_hidden = _hide_spelled(text)
     if "&" in text:
         plain, n_plain = _hide_spelled(unescape(text))
-        if n_plain and n_plain >= n_hidden:
+        # Else no entity is part of a key.
+        if plain != unescape(hidden):
             return plain, n_plain
     return hidden, n_hidden
 

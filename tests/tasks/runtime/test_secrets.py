@@ -115,3 +115,16 @@ def test_a_key_written_in_any_mix_of_html_entities_is_hidden(seed: int) -> None:
     text = "".join(draw.choice(forms).format(character, ord(character)) for character in key)
     assert secrets.hide(f"The key is {text}!") == ("The key is [key hidden]!", 1)
     assert secrets.hide("Salt &amp; pepper &#8211; and more.") == ("Salt &amp; pepper &#8211; and more.", 0)
+
+
+def test_entities_that_are_no_part_of_a_key_stay_as_they_are() -> None:
+    key = "sk-proj-Q7x2Rt9LmZ4vB8nW1cK7"
+    secrets.know(key)
+    assert secrets.hide(f"{key}: 1 &lt; 2 &amp; 3") == ("[key hidden]: 1 &lt; 2 &amp; 3", 1)
+
+
+def test_the_middle_of_a_key_in_entities_between_its_ends_is_hidden_with_them() -> None:
+    key = "sk-proj-Q7x2Rt9LmZ4vB8nW1cK8Q7x2Rt9LmZ4vB8nW1cK8"
+    secrets.know(key)
+    middle = "".join(f"&#{ord(character)};" for character in key[20:30])
+    assert secrets.hide(f"{key[:20]}{middle}{key[30:]}!") == ("[key hidden]!", 1)
