@@ -65,11 +65,24 @@ def list_judgements(details: str | None) -> Iterator[JudgedPart]:
 
 def read_reason(reason: str | None, details: str | None) -> str:
     """Return why a score is what it is: its reason with a failed call's error, else what its judges wrote."""
-    error = read_details(details).get("error")
+    document = read_details(details)
+    error = document.get("error")
     if error:
         return ": ".join(filter(None, (reason, str(error))))
-    judges_reasons = (judgement.reason for judgement in list_judgements(details))
-    return reason or "; ".join(dict.fromkeys(filter(None, judges_reasons)))
+    return reason or "; ".join(dict.fromkeys(_list_reasons(document.get("judges"))))
+
+
+def _list_reasons(verdict: object) -> Iterator[str]:
+    """Yield all reasons in what judges found, however deep: also `support_reason` of each citation."""
+    if isinstance(verdict, Mapping):
+        for name, value in verdict.items():
+            if isinstance(value, str) and value and str(name).endswith("reason"):
+                yield value
+            else:
+                yield from _list_reasons(value)
+    elif isinstance(verdict, list):
+        for part in verdict:
+            yield from _list_reasons(part)
 
 
 def read_details(details: str | None) -> Mapping[str, Any]:

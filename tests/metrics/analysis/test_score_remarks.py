@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from basic_control.metrics.analysis.score_remarks import Remark, list_remarks
+from basic_control.metrics.analysis.score_remarks import Remark, list_remarks, read_reason
 from basic_control.tasks.compare.rows import ShownRow
 from basic_control.tasks.report.language import use_language
 from basic_control.tasks.report.rows import line_of, list_entries, list_unsaid
@@ -149,3 +149,12 @@ def test_every_verdict_of_a_judge_is_a_row_supported_claims_too() -> None:
 )
 def test_garbage_says_nothing(details: str | None) -> None:
     assert list_remarks(details, {}) == ()
+
+
+def test_the_reason_of_a_score_is_all_that_its_judges_wrote_however_deep() -> None:
+    citation = {"support_reason": "The passage says so.", "verification_reason": "passage in range"}
+    judged = {"citations": [citation, citation], "correctness_reason": "No gold answer."}
+    details = json.dumps({"judges": {"rules": {"details": judged, "reason": ""}}})
+    assert read_reason("", details) == "The passage says so.; passage in range; No gold answer."
+    assert read_reason("too short", details) == "too short"
+    assert read_reason("HTTP 500", '{"error": "overloaded"}') == "HTTP 500: overloaded"
