@@ -200,7 +200,8 @@ class WorkerPool:
                     raise InputError(
                         f"sandbox: the worker process did not start ({str(error) or f'exit status {status}'}). "
                         f"Check that wasmtime is installed for this platform and that {MEMORY_MB + 512} MB of "
-                        f"memory are free; try `{format_command('sandbox')}`."
+                        f"memory are free; try `{format_command('sandbox')}`. If it does not start there either, "
+                        f"delete {self._image}, which is then built again."
                     ) from error
                 worker = self._start()
         return worker

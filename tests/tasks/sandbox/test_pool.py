@@ -76,8 +76,9 @@ def test_an_idle_worker_that_died_is_replaced(pool: WorkerPool) -> None:
 def test_an_image_that_no_worker_starts_with_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "spoiled").write_bytes(b"no native code")
     monkeypatch.setattr("basic_control.tasks.sandbox.pool.prepare", lambda: tmp_path / "spoiled")
-    with WorkerPool(workers=2) as pool, pytest.raises(InputError, match="the worker process did not start"):
+    with WorkerPool(workers=2) as pool, pytest.raises(InputError, match="did not start") as raised:
         pool.run([SQUARE] * 4)
+    assert f"delete {tmp_path / 'spoiled'}, which is then built again" in str(raised.value)
 
 
 def test_a_worker_that_is_ready_before_it_is_needed_is_used(
