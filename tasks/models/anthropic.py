@@ -54,8 +54,9 @@ class Messages(Chat):
         choice = body.pop("tool_choice", None)
         if tools:
             body["tools"] = [*map(_write_tool, tools)]
-            if choice is not None:
-                body["tool_choice"] = _write_choice(choice)
+        # The entry's `extra` may have tools too.
+        if choice is not None and body.get("tools"):
+            body["tool_choice"] = _write_choice(choice)
         return body
 
     def constrain(self, body: Body, schema: Mapping[str, Any] | None) -> None:

@@ -207,7 +207,7 @@ class Dialect:
     def _adapt_structure(self, text: str, body: Mapping[str, Any]) -> bool:
         """Learn that a way to ask for JSON is refused; return whether the call can be repeated in a weaker one."""
         constraint = self.form.find_constraint(body)
-        is_set = self.form.structured.partition(".")[0] in self._model.extra
+        is_set = bool(self.form.find_constraint(self._model.extra))
         if is_set or not (constraint and names_structure(text)):
             return False
         # Never upgrade: of many calls in flight, one may see the first refusal after another saw the second.

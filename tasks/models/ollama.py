@@ -86,7 +86,7 @@ class OllamaChat(Chat):
 
     def find_constraint(self, body: Mapping[str, Any]) -> str:
         """Return the type of JSON that a body requests; '' if none."""
-        form = body.get("format", "")
+        form = _flatten_options(body).get("format", "")
         if form == "json":
             return "json_object"
         return "schema" if form else ""

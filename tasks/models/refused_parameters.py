@@ -7,11 +7,12 @@ from dataclasses import replace
 from basic_control.data.records import Message
 
 # As in: unsupported parameter, does not support, extra inputs are not permitted, only the default (1) value is
-# supported, only 1 is allowed for this model, `temperature` is deprecated for this model
+# supported, only 1 is allowed for this model, `temperature` is deprecated for this model, may only be set to 1 when
+# thinking is enabled, must be unset
 _UNSUPPORTED = re.compile(
     r"unsupported|unknown|unrecogni[sz]ed|unexpected|unimplemented|deprecated|extra_forbidden|cannot find field"
     r"|(?:not|n't|no longer) (?:\w+ ){0,2}(?:support|permit|allow|accept|available|implement|enabled|recogni)"
-    r"|only (?:the default|\S{1,9} is allowed)|cannot (?:both )?be (?:set|used|specified|combined)"
+    r"|only (?:the default|be set|\S{1,9} is allowed)|\bunset\b|cannot (?:both )?be (?:set|used|specified|combined)"
     r"|invalid (?:parameter|argument)"
 )
 # As in: response_format is not supported, failed to compile grammar (xgrammar), JSON schema conversion failed

@@ -48,6 +48,8 @@ def check_left_out(
         ("temperature", "\u201ctemperature\u201d is deprecated for this model."),
         ("temperature", "invalid temperature: only 1 is allowed for this model"),
         ("temperature", "temperature: Extra inputs are not permitted"),
+        ("temperature", "`temperature` may only be set to 1 when thinking is enabled."),
+        ("top_p", "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled."),
         ("seed", "property seed is unsupported"),
         ("seed", "Unrecognized request argument supplied: seed"),
         ("seed", 'Invalid JSON payload received. Unknown name "seed": Cannot find field.'),
@@ -159,3 +161,12 @@ def test_ollama_is_asked_for_json_where_it_refuses_a_schema(message: str, caplog
     assert all(isinstance(reply, Reply) for reply in replies), replies
     assert forms == [SCHEMA, "json", "json"]
     assert caplog.text.count("refuses format schema; continuing with 'json'") == 1
+
+
+@pytest.mark.parametrize("extra", [{"format": SCHEMA}, {"options": {"format": SCHEMA}}])
+def test_a_form_that_the_entry_sets_for_ollama_and_that_is_refused_fails(extra: dict[str, Any]) -> None:
+    fault = Fault("status", status=400, message="invalid JSON schema in format")
+    with serve_ollama("{}", faults=lambda *_: fault) as server:
+        error = error_of(model_of(server, "ollama", extra=extra), call("one", schema=SCHEMA))
+        assert "invalid JSON schema in format" in error.message
+        assert len(server.requests) == 1

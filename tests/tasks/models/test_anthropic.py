@@ -100,6 +100,13 @@ def test_thinking_calls_and_cached_tokens_are_read() -> None:
     assert reply == Reply("I look.", "Hm.", "tool_use", 15, 7, {"usage": {"cached": 4}, "tool_calls": calls})
 
 
+def test_tools_of_the_entry_are_chosen_among_as_it_says() -> None:
+    extra = {"tools": [{"type": "web_search_20250305", "name": "web_search"}], "tool_choice": "required"}
+    _, ((*_, body),) = ask_service(lambda *_: message(text("x")), call(), extra=extra)
+    assert body["tools"] == extra["tools"]
+    assert body["tool_choice"] == {"type": "any"}
+
+
 def test_with_thinking_no_sampling_parameter_is_sent_and_a_refused_one_is_left_out() -> None:
     thinking = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
     parameters = {"temperature": 0.0, "max_tokens": 2048}

@@ -97,6 +97,19 @@ def test_a_server_without_structured_output_is_asked_without_it(caplog: pytest.L
     assert "refuses text.format json_schema" in caplog.text
 
 
+def test_an_entry_that_sets_how_much_is_written_is_asked_in_a_weaker_way_too() -> None:
+    def refuse(_: int, body: dict[str, Any]) -> Fault | None:
+        is_schema = body["text"]["format"]["type"] == "json_schema"
+        message = "Invalid parameter: 'text.format' of type 'json_schema' is not supported with this model."
+        return Fault("status", status=400, message=message) if is_schema else None
+
+    with serve_openai("{}", faults=refuse) as server:
+        reply_of(model(server, extra={"text": {"verbosity": "low"}}), call(schema=SCHEMA))
+        texts = [request.body["text"] for request in server.requests]
+    assert [text["format"]["type"] for text in texts] == ["json_schema", "json_object"]
+    assert {text["verbosity"] for text in texts} == {"low"}
+
+
 @pytest.mark.parametrize(
     ("body", "kind", "told"),
     [
