@@ -271,12 +271,15 @@ def _list_next_steps(headlines: Sequence[Headline], run: str) -> Iterator[str]:
 
 
 def _describe_exam(judge: str, judged: JudgeFindings) -> Iterator[str]:
-    """Yield how often a judge was right in its exam where it counts, at the step at which it was least often."""
-    exams = [status for status in judged.statuses if status.judge == judge and status.counts and status.right]
-    for status in sorted(exams, key=_rate)[:1]:
+    """Yield how often a judge was right in its exam where it counts, at the worst step, and where it is weak."""
+    statuses = [status for status in judged.statuses if status.judge == judge and status.counts]
+    # How facts are split has no table of right and wrong.
+    exams = sorted((status for status in statuses if status.right and status.right.n), key=_rate)
+    for status in exams[:1]:
         yield say("screen.exam_right", share=percent(_rate(status)))
-        if status.is_weak:
-            yield say("screen.weak", step=status.exam, language=status.language)
+    weak = [status for status in exams if status.is_weak]
+    for status in weak[:1]:
+        yield say("screen.weak", step=status.exam, language=status.language)
 
 
 def _rate(status: JudgeStatus) -> float:

@@ -7,6 +7,7 @@ import pytest
 
 from basic_control.metrics.analysis.judged import JudgeStatus
 from basic_control.metrics.analysis.passports import ExamResult, Passport, passports
+from basic_control.metrics.stats.intervals import Share
 from basic_control.tasks.report.language import use_language
 from basic_control.tasks.report.passports import panel, tables_of
 from basic_control.tasks.report.report_data import ReportData
@@ -49,6 +50,12 @@ def test_of_a_judge_that_counts_the_screen_says_how_often_it_was_right(data: Rep
     (line, *_) = list_lines(data, [good, weak])
     worst = "right on 68.3% of questions with known answers, hardly better than chance at entails (en))"
     assert line.endswith(worst), "the step at which it was least often right"
+    # A step at which it is right more often may be the weak one: there, hardly any reply is wrong.
+    uneven = replace(good, exam="useful", kappa=0.1)
+    (line, *_) = list_lines(data, [replace(weak, kappa=0.5), uneven])
+    assert line.endswith(worst.replace("entails", "useful"))
+    # Of no question nobody was right.
+    assert "known answers" not in list_lines(data, [replace(good, right=Share.of(0, 0))])[0]
     # Of a judge that was not examined, or does not count, nothing of the kind is said.
     unexamined = JudgeStatus("rag", "factual_correctness", "entails", "gpt", "en")
     assert "exam" not in list_lines(data, [unexamined, replace(weak, counts=False)])[0]
