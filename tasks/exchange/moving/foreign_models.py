@@ -133,7 +133,8 @@ def _convert_settings(name: str, config: Any, account: Account) -> dict[str, Any
         elif "key" in key.lower():
             account.add(f"{name}: {key}", "left out", "a key is never copied; set its environment variable")
         else:
-            account.add(f"{name}: {key}", "left out", "no equal")
+            reason = "expected a number" if is_setting is is_number else "no equal"
+            account.add(f"{name}: {key}", "left out", reason)
     return settings
 
 

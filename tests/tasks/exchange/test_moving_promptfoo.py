@@ -443,3 +443,14 @@ def test_whatever_a_test_holds_it_is_converted_or_one_message(tmp_path: Path, te
     # Nothing in a comment becomes a line of its own.
     assert {*document} == {"models", "suites", "gate"}
     assert len(document["suites"]) == 1
+
+
+def test_a_setting_that_is_no_number_is_told_as_one_and_a_key_is_never_copied(tmp_path: Path) -> None:
+    settings = {"temperature": "low", "max_tokens": True, "seed": 3, "apiKeyEnvar": "sk-1", "organization": "acme"}
+    tests = [{"vars": {"ticket": "It blinks."}}]
+    conversion = convert(tmp_path, {"providers": [{"id": "openai:m", "config": settings}], "tests": tests})
+    reasons = {note.subject: note.reason for note in conversion.account.notes}
+    assert conversion.models == [{"name": "m", "provider": "openai", "seed": 3}]
+    assert reasons["openai:m: temperature"] == reasons["openai:m: max_tokens"] == "expected a number"
+    assert reasons["openai:m: apiKeyEnvar"].startswith("a key is never copied")
+    assert reasons["openai:m: organization"] == "no equal"
