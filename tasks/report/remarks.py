@@ -1,6 +1,6 @@
 """What to know of the sides of a comparison: causes of a difference beside the replies, and what is left out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
@@ -49,6 +49,23 @@ def _list_changed_code(comparison: RunComparison) -> Iterator[str]:
         changed |= {*list_changed_units(side.provenance, runs[-1].provenance)} - {*rescored.get(side.name, ())}
     if changed:
         yield say("compare.rules_changed", units=", ".join(sorted(changed)))
+
+
+def name_deciding(sides: Sequence[Side], metric_by_suite: Mapping[str, str]) -> Iterator[str]:
+    """Yield which metric decides, where sides have several, and those that could instead; once for suites alike."""
+    suites_by_line: dict[str, list[str]] = {}
+    for suite, metric in metric_by_suite.items():
+        metrics_by_side = [side.metrics_by_suite[suite] for side in sides if suite in side.metrics_by_suite]
+        shared_metrics = set(metrics_by_side[0]).intersection(*metrics_by_side)
+        further = [*filter((shared_metrics - {metric}).__contains__, metrics_by_side[0])]
+        if further:
+            line = say("compare.decides", metric=metric, names=join_names(further))
+            suites_by_line.setdefault(line, []).append(suite)
+    for line, suites in suites_by_line.items():
+        owners = ""
+        if len(suites) < len(metric_by_suite):
+            owners = f"{', '.join(suites)}: "
+        yield f"{owners}{line}"
 
 
 def remarks(sides: Sequence[Side]) -> Iterator[str]:

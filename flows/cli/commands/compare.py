@@ -237,10 +237,10 @@ def decide(
     Raises:
         InputError: neither a baseline nor a threshold; or as `gate`.
     """
-    from basic_control.tasks.compare.gating import decide_gate
+    from basic_control.tasks.compare.gating import choose_metrics, decide_gate
     from basic_control.tasks.report import regressions
     from basic_control.tasks.report.language import say
-    from basic_control.tasks.report.remarks import remarks
+    from basic_control.tasks.report.remarks import name_deciding, remarks
     from basic_control.tasks.report.words import headlines_of, is_within_luck
 
     if not rule.name and threshold is None:
@@ -261,7 +261,10 @@ def decide(
     # What only the score decides may be luck: the reader is told how to ask for more.
     if any(map(is_within_luck, headlines_of(verdict.models))):
         lines.append(say("screen.luck"))
-    lines += [say(f"regression.exit_{int(verdict.exit_code)}"), *remarks(sides)]
+    lines.append(say(f"regression.exit_{int(verdict.exit_code)}"))
+    if not metric:
+        lines += name_deciding(sides, choose_metrics(sides, ""))
+    lines += remarks(sides)
     return verdict, comparison, sides, lines
 
 

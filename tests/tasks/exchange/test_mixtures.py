@@ -212,6 +212,24 @@ def test_a_gate_makes_the_remarks_on_files_that_compare_makes(
         assert about in told
 
 
+@pytest.mark.parametrize("rule", ["threshold", "baseline"])
+def test_a_gate_names_which_of_a_files_scorers_decides_and_how_to_choose_another(
+    rule: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    samples = []
+    for number in range(40):
+        scores = {"match": {"value": "C"}, "f1": {"value": number % 2}, "includes": {"value": "I"}}
+        samples.append({"id": number, "epoch": 1, "input": f"What is {number}?", "target": "1", "scores": scores})
+    head = {"version": 2, "status": "success", "eval": {"task": "sums", "model": "m"}, "samples": samples}
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps(head), encoding="utf-8")
+    words = ["gate", str(file), *{"threshold": ("--threshold", "0.9"), "baseline": ("--baseline", str(file))}[rule]]
+    assert main(words) == 0
+    assert "match decides; `--metric` chooses another: f1 and includes" in capsys.readouterr().out
+    assert main([*words, "--metric", "includes"]) == int(rule == "threshold")
+    assert "chooses another" not in capsys.readouterr().out
+
+
 def test_missing_scores_are_those_by_each_suites_own_score(tmp_path: Path) -> None:
     """Two logs of a folder, each with a scorer of its own; three replies of the second have no score."""
     for task, scorer, lost in (("a", "match", 0), ("b", "includes", 3)):
