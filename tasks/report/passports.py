@@ -274,7 +274,7 @@ def _describe_exam(judge: str, judged: JudgeFindings) -> Iterator[str]:
     """Yield how often a judge was right in its exam where it counts, at the worst step, and where it is weak."""
     statuses = [status for status in judged.statuses if status.judge == judge and status.counts]
     # How facts are split has no table of right and wrong.
-    exams = sorted((status for status in statuses if status.right and status.right.n), key=_rate)
+    exams = sorted(filter(_rate, statuses), key=_rate)
     for status in exams[:1]:
         yield say("screen.exam_right", share=percent(_rate(status)))
     weak = [status for status in exams if status.is_weak]
@@ -283,9 +283,9 @@ def _describe_exam(judge: str, judged: JudgeFindings) -> Iterator[str]:
 
 
 def _rate(status: JudgeStatus) -> float:
-    """Return how often a judge was right in an exam; of no question always."""
+    """Return how often a judge was right in an exam; 0 without a question."""
     if status.right is None or status.right.share is None:
-        return 1.0
+        return 0.0
     return status.right.share
 
 
