@@ -13,6 +13,8 @@ from basic_control.data.records import Metric
 from basic_control.data.suites import ALL, WEIGHT, Suite
 
 _RIGHT = 1.0
+UNSCORED = frozenset({"model_error", "filtered", "judge_failed"})
+"""States of a reply that nothing measured: it neither holds nor fails."""
 _LEAST_JOINED = 2
 """Number of yes/no metrics from which their joint share is shown."""
 

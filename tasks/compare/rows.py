@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from basic_control.data.deciding import find_holding_values, list_deciding
+from basic_control.data.deciding import UNSCORED, find_holding_values, list_deciding
 from basic_control.data.messages import SYSTEM, is_conversation, read_messages, write_call, write_transcript
 from basic_control.data.prefixes import cut_shared_beginnings
 from basic_control.data.questions import WHOLE, build_content, format_expected
@@ -54,16 +54,33 @@ class ShownRow:
     latency_s: float | None = None
 
     @property
+    def is_unscored(self) -> bool:
+        """Whether nothing measured it although a score was due: no judge that counts, or no reply."""
+        return self.status in UNSCORED
+
+    @property
+    def is_unjudged(self) -> bool:
+        """Whether a reply came that no judge which counts has scored."""
+        return self.status == "judge_failed"
+
+    @property
     def is_failed(self) -> bool:
+        """Whether it was scored and has less than the full score."""
+        if self.status == "not_applicable" or self.is_unscored:
+            return False
+        return self.value is None or self.value < 1
+
+    @property
+    def is_imperfect(self) -> bool:
         """Whether it has less than the full score, or none although one was due."""
-        return self.status != "not_applicable" and (self.value is None or self.value < 1)
+        return self.is_failed or self.is_unscored
 
 
 def list_worst_first(side: Side, metrics: Collection[str] = ()) -> list[ShownRow]:
     """Return a run's rows by the metrics that decide, or by the `metrics` named; the worst first.
 
-    Of several metrics a reply is shown by the one that gives it least. Replies that are missing come after those
-    that are wrong; within equal values the order is that of asking.
+    Of several metrics a reply is shown by the one that gives it least. Replies that are not scored come after those
+    that lost points; within equal values the order is that of asking.
     """
     scores = _sort_scores(side, metrics).unique(KEY, keep="first", maintain_order=True)
     failed_by = _find_failing_metrics(side)
@@ -83,20 +100,22 @@ def _find_failing_metrics(side: Side) -> dict[tuple[Any, ...], tuple[str, ...]]:
     schema = {"suite": pl.String, "metric": pl.String, "least": pl.Float64}
     scores = side.scores.join(pl.DataFrame(deciding, schema, orient="row"), on=["suite", "metric"])
     value = pl.col("value").fill_null(0)
-    is_failed = (pl.col("status") != "not_applicable") & ((value == 0) | (value < pl.col("least") - TOLERANCE))
+    is_scored = ~pl.col("status").is_in([*UNSCORED, "not_applicable"])
+    is_failed = is_scored & ((value == 0) | (value < pl.col("least") - TOLERANCE))
     failed = scores.filter(is_failed).group_by(KEY, maintain_order=True).agg("metric")
     return {tuple(key): tuple(names) for *key, names in failed.iter_rows()}
 
 
 def list_failed(side: Side, metrics: Collection[str] = ()) -> list[ShownRow]:
-    """Return a run's rows with less than the full score by each metric that decides, or is named; the worst first.
+    """Return a run's rows without the full score by each metric that decides, or is named; the worst first.
 
-    A reply has a row for each metric by which it lost points; `all`, which joins them, has none unless named.
+    A reply has a row for each metric by which it lost points or is not scored; `all`, which joins them, has none
+    unless named.
     """
     scores = _sort_scores(side, metrics)
     if not metrics:
         scores = scores.filter(pl.col("metric") != ALL)
-    return [row for row in _build_rows(side, scores) if row.is_failed]
+    return [row for row in _build_rows(side, scores) if row.is_imperfect]
 
 
 def _build_rows(side: Side, scores: pl.DataFrame) -> list[ShownRow]:
@@ -173,13 +192,17 @@ def shorten_questions(questions: Mapping[str, str]) -> dict[str, str]:
 
 
 def _sort_scores(side: Side, metrics: Collection[str]) -> pl.DataFrame:
-    """Return the scores by the metrics that decide, or are named: the lowest first, those that are missing last."""
+    """Return the scores by the metrics that decide, or are named: the lowest first, the full ones last.
+
+    What is not scored stands between them, so that a reply which one metric left unscored is not shown as right.
+    """
     if metrics:
         scores = side.scores.filter(pl.col("metric").is_in([*metrics]))
     else:
         scores = select_deciding_scores(side, side.suite_metrics)
     scores = scores.filter(pl.col("status") != "not_applicable")
-    order = [pl.col("value").is_null(), pl.col("value")]
+    is_full = (pl.col("value") >= 1).fill_null(False)  # noqa: FBT003 - the name of Polars' argument is its own
+    order = [is_full, pl.col("value").is_null(), pl.col("value")]
     return scores.sort(order, maintain_order=True)
 
 

@@ -1,4 +1,4 @@
-"""The replies of a run that lost points, as a table: what was asked, what came, and why it lost them."""
+"""The replies of a run that lost points or are not scored, as a table: what was asked, what came, and why."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ def build_failed_table(data: ReportData) -> Table:
         column("metric", lambda row: row.metric),
         of_script("question", lambda row: _shorten(add_name(row.name, row.question))),
         of_script("response", lambda row: _shorten(find_ending(row.reply)) or f"({say('screen.empty_reply')})"),
-        Column(say("common.score"), lambda row: percent(row.value), numeric=True),
+        Column(say("common.score"), _write_score, numeric=True),
         of_script("reason", _explain),
         title=say("common.failed_head"),
         caption=caption,
@@ -64,6 +64,14 @@ def _select_rows(rows: Sequence[ShownRow]) -> list[ShownRow]:
             shares[group] -= 1
             selection.append(row)
     return selection
+
+
+def _write_score(row: ShownRow) -> str:
+    """Return a row's score in percent, or that it has none."""
+    # A dash alone would read like lost points under the table's title.
+    if row.is_unscored:
+        return f"! {say('script.unscored')}"
+    return percent(row.value)
 
 
 def _explain(row: ShownRow) -> str:

@@ -1,7 +1,8 @@
 """JUnit XML: a case for each gate, which fails if the exit code does, and one for each row, by its id or question.
 
 A row that lost points fails where the gate does that its metric decides, as the exit code; elsewhere it is skipped,
-since a build that passes has no failing test. Of a large run those that failed have cases first, up to `MOST`.
+since a build that passes has no failing test. What no judge scored is skipped too. Of a large run those that failed
+have cases first, up to `MOST`.
 """
 
 import math
@@ -83,6 +84,9 @@ def _holds(row: ShownRow, holding_values: Mapping[str, Mapping[str, float]]) -> 
 
 def _fails(loss: ShownRow, failing_parts: Collection[Part]) -> bool:
     """Return whether a row that lost points by a metric did so before a gate that fails."""
+    # Nobody judged the reply: it neither holds nor fails.
+    if loss.is_unjudged:
+        return False
     return any((loss.suite, loss.model, metric) in failing_parts for metric in (loss.metric, ""))
 
 
@@ -118,6 +122,10 @@ def _add_loss(case: ET.Element, lost: Sequence[ShownRow], *, is_failing: bool) -
     """Add to a row's case by which metrics it lost points, and what was asked, replied and expected."""
     metrics = ", ".join(row.metric for row in lost)
     message = strip_forbidden(f"{metrics}: {line_of(lost[0], LONGEST_LINE)}")
+    if not is_failing and all(row.is_unscored for row in lost):
+        # The line says itself that it is not scored.
+        ET.SubElement(case, "skipped", message=message)
+        return
     if not is_failing:
         ET.SubElement(case, "skipped", message=strip_forbidden(say("junit.tolerated", text=message)))
         return

@@ -74,11 +74,14 @@ def describe_remarks(row: ShownRow) -> list[str]:
 def describe_ending(row: ShownRow) -> str:
     """Return what stands in parentheses after a reply: why it lost points, or what was expected."""
     sentences = describe_remarks(row)
-    if row.is_failed and sentences:
+    if row.is_imperfect and sentences:
         # On one line what a judge said says more than why it does not count.
         if row.remarks[0].kind == "excluded" and len(sentences) > 1:
             return say("screen.not_counted", told=sentences[1])
         return sentences[0]
+    # What was expected explains no missing verdict.
+    if row.is_unjudged and row.reason:
+        return say_reason(row.reason)
     if row.expected:
         return say("screen.expected", answer=_join_lines(row.expected))
     return say_reason(row.reason)
@@ -87,17 +90,21 @@ def describe_ending(row: ShownRow) -> str:
 def line_of(row: ShownRow, width: int, *, has_remarks: bool = False, model: str = "") -> str:
     """Return a row as one line of at most `width` characters: `question → reply (expected …) ✗ model: metric`.
 
-    `has_remarks`: what the score says stands below, so that nothing of it is cut here. `model` is named if given.
+    A row that nothing measured did not fail: it ends with `! model: not scored`. `has_remarks`: what the score says
+    stands below, so that nothing of it is cut here. `model` is named if given.
     """
     question, reply = map(_join_lines, (add_name(row.name, row.question), find_ending(row.reply)))
     ending = describe_ending(row)
-    if has_remarks and row.is_failed and len(ending) > width // 3 and describe_remarks(row):
+    if has_remarks and row.is_imperfect and len(ending) > width // 3 and describe_remarks(row):
         ending = ""
     if ending:
         ending = f" ({cut(ending, width // 3)})"
-    failure = ": ".join(filter(None, (model, ", ".join(row.failed_by))))
+    mark, cause = "✗", ", ".join(row.failed_by)
+    if row.is_unscored and not row.failed_by:
+        mark, cause = "!", say("script.unscored")
+    failure = ": ".join(filter(None, (model, cause)))
     if failure:
-        ending += f" ✗ {cut(failure, width // 3)}"
+        ending += f" {mark} {cut(failure, width // 3)}"
     room = max(width - len(ending) - len(" → "), 8)
     # The question takes what the reply leaves of the line, and at least a third.
     shown_reply = cut(reply, max(room - len(question), 2 * room // 3)) or f"({say('screen.empty_reply')})"
@@ -152,15 +159,18 @@ def list_entries(rows: Sequence[ShownRow], n: int, width: int, *, has_remarks: b
 
 
 def choose_examples(rows: Iterable[ShownRow], models: Iterable[ModelResult]) -> list[ShownRow]:
-    """Return failed rows, one of each suite in turn, first those of suites and models that failed."""
+    """Return rows without the full score, one of each suite in turn: first those of suites and models that failed.
+
+    What is not scored comes last of its suite.
+    """
     failing_parts = set()
     for headline in headlines_of(models):
         if headline.decided.outcome in {"fail", "error"}:
             failing_parts.add((headline.suite, headline.model))
-    failed = [row for row in rows if row.is_failed]
-    failed.sort(key=lambda row: (row.suite, row.model) not in failing_parts)
+    imperfect = [row for row in rows if row.is_imperfect]
+    imperfect.sort(key=lambda row: (row.is_unscored, (row.suite, row.model) not in failing_parts))
     by_suite: dict[str, list[ShownRow]] = {}
-    for row in failed:
+    for row in imperfect:
         by_suite.setdefault(row.suite, []).append(row)
     turns = chain.from_iterable(zip_longest(*by_suite.values()))
     return [*filter(None, turns)]
@@ -183,8 +193,8 @@ def share_out(n: int, lengths: Sequence[int]) -> list[int]:
 
 
 def list_unsaid(entry: Entry, width: int) -> Iterator[str]:
-    """Yield what the score of a failed row says and its line has no room for, a line each."""
-    sentences = describe_remarks(entry.row) if entry.row.is_failed else []
+    """Yield what the score of a row without the full one says and its line has no room for, a line each."""
+    sentences = describe_remarks(entry.row) if entry.row.is_imperfect else []
     unsaid = [sentence for sentence in sentences if f"({sentence})" not in entry.line]
     for sentence in unsaid[:MOST_REMARKS]:
         yield cut(sentence, width)

@@ -35,7 +35,7 @@ def show(
 
     Args:
         run: a run's id or folder (default: the last finished run)
-        failed: only replies with less than the full score, and missing ones, by each metric that decides
+        failed: only replies with less than the full score, and those not scored, by each metric that decides
         metric: by this metric, such as exact_match; may be repeated (default: those that decide)
         model: only replies of this model
         n: maximum number of rows, over all suites, models and metrics
@@ -76,8 +76,11 @@ def _show_rows(run: str, rows: "Sequence[ShownRow]", shown_rows: "Sequence[Shown
     from basic_control.tasks.report.rows import share_out
     from basic_control.tasks.report.words import suite_title
 
-    n_failed = sum(row.is_failed for row in rows)
-    console.show_screen(say("screen.replies", run=run, n=len(rows), k=n_failed))
+    n_failed, n_unscored = sum(row.is_failed for row in rows), sum(row.is_unscored for row in rows)
+    phrase = "screen.replies"
+    if n_unscored:
+        phrase = "screen.replies_unscored"
+    console.show_screen(say(phrase, run=run, n=len(rows), k=n_failed, unscored=n_unscored))
     # Each score of a suite and model has a list of its own, in the order of the rows.
     groups: dict[tuple[str, str, str], list[ShownRow]] = {}
     for row in shown_rows:
@@ -110,10 +113,16 @@ def _show_group(rows: "Sequence[ShownRow]", n: int) -> int:
 
 
 def _count_reasons(rows: "Sequence[ShownRow]") -> "Iterator[str]":
-    """Yield one line with the commonest reasons of lost points, if several rows share one."""
+    """Yield a line with the commonest reasons of lost points, and one of missing scores, where rows share one."""
     from basic_control.tasks.report.language import say, say_reason
 
-    counts = Counter(say_reason(row.reason) for row in rows if row.is_failed and row.reason)
-    shared = [f"{reason} × {count}" for reason, count in counts.most_common(REASONS) if count > 1]
-    if shared:
-        yield say("screen.lost", reasons="; ".join(shared))
+    lost, unscored = Counter[str](), Counter[str]()
+    for row in rows:
+        if row.reason and row.is_unscored:
+            unscored[say_reason(row.reason)] += 1
+        elif row.reason and row.is_failed:
+            lost[say_reason(row.reason)] += 1
+    for phrase, counts in (("screen.lost", lost), ("screen.unscored", unscored)):
+        shared = [f"{reason} × {count}" for reason, count in counts.most_common(REASONS) if count > 1]
+        if shared:
+            yield say(phrase, reasons="; ".join(shared))
