@@ -53,7 +53,6 @@ class OpenAIClient:
         self.dialect = Dialect(model, form, self.server.errors)
         self._http = self.server.open_client(params=self.server.query)
         # Absolute, since a relative address is parsed again for each call; Azure's is assembled by the package.
-        # Absolute, since a relative address is parsed again for each call; Azure's is assembled by the package.
         self.base, self._where = str(httpx.URL(self.server.url)).rstrip("/"), self.server.where
         if self._is_azure:
             self.base, self._where = "", f"{self.server.where}/openai"

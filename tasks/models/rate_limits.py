@@ -103,18 +103,20 @@ class Endpoint:
         self._slots = anyio.CapacityLimiter(max_concurrency)
 
     @asynccontextmanager
-    async def slot(self, model: Model) -> AsyncIterator[None]:
+    async def slot(self, model: Model, last: CallError | None = None) -> AsyncIterator[None]:
         """Hold one of the slots for calls in flight, from when the model's next call may start.
 
+        `last` is how the call's last attempt failed.
+
         Raises:
-            CallError: the server asked for a pause longer than the call's deadline.
+            CallError: the server asked for a pause longer than the call's deadline; `last`, if the call was sent.
         """
         async with self._slots:
             now = time.monotonic()
             wait_s = self.not_before - now
             if wait_s > model.deadline_s:
                 cause = f"the last {PUT_OFF} responses said: {_too_long(wait_s, model.deadline_s)}"
-                raise CallError(NOT_ASKED, f"not sent: {cause}")
+                raise last or CallError(NOT_ASKED, f"not sent: {cause}")
             start = max(now, self.not_before, self.next_start.get(model.server_name, 0.0))
             if model.requests_per_minute:
                 self.next_start[model.server_name] = start + 60.0 / model.requests_per_minute

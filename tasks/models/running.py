@@ -231,7 +231,7 @@ class RunningBatch:
                     # Waiting for a slot is our own doing, and does not count against the call.
                     remaining_s = (limit.when() or 0.0) - loop.time()
                     limit.reschedule(None)
-                    async with self._within_budget(calls) as answers, self.endpoint.slot(self.model):
+                    async with self._within_budget(calls) as answers, self.endpoint.slot(self.model, last):
                         limit.reschedule(loop.time() + remaining_s)
                         _reschedule(end, self._ends_s, GRACE_S)
                         try:

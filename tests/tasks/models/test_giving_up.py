@@ -1,5 +1,6 @@
 """When a model is given up, and when not: counted as calls end, after their own retries."""
 
+import asyncio
 import json
 import logging
 import time
@@ -12,6 +13,7 @@ import pytest
 from basic_control.config.settings import Model, StoreSettings
 from basic_control.data.batches import Cell
 from basic_control.tasks.models import rate_limits
+from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.scheduler import BatchProgress, event_loop_thread
 from basic_control.tasks.models.server_errors import classify_error, read_retry_after
 from basic_control.tasks.query import ask, watch
@@ -252,3 +254,22 @@ def test_the_commonest_failure_is_known_while_it_happens(tmp_path: Path) -> None
         requests = requests_of(model, NUMBERS[:4])
         ask(requests, model, StoreSettings(root=str(tmp_path)), Cell("troubles"))
     assert troubles[-1] == (3, "HTTP 503: loading the model")
+
+
+@pytest.mark.parametrize(
+    ("last", "reason"), [(CallError("server", "HTTP 500: busy"), "HTTP 500"), (None, "not sent")]
+)
+def test_a_call_that_was_sent_keeps_its_own_reason_where_its_endpoint_closes(
+    last: CallError | None, reason: str
+) -> None:
+    model = Model(name="m", provider="openai", base_url="http://127.0.0.1:9/v1", deadline_s=30)
+
+    async def enter() -> None:
+        endpoint = rate_limits.Endpoint(1)
+        # Its server has asked for a day.
+        endpoint.not_before = time.monotonic() + 86_400
+        async with endpoint.slot(model, last):
+            raise AssertionError("it was let in")
+
+    with pytest.raises(CallError, match=reason):
+        asyncio.run(enter())
