@@ -159,6 +159,30 @@ def test_a_russian_runs_replies_are_shown_in_russian(run: Run, configuration: Pa
         assert not re.search(rf"\b{word}\b", replies.stdout), word
 
 
+@pytest.mark.parametrize(
+    ("text", "tickets"),
+    [
+        ("ACCESS", {"The page is blank", "I cannot log in"}),
+        ("think. access", {"The page is blank"}),
+        ("[31m", {"Refund me twice"}),
+        (".*", set()),
+        ("Refund me", set()),
+    ],
+)
+def test_show_lists_the_replies_that_hold_a_text(
+    run: Run, configuration: Path, text: str, tickets: set[str]
+) -> None:
+    """In any case, over lines, and never as a pattern; what was asked is not searched."""
+    with serve_openai(answer_ticket) as server:
+        run(str(configuration), "--set", at(server, name="m"))
+    replies = run("--grep", text, command="show")
+    assert replies.returncode == 0, replies.stderr
+    assert {line.partition(" → ")[0].strip() for line in replies.stdout.splitlines() if " → " in line} == tickets
+    assert (f"None of these replies holds: {text}" in replies.stdout) == (not tickets)
+    combined = run("--grep", text, "--failed", "--metric", "contains", command="show")
+    assert combined.stdout.count(" → ") == len(tickets - {"I cannot log in"})
+
+
 def test_show_filters_rows_and_says_what_it_does_not_know(run: Run, configuration: Path) -> None:
     with serve_openai(answer_ticket) as server:
         run(str(configuration), "--set", at(server, name="m"))

@@ -28,6 +28,7 @@ def show(
     failed: bool = False,
     metric: tuple[str, ...] = (),
     model: str = "",
+    grep: Annotated[str, Parameter(name="--grep", metavar="TEXT")] = "",
     n: Annotated[int, Parameter(name=["-n", "--n"], metavar="N", validator=Number(gte=1))] = 10,
     at: Where = USUAL,
 ) -> None:
@@ -38,12 +39,13 @@ def show(
         failed: only replies with less than the full score, and those not scored, by each metric that decides
         metric: by this metric, such as exact_match; may be repeated (default: those that decide)
         model: only replies of this model
+        grep: only replies that hold this text, in any case
         n: maximum number of rows, over all suites, models and metrics
     """
     from basic_control.tasks.compare.configurations import choose_language
     from basic_control.tasks.compare.rows import list_failed, list_worst_first
     from basic_control.tasks.compare.sides import load_side
-    from basic_control.tasks.report.language import use_language
+    from basic_control.tasks.report.language import say, use_language
     from basic_control.tasks.store.runs import find_run
 
     recorded_run = find_run(run, at.runs)
@@ -66,8 +68,17 @@ def show(
         shown_rows = list_failed(side, metric)
     if failed and model:
         shown_rows = [row for row in shown_rows if row.model == model]
+    if grep.strip():
+        shown_rows = [row for row in shown_rows if _fold(grep) in _fold(row.reply)]
     with use_language(choose_language([recorded_run.configuration])):
         _show_rows(side.name, rows, shown_rows, n)
+        if grep.strip() and not shown_rows:
+            console.show_screen(say("screen.none_holds", text=grep))
+
+
+def _fold(text: str) -> str:
+    """Return a text for a search in it: in one case, its lines as one."""
+    return " ".join(text.casefold().split())
 
 
 def _show_rows(run: str, rows: "Sequence[ShownRow]", shown_rows: "Sequence[ShownRow]", n: int) -> None:
