@@ -110,7 +110,7 @@ class EvaluationMetrics:
             InputError: it takes what no row has.
         """
         from basic_control.data.decorators import call_metric, list_columns
-        from basic_control.data.errors import InputError
+        from basic_control.data.errors import InputError, propose_name
         from basic_control.data.usual_columns import find_column
         from basic_control.tasks.models.served_metric import name_function
 
@@ -123,6 +123,7 @@ class EvaluationMetrics:
             raise InputError(
                 f"metric {unit.name}: its parameter {missing[0]!r} is no column; expected response (the reply), "
                 f"sample (all of a row), {', '.join(self._columns)}, or a default."
+                f"{propose_name(missing[0], self._columns)}"
             )
         keywords = getattr(unit.score, "keywords", None) or {}
         scores_empty = bool(keywords.get("scores_empty"))

@@ -34,9 +34,9 @@ def quote_first(texts: Sequence[str], count: int = 3, limit: int = 60) -> str:
     return ", ".join(f"'{line[:limit]}{'…' * (len(line) > limit)}'" for line in lines)
 
 
-def propose_name(name: str, names: Iterable[str]) -> str:
-    """Return a 'did you mean' question to append to a message; '' if no name is similar."""
-    for similar in get_close_matches(name, [*names], n=1):
+def propose_name(name: str, names: Iterable[object]) -> str:
+    """Return a 'did you mean' question to append to a message; '' if no name, of keys or columns, is similar."""
+    for similar in get_close_matches(name, [*map(str, names)], n=1):
         return f" Did you mean {similar!r}?"
     return ""
 

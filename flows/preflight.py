@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from basic_control.config.settings import Model, Rerun, Settings
-from basic_control.data.errors import InputError
+from basic_control.data.errors import InputError, propose_name
 from basic_control.data.extras import format_install
 from basic_control.data.files import read_file_rows
 from basic_control.data.loading import (
@@ -238,7 +238,7 @@ def _check_slices(suite: Suite, item: Item) -> None:
         if column not in item.facts and column not in SLICED:
             raise InputError(
                 f"suite {suite.name}, row {item.index + 1}: column {column!r}, named in `slices`, not found; the "
-                f"row has {', '.join(item.facts)}."
+                f"row has {', '.join(item.facts)}.{propose_name(column, item.facts)}"
             )
 
 

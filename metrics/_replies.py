@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from basic_control.data.errors import InputError
+from basic_control.data.errors import InputError, propose_name
 from basic_control.data.messages import ROLES, read_messages, write_transcript
 from basic_control.data.reading import ends, reply_text, thinking
 from basic_control.data.reading.texts import collapse_spaces, unify
@@ -129,8 +129,8 @@ def require_column(samples: Iterable[Sample], column: str, metric: str) -> None:
             return
         columns |= dict.fromkeys(sample)
     raise InputError(
-        f"{metric}: column {column!r} not found in any row; the rows have {', '.join(columns)}. Map it under "
-        "`columns`."
+        f"{metric}: column {column!r} not found in any row; the rows have {', '.join(columns)}."
+        f"{propose_name(column, columns)} Map it under `columns`."
     )
 
 

@@ -22,7 +22,7 @@ from jinja2 import (
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from basic_control.data import plugins
-from basic_control.data.errors import InputError
+from basic_control.data.errors import InputError, propose_name
 from basic_control.data.messages import (
     MESSAGES,
     has_system,
@@ -41,6 +41,8 @@ _NAME = re.compile(r"[A-Za-z0-9_-]+(?:/[A-Za-z0-9_-]+)+")
 _LONGEST = 10_000_000
 """Maximum length of a filled prompt in characters: a longer one has a runaway loop."""
 _COLUMN_ALONE = re.compile(r"\s*\{\{-?\s*(?:row\.)?messages\s*-?\}\}\s*")  # {{ messages }}
+# As Jinja says it: 'questoin' is undefined; 'dict object' has no attribute 'questoin'
+_UNDEFINED = re.compile(r"'(\w+)'(?= is undefined)|(?<=has no attribute )'(\w+)'")
 # {{ name }}, {% for … %}, {# a comment #}
 _BRACES = re.compile(r"\{\{|\{%|\{#")
 _RAW = "; text with braces of its own stands between {% raw %} and {% endraw %}"
@@ -343,7 +345,10 @@ def _render_template(template: Template, values: Mapping[str, Any], kind: str, a
         raise InputError(f"{kind}: {error.describe(values)}.") from error
     except (TemplateError, TypeError, ValueError, ArithmeticError) as error:
         columns = ", ".join(sorted(values)) or "no columns"
-        raise InputError(f"{kind}: cannot be filled ({error}); the row has {columns}{advice}.") from error
+        undefined, proposal = _UNDEFINED.search(str(error)), ""
+        if undefined:
+            proposal = propose_name(undefined[undefined.lastindex or 0], values)
+        raise InputError(f"{kind}: cannot be filled ({error}); the row has {columns}{advice}.{proposal}") from error
 
 
 def may_hold_conversation(prompt: str) -> bool:
@@ -383,6 +388,7 @@ def _read_column(column: str, values: Mapping[str, Any]) -> tuple[Message, ...]:
     if column not in values:
         raise InputError(
             f"prompt: column {column!r}, named in `messages`, not found; the row has {', '.join(values)}."
+            f"{propose_name(column, values)}"
         )
     try:
         return read_messages(values[column])

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from basic_control.data.decorators import loader
 from basic_control.data.draw import Sampling, select_items, select_language
-from basic_control.data.errors import InputError
+from basic_control.data.errors import InputError, propose_name
 from basic_control.data.files import Row, convert_text, read_file_rows
 from basic_control.data.options import Frozen
 from basic_control.data.public_sets import SAMPLES, find_data_file
@@ -56,7 +56,8 @@ def read_questions(
     missing = [name for name in required if name not in names]
     if missing:
         expected = "; ".join(map(_describe_column, missing))
-        raise InputError(f"{path}: found columns {', '.join(map(str, columns))}; missing: {expected}.")
+        proposal = propose_name(missing[0], columns)
+        raise InputError(f"{path}: found columns {', '.join(map(str, columns))}; missing: {expected}.{proposal}")
     items = [_build_item(row, f"{path}, row {number}", names) for number, row in enumerate(raw, 1)]
     return select_language(items, language, path)
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from basic_control.data.decorators import loader
 from basic_control.data.draw import Sampling, choose_rows
-from basic_control.data.errors import InputError
+from basic_control.data.errors import InputError, propose_name
 from basic_control.data.files import read_file_rows
 from basic_control.data.options import Frozen
 from basic_control.data.public_sets import find_data_file, locate
@@ -50,7 +50,10 @@ def _rename_columns(raw: Mapping[str, Any], columns: Mapping[str, str], where: s
     for name, column in columns.items():
         if column not in raw:
             names = ", ".join(map(str, raw))
-            raise InputError(f"{where}: column {column!r}, named in `columns`, not found; the row has {names}.")
+            raise InputError(
+                f"{where}: column {column!r}, named in `columns`, not found; the row has {names}."
+                f"{propose_name(column, raw)}"
+            )
         row[name] = raw[column]
     # A column under one of our names, while another was declared for it, would take its place.
     hidden = {*columns, *columns.values()}
@@ -146,7 +149,8 @@ def table_rows(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[
         if missing:
             message = (
                 f"{path}, row {number + 1}: column {missing[0]!r}, required by a metric of the suite, not found; "
-                f"the file has {', '.join(row)}. Map it under `columns`, such as columns: {{{missing[0]}: NAME}}."
+                f"the file has {', '.join(row)}.{propose_name(missing[0], row)} Map it under `columns`, such as "
+                f"columns: {{{missing[0]}: NAME}}."
             )
             raise MissingColumnError(message, missing[0])
         if RESPONSE in row:

@@ -122,6 +122,7 @@ def test_options_of_a_function_are_set_beside_its_name(tmp_path: Path) -> None:
             marks=pytest.mark.slow,
         ),
         (lambda reply: not reply, "its parameter 'reply' is no column; expected response .* question, answer"),
+        (lambda answr: not answr, r"'answr' is no column; .* or a default\. Did you mean 'answer'\?"),
         (float("nan"), "metrics: found a float, expected a name, a function"),
     ],
 )
@@ -219,6 +220,7 @@ def test_messages_speak_of_arguments_and_rows(tmp_path: Path) -> None:
     with pytest.raises(bc.InputError) as raised:
         evaluate(tmp_path, "exact_match", columns={"answer": "expcted"})
     assert "column 'expcted', named in `columns`, not found" in str(raised.value)
+    assert str(raised.value).endswith("Did you mean 'expected'?")
 
 
 @pytest.mark.slow

@@ -173,7 +173,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
         ("template", "suite own, row 1: prompt: no template is named 'cot/tsk'"),
         (
             "name in a prompt",
-            "suite own, row 1: prompt: cannot be filled ('quest' is undefined); the row has answer",
+            "cannot be filled ('quest' is undefined); the row has answer, question. Did you mean 'question'?",
         ),
         ("name in the second", "suite own [b], row 1: prompt: cannot be filled ('hint' is undefined)"),
         (

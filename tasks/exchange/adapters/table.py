@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from basic_control.data.errors import InputError
+from basic_control.data.errors import InputError, propose_name
 from basic_control.tasks.exchange.logs import (
     Found,
     Recorded,
@@ -53,6 +53,7 @@ def _find_columns(source: Source) -> dict[str, str]:
             names = ", ".join(map(str, source.head))
             raise InputError(
                 f"{source.path}: found no column {theirs!r}, given by --columns; expected one of {names}."
+                f"{propose_name(theirs, source.head)}"
             )
     # A column that the user gives a name has no second one.
     used_columns = {*source.columns.values()}
