@@ -33,7 +33,17 @@ from basic_control.tasks.report.words import (
 from basic_control.tasks.store.tables import open_atomically
 
 _SCRIPT = ("page.js", "chunks.js", "samples.js", "sample.js", "matrix.js", "sharing.js", "label.js")
-_MANIFEST = ("wall_s", "cpu_s", "commit", "requests", "identities", "versions", "sandbox", "tables")
+_MANIFEST = (
+    "wall_s",
+    "cpu_s",
+    "commit",
+    "requests",
+    "identities",
+    "judge_identities",
+    "versions",
+    "sandbox",
+    "tables",
+)
 
 
 def address(**parts: str) -> str:

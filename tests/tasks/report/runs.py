@@ -342,6 +342,9 @@ def complete(
             "kotlin": "off (no Java for Kotlin)",
         },
         "identities": {model.name: {"provider": model.provider, "digest": "c0ffee"} for model in given.models},
+        "judge_identities": {
+            judge.name: {"provider": judge.provider, "digest": "decade"} for judge in given.judges
+        },
         "tables": {"items": [{"table": "items", "digest": "d" * 64, "rows": items.height}]},
         "requests": {**n, "answered": asked.height - n["cached"]},
         "wall_s": 14.2,

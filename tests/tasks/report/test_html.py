@@ -265,3 +265,9 @@ def test_models_are_compared_as_configured_the_later_minus_the_earlier(tmp_path:
     assert {(a, b) for a, _, b, _, _ in found} == {(a, b) for n, a in enumerate(names) for b in names[n + 1 :]}
     for _, before, _, after, difference in found:
         assert 100 * float(difference) == pytest.approx(float(after) - float(before), abs=0.11)
+
+
+def test_the_page_says_which_models_and_judges_there_were(data: ReportData) -> None:
+    page = page_of(data)
+    assert page.count("<li>digest: <code>c0ffee</code></li>") == len(MODELS)
+    assert page.count("<li>digest: <code>decade</code></li>") == len(data.plan.judges)
