@@ -385,6 +385,18 @@ def test_it_fits_any_width(visit: Open, page_file: Path) -> None:
 
 
 @pytest.mark.slow
+def test_on_a_telephone_cards_and_a_judges_details_end_within_it(visit: Open, page_file: Path) -> None:
+    page = visit(page_file, viewport={"width": 360, "height": 800})
+    settled(page, "select_option", "#f-category", "rag")
+    page.evaluate(UNFOLD)
+    boxes = "[...document.querySelectorAll('main .scroll:has(> .stack), .sample dd')]"
+    cut = page.evaluate(f"{boxes}.filter(box => box.scrollWidth > box.clientWidth + 1).map(box => box.innerText)")
+    assert not cut
+    heights = page.evaluate("[...document.querySelectorAll('.stack td > .big')].map(value => value.offsetHeight)")
+    assert max(heights) < 30, "a number stands on one line"
+
+
+@pytest.mark.slow
 def test_in_russian_it_fits_a_telephone(visit: Open, data: ReportData, tmp_path: Path) -> None:
     page = visit(write_page(in_language(data, "ru"), tmp_path), viewport={"width": 360, "height": 800})
     page.evaluate(UNFOLD)
