@@ -16,7 +16,7 @@ from basic_control.data.draw import format_canonical
 from basic_control.data.exits import Exit
 from basic_control.metrics.analysis.headlines import Headline
 from basic_control.tasks.report.audit_run import AuditedRun, Detail, Lines, Section
-from basic_control.tasks.report.audit_sections import build_sections, list_about
+from basic_control.tasks.report.audit_sections import FIRST, SECTIONS, build_section, list_about
 from basic_control.tasks.report.conclusion import conclusion
 from basic_control.tasks.report.language import say, use_language
 from basic_control.tasks.report.pages import still
@@ -107,21 +107,30 @@ _BLANK = "_" * 40
 
 
 def fit_sheet(run: AuditedRun) -> tuple[Lines, list[Section]]:
-    """Return what stands in a run's head, and its sections, in as much detail as one sheet holds.
-
-    Whole texts come before long lists.
-    """
-    head, sections = _build_page(run, Detail(1, min(_CHARACTERS)))
+    """Return what stands in a run's head, and its sections, in as much detail as one sheet holds."""
+    head, sections, room, characters = Lines(), dict[str, Section](), 0.0, 0
     for characters in _CHARACTERS:
-        for entries in range(_ENTRIES, 0, -1):
-            head, sections = _build_page(run, Detail(entries, characters))
-            if measure_head(head) + sum(map(measure_section, sections)) <= _SHEET:
-                return head, sections
-    return head, sections
+        detail = Detail(1, characters)
+        head = list_about(run, detail)
+        sections = {name: build_section(run, name, detail) for name in SECTIONS}
+        room = _SHEET - measure_head(head) - sum(map(measure_section, sections.values()))
+        if room >= 0:
+            break
+    # Each list grows by an entry in turn, while there is room: first those that the page is about.
+    order = sorted(SECTIONS, key=lambda name: name not in FIRST)
+    for entries in range(2, _ENTRIES + 1):
+        for name in order:
+            section = build_section(run, name, Detail(entries, characters))
+            growth = measure_section(section) - measure_section(sections[name])
+            if growth <= room:
+                sections[name] = section
+                room -= growth
+    return head, [*filter(has_content, sections.values())]
 
 
-def _build_page(run: AuditedRun, detail: Detail) -> tuple[Lines, list[Section]]:
-    return list_about(run, detail), build_sections(run, detail)
+def has_content(section: Section) -> bool:
+    """Return whether a section says anything."""
+    return bool(section.table or section.lines)
 
 
 def measure_head(lines: Lines) -> float:
@@ -131,7 +140,9 @@ def measure_head(lines: Lines) -> float:
 
 
 def measure_section(section: Section) -> float:
-    """Return how many lines of the sheet a section takes."""
+    """Return how many lines of the sheet a section takes; none if it is empty."""
+    if not has_content(section):
+        return 0.0
     height = measure_table(section.table) + measure_lines(section.lines, _WIDTH)
     # Its title stands beside it, and may be broken.
     return max(count_lines(section.title, _TITLE_WIDTH), height) + _GAP

@@ -1,6 +1,6 @@
 """What an audit page says, section by section: from a run's manifest and its results, nothing computed anew."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import filterfalse
 from typing import Any
@@ -459,34 +459,33 @@ def _list_rows(run: AuditedRun) -> Iterator[tuple[str, str]]:
             yield cut_name(suite["name"]), say("audit.undrawn", n=n, chosen=describe_sampling(suite))
 
 
-_SECTIONS: Sequence[
-    tuple[str, Callable[[AuditedRun, Detail], Lines] | None, Callable[[AuditedRun, Detail], Table] | None]
-] = (
-    ("release", list_answers, None),
-    ("tested", list_targets, None),
-    ("question", list_populations, None),
-    ("criteria", list_criteria, None),
-    ("data", list_data_hashes, tabulate_data),
-    ("results", None, tabulate_scores),
-    ("slices", list_slices, None),
-    ("against", list_standards, None),
-    ("judges", list_judges, None),
-    ("repeatability", list_repeats, None),
-    ("deviations", list_deviations, None),
-    ("left_out", list_omissions, None),
-    ("limits", list_limits, None),
-    ("made_by", list_makers, None),
-    ("hashes", list_hashes, None),
-)
+_Writer = Callable[[AuditedRun, Detail], Lines] | None
+_Tabulator = Callable[[AuditedRun, Detail], Table] | None
+SECTIONS: Mapping[str, tuple[_Writer, _Tabulator]] = {
+    "release": (list_answers, None),
+    "tested": (list_targets, None),
+    "question": (list_populations, None),
+    "criteria": (list_criteria, None),
+    "data": (list_data_hashes, tabulate_data),
+    "results": (None, tabulate_scores),
+    "slices": (list_slices, None),
+    "against": (list_standards, None),
+    "judges": (list_judges, None),
+    "repeatability": (list_repeats, None),
+    "deviations": (list_deviations, None),
+    "left_out": (list_omissions, None),
+    "limits": (list_limits, None),
+    "made_by": (list_makers, None),
+    "hashes": (list_hashes, None),
+}
 """The sections of the page, in its order: what writes the lines and the table of each."""
+FIRST = frozenset({"tested", "data", "results", "left_out"})
+"""Those that the page is about, whose lists grow first."""
 
 
-def build_sections(run: AuditedRun, detail: Detail) -> list[Section]:
-    """Return the sections of a run's page that say anything, in so much detail."""
-    sections = []
-    for name, write, tabulate in _SECTIONS:
-        lines = write(run, detail) if write else []
-        table = tabulate(run, detail) if tabulate else None
-        if lines or table:
-            sections.append(Section(say(f"audit.{name}"), lines, table))
-    return sections
+def build_section(run: AuditedRun, name: str, detail: Detail) -> Section:
+    """Return a section of a run's page, in so much detail."""
+    write, tabulate = SECTIONS[name]
+    lines = write(run, detail) if write else []
+    table = tabulate(run, detail) if tabulate else None
+    return Section(say(f"audit.{name}"), lines, table)
