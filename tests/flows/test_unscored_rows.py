@@ -7,13 +7,14 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-import yaml
 
 from tests.conftest import Run
-from tests.flows.test_exam_of_run import GOOD, N_ROWS, configure
 from tests.helpers.runs import latest
 from tests.servers.running import serve_openai
 
+N_ROWS = 8
+PRAISE = json.dumps({"reason": "", "rating": 5})
+"""What a judge says of every reply, good or bad: its exam fails."""
 UNREADABLE = "Question 3?"
 METRICS = {
     "exact_match": {"threshold": 0.95},
@@ -27,6 +28,20 @@ def rate_badly(body: dict[str, Any]) -> str:
     if UNREADABLE in json.dumps(body["messages"]):
         return "I would rather not."
     return json.dumps({"reason": "rude", "rating": 1})
+
+
+def configure(folder: Path, replies: list[str], judge: dict[str, Any], metrics: dict[str, Any]) -> Path:
+    """Write a suite of given replies, of which Paris is right, and its judge."""
+    rows = []
+    for number, text in enumerate(replies):
+        rows.append(json.dumps({"question": f"Question {number}?", "response": text, "answer": "Paris"}) + "\n")
+    (folder / "rows.jsonl").write_text("".join(rows), encoding="utf-8")
+    data = str(folder / "rows.jsonl")
+    suite = {"name": "cities", "items": {"data": data}, "responses_of": "bot", "metrics": metrics}
+    judges = [{"name": "judge", "provider": "openai", **judge}]
+    path = folder / "run.yaml"
+    path.write_text(json.dumps({"judges": judges, "suites": [suite], "gate": "point"}), encoding="utf-8")
+    return path
 
 
 def read_rows(path: Path) -> dict[str, list[str]]:
@@ -56,11 +71,9 @@ def test_a_row_that_no_counted_judge_scored_is_not_scored(
     junit = tmp_path / "rows.xml"
     # With the computed metric one row is wrong; with the judged one alone none is known to be.
     n_failed = len(metrics) - 1
-    with serve_openai(GOOD) as server:
-        file = configure(tmp_path, server.base_url, metrics=metrics, score=None)
-        document = yaml.safe_load(file.read_text(encoding="utf-8"))
-        document["judges"][0]["exam"] = 4
-        file.write_text(json.dumps({**document, "gate": "point"}), encoding="utf-8")
+    with serve_openai(PRAISE) as server:
+        replies = ["Rome", *["Paris"] * (N_ROWS - 1)]
+        file = configure(tmp_path, replies, {"base_url": server.base_url, "exam": 4}, metrics)
         done = run(str(file), "--set", f"report.junit={junit}")
     every, failed = run("last", command="show"), run("last", "--failed", "-n", "40", command="show")
     (report,) = latest(tmp_path).glob("reports/*.md")
@@ -78,20 +91,11 @@ def test_a_row_that_no_counted_judge_scored_is_not_scored(
 
 def test_a_row_whose_judge_failed_is_no_failing_test_where_its_metric_fails(run: Run, tmp_path: Path) -> None:
     junit = tmp_path / "rows.xml"
-    rows = [{"id": f"q{n}", "question": f"Question {n}?", "response": f"Reply {n}."} for n in range(20)]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     with serve_openai(rate_badly) as server:
-        suite = {
-            "name": "manners",
-            "items": {"data": str(tmp_path / "rows.jsonl")},
-            "responses_of": "bot",
-            "metrics": {"rubric": METRICS["rubric"]},
-        }
-        judge = {"name": "judge", "provider": "openai", "base_url": server.base_url}
-        file = tmp_path / "run.yaml"
-        file.write_text(json.dumps({"judges": [judge], "suites": [suite], "gate": "point"}), encoding="utf-8")
+        metrics = {"rubric": METRICS["rubric"]}
+        file = configure(tmp_path, ["Paris"] * 20, {"base_url": server.base_url}, metrics)
         done = run(str(file), "--set", f"report.junit={junit}")
     assert done.returncode == 1, done.stdout + done.stderr
     cases = read_rows(junit)
-    assert (len(cases["failure"]), cases["error"], cases["skipped"]) == (19, [], ["q3"])
+    assert (len(cases["failure"]), cases["error"], cases["skipped"]) == (19, [], ["Question 3?"])
     assert '! not scored"' in junit.read_text(encoding="utf-8")
