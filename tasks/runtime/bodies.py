@@ -4,7 +4,7 @@ import zlib
 from collections.abc import AsyncIterable
 
 ACCEPTED = "gzip"
-_PACKED = {"gzip", "x-gzip"}
+_PACKED = {"gzip", "x-gzip", "deflate"}
 
 
 class TooLarge(Exception):  # noqa: N818 - said of a body
@@ -27,7 +27,8 @@ async def read_body(stream: AsyncIterable[bytes], encoding: str, limit: int) -> 
         raise Undecodable("an encoding that is not read")
     packed = None
     if encoding in _PACKED:
-        packed = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        # Of either header: some servers send deflate, which is zlib's form, unasked.
+        packed = zlib.decompressobj(zlib.MAX_WBITS | 32)
     body, count = bytearray(), 0
     async for data in stream:
         count += len(data)

@@ -260,8 +260,8 @@ FETCHES: tuple[tuple[str, Answer, str, str], ...] = (
     (
         "deflate",
         page(zlib.compress(PAGE.encode()), head="Content-Encoding: deflate\r\n"),
-        UNSURE,
-        "an encoding that is not read",
+        TRUE,
+        "quote found",
     ),
     ("brotli", page(b"\x8b\x02\x80x\x03", head="Content-Encoding: br\r\n"), UNSURE, "an encoding that is not read"),
     (
