@@ -105,9 +105,9 @@ def test_each_of_seven_questions_has_an_answer_in_a_run_of_four_suites(data: Rep
         assert model.model in tested
         scores = page.partition("## Scores, the worst first")[2].partition("\n## ")[0]
         assert f"| {model.model} |" in scores, "no model is released unseen"
-    asked = page.partition("## Data")[2].partition("\n## ")[0]
+    data_section = page.partition("## Data")[2].partition("\n## ")[0]
     for suite in run.suites:
-        assert f"| {suite['name']} |" in asked, "what the page is about is cut last"
+        assert f"| {suite['name']} |" in data_section, "what the page is about is cut last"
     assert "- **Tested by:** ____" in page
     for title in ("Judges and their errors", "Against what", "Left out", "Released by these criteria?"):
         assert page.partition(f"## {title}\n\n")[2].partition("\n## ")[0].startswith("- "), title
