@@ -15,13 +15,7 @@ from basic_control.metrics.analysis.verdict import RunVerdict, describe_waiting
 from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.regressions import explain_regression
 from basic_control.tasks.report.text import format_whole_percent, join_names, percent, shorten_name
-from basic_control.tasks.report.words import (
-    describe_strictness,
-    explain_outcome,
-    headlines_of,
-    join_name,
-    score_title,
-)
+from basic_control.tasks.report.words import describe_strictness, explain_outcome, headlines_of, score_title
 
 CLAUSES = 3
 """Maximum models that do not pass and have a clause each; more are counted."""
@@ -168,10 +162,8 @@ class _Sentence:
         return score_title(score, is_single=is_single)
 
     def _join_score(self, score: Headline, share: str) -> str:
-        """Return a score with its name; `Basic tasks 6` would be read as six tasks, hence a colon."""
-        headlines = [line for line in headlines_of(self.models) if line.decided.threshold is not None]
-        names = [*map(self._name, [score, *headlines])]
-        return join_name(names[0], share, is_spaced=" " in "".join(names))
+        """Return a score with its name."""
+        return f"{self._name(score)} {share}"
 
     def _format_scores(self, scores: Sequence[Headline]) -> str:
         """Return scores with their thresholds; those that share one are told it once."""

@@ -54,7 +54,6 @@ from basic_control.tasks.report.words import (
     describe_calls,
     headlines_of,
     is_within_luck,
-    join_name,
     score_name,
     score_title,
     sort_by_score,
@@ -65,6 +64,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 MARKS: Mapping[GateOutcome, str] = {"pass": "✓", "fail": "✗", "undecided": "?", "error": "!", "none": ""}
+_EXPLAINED: tuple[GateOutcome, ...] = ("error", "undecided")
+"""Outcomes whose marks need words."""
 MODELS = 6
 """Maximum rows of the table; with more models, the best and the worst are shown."""
 WORST = 2
@@ -333,7 +334,7 @@ def screen(
         warnings=[note.text for note in notes(results, verdict, plan) if note.kind == "warn"],
         calls=_describe_calls(results.spending, requests, wall_s, _find_failure(models)),
         examples=examples,
-        reasons=[*reasons(models)],
+        reasons=[*_explain_marks(rows), *reasons(models)],
         links=[FileLink(say(name, link=shorten_path(path)), Path(path).resolve().as_uri()) for name, path in links],
     )
 
@@ -395,6 +396,17 @@ def _build_cell(headline: Headline) -> ScoreCell:
     return ScoreCell(format_whole_percent(score.mean, threshold), mark, around)
 
 
+def _explain_marks(rows: Iterable[tuple[str, Iterable[ScoreCell]]]) -> Iterator[str]:
+    """Yield what the marks of a table mean that are neither of a pass nor of a fail."""
+    cells = chain.from_iterable(cells for _, cells in rows)
+    marks = {cell.mark for cell in cells}
+    meanings = [
+        f"{MARKS[outcome]} {say(f'screen.mark_{outcome}')}" for outcome in _EXPLAINED if MARKS[outcome] in marks
+    ]
+    if meanings:
+        yield "; ".join(meanings)
+
+
 def _describe_stops(headlines: Iterable[Headline], names: Sequence[str]) -> Iterator[str]:
     """Yield how many questions decided a suite that is asked until decided."""
     counts_by_suite: dict[str, list[str]] = {}
@@ -442,7 +454,7 @@ def _describe_luck(headlines: Sequence[Headline], names: Sequence[str], *, has_p
             if len(names) > 1:
                 name = f"{shorten_name(headline.model, among=names)} {name}"
             estimate = format_estimate(headline.measured.score, headline.decided.threshold)
-            scores.append(join_name(name, estimate, is_spaced=" " in name))
+            scores.append(f"{name} {estimate}")
     if scores:
         yield say("screen.luck_passed", scores=join_names(scores))
 

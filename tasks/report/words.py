@@ -65,13 +65,6 @@ def score_title(headline: Headline, *, is_single: bool) -> str:
     return " ".join(filter(None, (name, measure(headline))))
 
 
-def join_name(name: str, figure: str, *, is_spaced: bool) -> str:
-    """Return a name with its figure, parted by a colon if it, or a name beside it, has spaces (`is_spaced`)."""
-    if is_spaced:
-        return f"{name}: {figure}"
-    return f"{name} {figure}"
-
-
 def suite_title(name: str) -> str:
     """Return the title of a suite that ships or comes with a plug-in; of any other its name."""
     declaration = registered_suites().get(name)

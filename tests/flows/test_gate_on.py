@@ -64,6 +64,8 @@ def test_one_set_of_replies_fails_as_a_mean_passes_at_3_and_fails_all_3(run: Run
         )
         assert whole.returncode == main(["gate", str(latest(tmp_path)), "--threshold", "0.8"]) == 3
         assert len(server.requests) == 30
+    assert "\n? undecided\n" in whole.stdout
+    assert "? undecided" not in printed["mean"], "a mark that no cell has"
     scores = {name: (round(one["score"], 4), one["n_asked"]) for name, one in found.items()}
     assert scores == {"pass_at_k": (0.9, 10), "mean": (0.7, 30), "pass_all_k": (0.6, 10)}
     at_least, every = found["pass_at_k"], found["pass_all_k"]
@@ -71,11 +73,11 @@ def test_one_set_of_replies_fails_as_a_mean_passes_at_3_and_fails_all_3(run: Run
     # Wilson's of 9 of 10 and of 6 of 10
     assert [round(at_least["interval"][end], 4) for end in ("low", "high")] == [0.5958, 0.9821]
     assert [round(every["interval"][end], 4) for end in ("low", "high")] == [0.3127, 0.8318]
-    assert printed["pass_at_k"].startswith("Pass: m passes: places pass@3: 90 (threshold 80)\n")
+    assert printed["pass_at_k"].startswith("Pass: m passes: places pass@3 90 (threshold 80)\n")
     assert printed["mean"].startswith("Fail: m fails: places 70 (threshold 80)\n")
-    assert printed["pass_all_k"].startswith("Fail: m fails: places pass^3: 60 (threshold 80)\n")
+    assert printed["pass_all_k"].startswith("Fail: m fails: places pass^3 60 (threshold 80)\n")
     assert "pass^3 score 0.6000, mean 0.7000, threshold 0.8: fail" in junit.read_text(encoding="utf-8")
-    assert "**Fail: m fails: places pass^3: 60 (threshold 80)**" in markdown.read_text(encoding="utf-8")
+    assert "**Fail: m fails: places pass^3 60 (threshold 80)**" in markdown.read_text(encoding="utf-8")
     reports = latest(tmp_path) / "reports"
     assert "pass^3 60% (mean 70%)" in next(reports.glob("*.md")).read_text(encoding="utf-8")
     page = next(reports.glob("*.html")).read_text(encoding="utf-8")

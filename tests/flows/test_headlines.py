@@ -81,7 +81,7 @@ def outcomes(model: dict[str, Any]) -> dict[str, tuple[float | None, str]]:
             "Fail: router fails: exact_match 75",
         ),
         (["exact_match", "rubric"], None, rate, {"": (0.875, "pass")}, "router passes: alpha 88 (threshold 80)"),
-        ("all", 1, rate, {"all": (0.75, "fail"), "rubric": (1.0, "pass")}, "Fail: router fails: all at once: 75"),
+        ("all", 1, rate, {"all": (0.75, "fail"), "rubric": (1.0, "pass")}, "Fail: router fails: all at once 75"),
         ("all", 1, rate_right_ones, {"all": (0.75, "fail"), "rubric": (1.0, "error")}, "Error: router: rubric"),
     ],
     ids=["each by itself", "mean", "all", "all where a judge failed on the wrong ones"],
@@ -163,7 +163,7 @@ def test_a_suite_of_several_headlines_is_in_no_overall_score(run: Run, tmp_path:
         "delta": 0.0,
     }
     first = ended.stdout.splitlines()[0]
-    assert first.startswith("Fail: router fails: alpha, exact_match: 75 (threshold 80)")
+    assert first.startswith("Fail: router fails: alpha, exact_match 75 (threshold 80)")
     assert "; alpha: no part of the overall score" in first
     assert "alpha: no part of the overall score" in ended.stderr
 

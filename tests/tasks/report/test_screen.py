@@ -271,7 +271,7 @@ def test_models_that_fail_whatever_a_withheld_suite_would_score_have_a_conclusio
     found = Results({}, (model("a", 0.1), model("b", 0.2)))
     for thresholds, cause in (
         ({("own", ""): 0.8, ("rag", ""): 0.8}, "own 10 (threshold 80)"),
-        ({}, "overall mean: – (threshold 80)"),
+        ({}, "overall mean – (threshold 80)"),
     ):
         verdict = verdict_of(found, Policy("point", 0.8, thresholds))
         overall = [model.overall for model in verdict.models]
