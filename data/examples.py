@@ -7,6 +7,7 @@ from typing import Any
 from basic_control.data.draw import content_id
 from basic_control.data.errors import InputError
 from basic_control.data.loading import EXPECTED_CALLS, add_tools, needs_of_metric, offer_items
+from basic_control.data.notations import parse_cell
 from basic_control.data.plugins import loader
 from basic_control.data.questions import identify_asked
 from basic_control.data.records import Item
@@ -168,7 +169,7 @@ def _read_calls(item: Item, form: QuestionForm, where: str) -> tuple[Mapping[str
     value = item.facts.get(EXPECTED_CALLS)
     if value is None or not str(value).strip():
         return ()
-    expected_calls = read_calls(value)
+    expected_calls = read_calls(parse_cell(value))
     if expected_calls is None:
         raise InputError(f"{where}: found {show(value)} in column calls, expected a list of {{name, arguments}}.")
     tools = dict[str, Tool]()

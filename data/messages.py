@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from basic_control.data.notations import parse_cell
 from basic_control.data.records import Message
 from basic_control.data.tools import parse_json, read_call, show
 
@@ -17,20 +18,20 @@ _TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
 
 
 def is_conversation(value: Any) -> bool:
-    """Return whether a value is a list of messages, or JSON text of one, by its form."""
-    messages = parse_json(value)
+    """Return whether a value is a list of messages, or the text of one, by its form."""
+    messages = parse_cell(value)
     if not isinstance(messages, list | tuple) or not messages:
         return False
     return all(isinstance(message, Mapping) and "role" in message for message in messages)
 
 
 def read_messages(value: Any) -> tuple[Message, ...]:
-    """Read a list of messages, or JSON text of one.
+    """Read a list of messages, or the text of one.
 
     Raises:
         ValueError: an entry is no message, or holds something else than text; the text says which and what.
     """
-    messages = parse_json(value)
+    messages = parse_cell(value)
     if not isinstance(messages, list | tuple) or not messages:
         raise ValueError(f"found {show(value)}, expected a list of messages, each with `role` and `content`")
     return tuple(_read_message(message, number) for number, message in enumerate(messages, 1))

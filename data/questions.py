@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from basic_control.data.draw import content_id, format_canonical
 from basic_control.data.exam import EXAM, QUESTIONS
 from basic_control.data.messages import MESSAGES
+from basic_control.data.notations import parse_cell
 from basic_control.data.records import Item
-from basic_control.data.tools import parse_json
 
 WHOLE = "*"
 """Placeholder column for prompts that read the whole row."""
@@ -125,7 +125,7 @@ def format_expected(answer: str, facts: Mapping[str, Any]) -> str:
 
 def _collect_standard(facts: Mapping[str, Any], read: Collection[str], *, has_reply: bool) -> dict[str, Any]:
     """Return the question, its contexts, options and messages, under standard names."""
-    question, messages = _tidy_value(facts.get("question")), _tidy_value(parse_json(facts.get("messages")))
+    question, messages = _tidy_value(facts.get("question")), _tidy_value(parse_cell(facts.get("messages")))
     # A conversation of one question is that question.
     match messages:
         case [{"role": "user", "content": text, **rest}] if not rest and question in {None, text}:

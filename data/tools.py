@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from basic_control.data.characters import shorten
+from basic_control.data.notations import parse_cell
 from basic_control.data.patterns import pattern
 
 _NAME_KEYS = ("name", "function", "tool", "tool_name", "function_name", "action", "toolName", "recipient_name")
@@ -76,12 +77,12 @@ def parse_json(value: Any) -> Any:
 
 
 def read_tools(value: Any) -> tuple[Tool, ...]:
-    """Read tools in the forms of servers: bare, in `function`, with `parameters` or `input_schema`; or JSON text.
+    """Read tools in the forms of servers: bare, in `function`, with `parameters` or `input_schema`; or their text.
 
     Raises:
         ValueError: an entry is no tool; the text says which, and what was expected.
     """
-    entries = parse_json(value)
+    entries = parse_cell(value)
     if isinstance(entries, Mapping):
         entries = [entries]
     if not isinstance(entries, list | tuple):

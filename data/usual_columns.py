@@ -1,16 +1,12 @@
 """Columns of questions and replies by the names of other tools, and contexts in the notations that files have."""
 
-import io
-import json
-import tokenize
-from ast import literal_eval
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from basic_control.data.errors import InputError
 from basic_control.data.files import convert_text
+from basic_control.data.notations import parse_list
 from basic_control.data.records import Item
 
 CONTEXTS = "retrieved_contexts"
@@ -21,8 +17,6 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     CONTEXTS: ("retrieval_context", "retrievalContext", "retrievedContexts", "contexts"),
 }
 """Other tools' names for our columns; our own names take precedence."""
-LONGEST_LIST = 2_000_000
-"""Characters of a text that is read as a list."""
 _OPENERS = ("['", '["', "[{", "[]")
 
 
@@ -90,7 +84,7 @@ def read_question(sample: Mapping[str, Any]) -> str:
 
 def parse_contexts(value: Any) -> list[Any]:
     """Return contexts as a list: one that it is, or that a text holds; anything else as the only one."""
-    if isinstance(value, str) and value.strip().startswith("["):
+    if isinstance(value, str):
         value = parse_list(value)
     if isinstance(value, list | tuple):
         return [*value]
@@ -119,29 +113,3 @@ def read_contexts(value: Any, where: str) -> list[str]:
         if text and text.strip():
             texts.append(text)
     return texts
-
-
-def parse_list(text: str) -> Any:
-    """Return the list that a text holds in the notation of JSON, Python or NumPy; the text if it holds none."""
-    stripped = text.strip()
-    if len(stripped) > LONGEST_LIST:
-        return text
-    for parse in (json.loads, _parse_python):
-        with suppress(ValueError, SyntaxError, RecursionError, MemoryError, tokenize.TokenError):
-            value = parse(stripped)
-            if isinstance(value, list):
-                return value
-    return text
-
-
-def _parse_python(text: str) -> Any:
-    """Return the value of a literal; texts without commas between them, as NumPy prints a list, stay apart."""
-    value = literal_eval(text)
-    if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
-        return value
-    # Python joins such texts to one: ['a' 'b'] is ['ab'].
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    literals = [token.string for token in tokens if token.type == tokenize.STRING]
-    if len(literals) <= len(value):
-        return value
-    return [*map(literal_eval, literals)]

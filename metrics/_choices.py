@@ -6,6 +6,8 @@ from itertools import compress
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from basic_control.data.characters import shorten
+from basic_control.data.notations import parse_cell
 from basic_control.data.records import Expectation, Sample
 from basic_control.data.tools import parse_json
 from basic_control.data.values import write_value
@@ -20,6 +22,9 @@ _LEAD = re.compile(r"\(?([^\W_]{1,3})[).:](?:\s+|$)")
 _WHOLE = re.compile(r"[-+]?[0-9]{1,6}(?:\.0{1,6})?")
 _LABELS, _TEXTS = ("label", "key"), ("text", "value")
 """Keys of options that are mappings: {"key": "A", "value": "red"}."""
+_OPENERS = ("['", '["', "[{", "{'", '{"')
+ENTRY = 40
+"""Characters of a cell that cannot be read which a message shows."""
 ENTRIES = 2
 FLAGS = (0, 1)
 
@@ -54,21 +59,27 @@ def offer_of(sample: Sample, options: Mapping[str, Any]) -> Offer:
     columns = options["texts"]
     if not isinstance(columns, str):
         return _offer_list([*map(sample.get, columns)], options)
-    cell = parse_json(sample.get(columns))
+    cell = parse_cell(sample.get(columns))
     if isinstance(cell, Mapping):
         return _offer_mapping(cell, options)
-    # Lines that each begin with a letter are options; any other text is none.
     if isinstance(cell, str):
-        lines = [*filter(None, map(str.strip, cell.splitlines()))]
-        if len(lines) < ENTRIES or not all(map(_LEAD.match, lines)):
-            return Offer(dict.fromkeys(options["letters"] or BARE, ""))
-        cell = lines
+        return _offer_text(cell, options)
     if isinstance(cell, Sequence) and cell:
         entries = [entry for entry in cell if isinstance(entry, Mapping)]
         if len(entries) == len(cell):
             return _offer_entries(entries, options)
         return _offer_list(cell, options)
     return Offer(dict.fromkeys(options["letters"] or BARE, ""))
+
+
+def _offer_text(text: str, options: Mapping[str, Any]) -> Offer:
+    """Return the options of lines that each begin with a letter; any other text has none."""
+    if text.strip().startswith(_OPENERS):
+        return Offer({}, problem=f"{shorten(text.strip(), ENTRY)}, which begins as a list and is none")
+    lines = [*filter(None, map(str.strip, text.splitlines()))]
+    if len(lines) < ENTRIES or not all(map(_LEAD.match, lines)):
+        return Offer(dict.fromkeys(options["letters"] or BARE, ""))
+    return _offer_list(lines, options)
 
 
 def _read_text(value: Any) -> str:

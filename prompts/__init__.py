@@ -31,9 +31,9 @@ from basic_control.data.messages import (
     read_messages,
     write_transcript,
 )
+from basic_control.data.notations import parse_list
 from basic_control.data.questions import WHOLE
 from basic_control.data.records import Message
-from basic_control.data.usual_columns import parse_list
 
 _FOLDER = Path(__file__).parent
 # A template's name: qa/ask

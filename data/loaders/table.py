@@ -12,10 +12,11 @@ from basic_control.data.decorators import loader
 from basic_control.data.draw import Sampling, choose_rows
 from basic_control.data.errors import InputError, propose_name
 from basic_control.data.files import read_file_rows
+from basic_control.data.notations import parse_list
 from basic_control.data.options import Frozen
 from basic_control.data.public_sets import find_data_file, locate
 from basic_control.data.records import Item
-from basic_control.data.usual_columns import MissingColumnError, add_columns, parse_list
+from basic_control.data.usual_columns import MissingColumnError, add_columns
 from basic_control.data.values import write_value
 
 RESPONSE = "response"

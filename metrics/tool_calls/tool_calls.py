@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from basic_control.data.decorators import metric
+from basic_control.data.notations import parse_cell
 from basic_control.data.options import Frozen
 from basic_control.data.reading.calls import read_written_calls
 from basic_control.data.records import CALLS, TYPICAL, Expectation, Found, Sample, Score
@@ -54,7 +55,7 @@ def read_expected_calls(sample: Sample) -> list[ToolCall] | None:
     value = sample.get(COLUMN)
     if _is_blank(value):
         return None
-    return read_calls(value)
+    return read_calls(parse_cell(value))
 
 
 def _is_blank(value: Any) -> bool:

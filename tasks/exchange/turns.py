@@ -6,8 +6,9 @@ from typing import Any
 
 from basic_control.data.characters import make_storable
 from basic_control.data.messages import ROLES, is_conversation, read_made_call
+from basic_control.data.notations import parse_cell
 from basic_control.data.records import Message
-from basic_control.data.tools import ToolCall, parse_json, read_calls, write_calls
+from basic_control.data.tools import ToolCall, read_calls, write_calls
 from basic_control.tasks.exchange.logs import Turns, join_parts, read_mapping
 
 ATTACHED = "attachment://"
@@ -23,7 +24,7 @@ def read_messages_of_file(value: Any, attachments: Mapping[str, Any] | None = No
     if not is_conversation(value):
         return ()
     messages = list[Message]()
-    for entry in map(read_mapping, parse_json(value)):
+    for entry in map(read_mapping, parse_cell(value)):
         role = str(entry.get("role")).strip().lower()
         if role not in ROLES:
             role = "user"

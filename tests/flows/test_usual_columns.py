@@ -11,7 +11,8 @@ import pytest
 import basic_control as bc
 from basic_control.config.settings import Settings
 from basic_control.data.errors import InputError
-from basic_control.data.usual_columns import find_column, parse_list, read_contexts
+from basic_control.data.notations import parse_list
+from basic_control.data.usual_columns import find_column, read_contexts
 from basic_control.tasks.generate import items_of
 from tests.conftest import Run
 from tests.helpers.runs import latest

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from basic_control.data.errors import InputError, plural
-from basic_control.data.usual_columns import CONTEXTS, USUAL_NAMES, parse_list
+from basic_control.data.notations import parse_list
+from basic_control.data.usual_columns import CONTEXTS, USUAL_NAMES
 from basic_control.tasks.exchange.moving.conversions import REPLIED, STAND_IN, Account, Conversion
 from basic_control.tasks.exchange.moving.dataset_metrics import is_measured, list_equivalents
 from basic_control.tasks.exchange.moving.foreign_files import (

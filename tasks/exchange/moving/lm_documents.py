@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from basic_control.data.usual_columns import parse_list
+from basic_control.data.notations import parse_list
 from basic_control.prompts import fill
 from basic_control.tasks.exchange.moving.arranging import ANSWER
 from basic_control.tasks.exchange.moving.conversions import Account
