@@ -328,7 +328,9 @@ def test_labels_bring_back_a_judge_that_does_not_count(run: Run, tmp_path: Path)
         asked = len(server.requests) - of_exam
     assert (before.returncode, of_exam) == (3, 18)
     assert kept.returncode == 0, kept.stderr
-    assert "no judge was asked, since none counts. Run again" in kept.stdout
+    screen = _join(kept.stdout)
+    assert "judge-70b does not count and was not asked about 40 of these replies" in screen
+    assert f"the next run asks it: about {asked} calls" in screen
     assert "40" in planned.stdout
     assert asked == len(rows)
     (model,) = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["final"]["models"]

@@ -46,15 +46,15 @@ def label(
         LABELS,
         criteria_of,
         estimates,
-        is_estimable,
         load_judged,
         read_labels,
         sheet,
         store_labels,
     )
+    from basic_control.tasks.judges.recalled import list_recalls, list_silent
     from basic_control.tasks.report.exports import write_csv
     from basic_control.tasks.report.fitting import fit_table
-    from basic_control.tasks.store.runs import find_run
+    from basic_control.tasks.store.runs import find_run, load_table
 
     run = find_run(run_name, at.runs)
     judged_replies = load_judged(run, at.root)
@@ -85,10 +85,11 @@ def label(
             judged_replies, rows, criteria_of(suites_in(run.configuration)), run.folder.parent / LABELS, collect
         )
     )
-    if not is_estimable(judged_replies):
+    silent = list_silent(run.configuration.get("judges", ()))
+    for recall in list_recalls(judged_replies, rows, load_table(run, "judge_requests", at.root), silent):
         show_screen(
-            "Of some replies no judge was asked, since none counts. Run again: that asks them, and the labels "
-            "correct what they say."
+            f"Judge {recall.judge} does not count and was not asked about {recall.replies} of these replies. The "
+            f"labels correct it, so that the next run asks it: about {recall.calls} calls (`--dry-run` counts)."
         )
     again = format_command(f"run --run {run.name} --rerun report --set judges_must_have=labels")
     show_screen(f"Later runs of these replies use the labels. To gate this run on them: {again}")
