@@ -63,6 +63,10 @@ class AuditedRun:
         return format_command(f"{words}{settings}")
 
 
+_WORD = 20
+"""Characters of a word that is left out rather than cut."""
+
+
 @dataclass(frozen=True, slots=True)
 class Detail:
     """How much the page shows: entries of a list, and characters of a text that somebody else wrote."""
@@ -71,8 +75,13 @@ class Detail:
     characters: int
 
     def cut(self, text: object) -> str:
-        """Return a text on one line of at most so many characters."""
-        return clip_text(" ".join(make_visible(text).split()), self.characters)
+        """Return a text on one line of at most so many characters, cut between words where they are short."""
+        line = " ".join(make_visible(text).split())
+        clipped = clip_text(line, self.characters)
+        head, _, tail = clipped.rpartition(" ")
+        # A digest, or a text without spaces, is cut where it must be.
+        is_short = bool(head) and len(tail) <= _WORD
+        return f"{head}…" if is_short and clipped != line else clipped
 
     def choose(self, lines: Lines) -> Lines:
         """Return the first lines, and how many more there are."""

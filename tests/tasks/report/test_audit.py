@@ -137,6 +137,22 @@ def test_a_run_that_only_reports_says_so_before_its_verdict(tmp_path: Path) -> N
     assert "would exit" not in page
 
 
+def test_a_text_is_cut_between_words_and_one_without_spaces_where_it_must_be() -> None:
+    detail = Detail(1, 24)
+    assert detail.cut("each metric decides alone") == "each metric decides…"
+    assert detail.cut("each metric decides now.") == "each metric decides now."
+    assert detail.cut("of 0123456789abcdef0123456789abcdef") == "of 0123456789abcdef0123…"
+    assert detail.cut("0123456789abcdef" * 4) == "0123456789abcdef0123456…"
+
+
+def test_code_is_code_on_the_page(data: ReportData) -> None:
+    """A phrase has it in backticks, as in Markdown; what a stranger wrote stays text."""
+    with use_language("en"):
+        page = compose_html(audited(data, commit="`<b>`"))
+    assert "<code>&lt;b&gt;</code>" in page
+    assert "`" not in page
+
+
 def test_the_level_of_each_interval_is_named(data: ReportData) -> None:
     with use_language("en"):
         page = compose_markdown(audited(data))
