@@ -77,6 +77,8 @@ class DocumentReader:
     def _convert(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Return a document as a row of question and answer."""
         question, answers = self._fill("doc_to_text", document), self._read_answers(document)
+        if self.raw.get("doc_to_choice") is not None and any(map(str.isdecimal, answers)):
+            raise UntakenError("found a number of doc_to_choice; expected the answers themselves in doc_to_target")
         if self.raw.get(PREFIX):
             question += write_text(self.raw.get("target_delimiter", _BETWEEN)) + self._fill(PREFIX, document)
         if len(answers) == 1:

@@ -24,6 +24,7 @@ _KEYS = {
 }
 _SILENT = {"tag", "group", "group_alias", "metadata", "task_alias", "repeats"}
 _REASONS = {
+    "doc_to_choice": "not needed: doc_to_target has the answers",
     "process_docs": f"{NO_PROGRAM}: rows are taken as their file has them",
     "process_results": f"{NO_PROGRAM}: what it scores, exact_match may score otherwise",
     "custom_dataset": NO_PROGRAM,
@@ -95,10 +96,8 @@ def _join_filters(readings: list[tuple[str, dict[str, Any]]]) -> list[tuple[str,
 
 
 def _require_generated(raw: Mapping[str, Any], path: Path) -> None:
-    """Refuse a task that compares likelihoods, or whose answers are numbers of choices."""
+    """Refuse a task that compares likelihoods."""
     kind = raw.get("output_type", "generate_until")
-    if kind == "generate_until" and raw.get("doc_to_choice") is not None:
-        raise InputError(f"{path}: found doc_to_choice; expected the answers themselves in doc_to_target.")
     if kind == "generate_until":
         return
     hint = ""

@@ -187,6 +187,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "fewshot_config": {"num_fewshot": 2, "fewshot_config": {"doc_to_text": "x"}},
     "target_delimiter": {"num_fewshot": 2, "target_delimiter": "\n"},
     "fewshot_delimiter": {"num_fewshot": 2, "fewshot_delimiter": "\n"},
+    "doc_to_choice": {"doc_to_choice": ["no", "yes"], "doc_to_target": "{{['no', 'yes'][1]}}"},
     "process_docs": {"process_docs": "!function utils.docs"},
     "process_results": {"process_results": "!function utils.results"},
     "use_prompt": {"use_prompt": "promptsource:*"},
