@@ -33,6 +33,7 @@ class Messages(Chat):
     path = "/v1/messages"
     holds = "content of a message"
     names: Mapping[str, str] = {"stop": "stop_sequences"}
+    limits: Sequence[str] = ()
 
     def body(
         self, model: str, messages: Iterable[Message], parameters: Mapping[str, Any], tools: Sequence[Tool] = ()
@@ -43,6 +44,8 @@ class Messages(Chat):
         system = "\n\n".join(message.content for message in turns if message.role in SYSTEM)
         if system:
             body["system"] = system
+        if tools:
+            body["tools"] = [*map(_write_tool, tools)]
         thinking = parameters.get("thinking")
         lacks = _LACKS
         if thinking and thinking.get("type") != "disabled":
@@ -52,8 +55,6 @@ class Messages(Chat):
         if isinstance(body.get("stop_sequences"), str):
             body["stop_sequences"] = [body["stop_sequences"]]
         choice = body.pop("tool_choice", None)
-        if tools:
-            body["tools"] = [*map(_write_tool, tools)]
         # The entry's `extra` may have tools too.
         if choice is not None and body.get("tools"):
             body["tool_choice"] = _write_choice(choice)

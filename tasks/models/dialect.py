@@ -25,7 +25,6 @@ from basic_control.tasks.models.server_errors import USED_UP, Refusal, ServerErr
 _log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger
 
 _OPTIONAL = ("temperature", "top_p", "seed", "stop", "presence_penalty", "frequency_penalty")
-_LIMITS = ("max_completion_tokens", "max_output_tokens", "num_predict")
 _STRENGTHS = ("schema", "json", "off")
 _REFUSING = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
 """Statuses with which a server refuses a parameter by name."""
@@ -70,7 +69,7 @@ class Dialect:
     def body_of(self, call: Call) -> Body:
         """Return a call's request body; unknown parameters are passed through unchanged."""
         parameters = {**self._model.extra, **call.parameters}
-        if any(parameters.get(name) is not None for name in _LIMITS):
+        if any(parameters.get(name) is not None for name in self.form.limits):
             # Set under its other name; servers refuse both together.
             parameters.pop("max_tokens", None)
         sent = {}

@@ -62,6 +62,7 @@ class OllamaChat(Chat):
     holds = "reply in Ollama's format"
     structured = "format"
     names: Mapping[str, str] = {"max_tokens": "num_predict"}
+    limits: Sequence[str] = ("num_predict",)
 
     def __init__(self, context: Context) -> None:
         self.context = context

@@ -25,8 +25,8 @@ _BROKEN_OFF = frozenset({"error", "abort", "insufficient_system_resource"})
 class Chat:
     """Chat completions: how a call is written and its response read. `path` follows the base address.
 
-    `names`: our parameters under its spelling; `lacks`: those it does not have. For messages: `holds` is the
-    content of a response, `structured` the parameter that asks for JSON.
+    `names`: our parameters under its spelling; `lacks`: those it does not have; `limits`: other names of
+    max_tokens. For messages: `holds` is the content of a response, `structured` the parameter that asks for JSON.
     """
 
     path = "/chat/completions"
@@ -34,6 +34,7 @@ class Chat:
     structured = "response_format"
     names: Mapping[str, str] = {}
     lacks: Sequence[str] = ()
+    limits: Sequence[str] = ("max_completion_tokens", "max_output_tokens")
 
     def body(
         self, model: str, messages: Iterable[Message], parameters: Mapping[str, Any], tools: Sequence[Tool] = ()
@@ -105,6 +106,7 @@ class Responses:
     structured = "text.format"
     names: Mapping[str, str] = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
     lacks: Sequence[str] = ("seed", "stop", "presence_penalty", "frequency_penalty", "logit_bias", "n")
+    limits = Chat.limits
 
     def body(
         self, model: str, messages: Iterable[Message], parameters: Mapping[str, Any], tools: Sequence[Tool] = ()

@@ -170,3 +170,18 @@ def test_a_form_that_the_entry_sets_for_ollama_and_that_is_refused_fails(extra: 
         error = error_of(model_of(server, "ollama", extra=extra), call("one", schema=SCHEMA))
         assert "invalid JSON schema in format" in error.message
         assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("provider", "name", "limit"),
+    [("ollama", "max_completion_tokens", 99), ("ollama", "num_predict", 9), ("openai", "num_predict", 99)],
+)
+def test_a_name_that_another_api_has_for_the_limit_does_not_take_it_away(
+    provider: str, name: str, limit: int
+) -> None:
+    serve = serve_ollama if provider == "ollama" else serve_openai
+    with serve("hi") as server:
+        ask(model_of(server, provider, extra={name: 9}), call(parameters={"max_tokens": 99}))
+        (request,) = server.requests
+    sent_limit = request.body["options"]["num_predict"] if provider == "ollama" else request.body["max_tokens"]
+    assert sent_limit == limit
