@@ -90,7 +90,7 @@ def _read_listed(expression: Any) -> nodes.Expr:
 
 def _read_list(value: Any) -> Any:
     """Return the list that a text holds; anything else as it is."""
-    if isinstance(value, str) and value.lstrip().startswith("["):
+    if isinstance(value, str) and value.lstrip().startswith(("[", "(")):
         return parse_list(value)
     return value
 

@@ -110,3 +110,13 @@ def test_options_as_arrays_side_by_side_and_those_that_are_broken_off() -> None:
     cell = "{'text': array(['red', \"it's\"], dtype=object), 'label': array(['1', '2'], dtype=object)}"
     assert offer_of({"options": cell}, options).texts == {"1": "red", "2": "it's"}
     assert "begins as a list and is none" in offer_of({"options": "['red' 'blue' ... 'green']"}, options).problem
+
+
+@pytest.mark.parametrize("notation", ["JSON", "Python", "NumPy", "tuple"])
+def test_a_prompt_loops_over_the_objects_of_a_cell(run: Run, tmp_path: Path, notation: str) -> None:
+    entries = [{"text": "red, dark"}, {"text": "it's blue"}]
+    row = {"question": "Which? (a, b)", "options": NOTATIONS[notation](entries), "answer": "B"}
+    prompt = "{{ question[:6] }}{% for entry in options %} {{ loop.index }} {{ entry.text }}{% endfor %}"
+    body, score = run_row(run, tmp_path, row, "B", prompt=prompt, metrics={"choice": {}})
+    assert body["messages"][-1]["content"] == "Which? 1 red, dark 2 it's blue"
+    assert score == 1

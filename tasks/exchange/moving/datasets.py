@@ -194,7 +194,7 @@ def _read_text(value: Any) -> str:
 
 def _read_texts(value: Any) -> list[str]:
     """Return a cell's texts: a list, one in JSON or Python notation, or texts between semicolons."""
-    if isinstance(value, str) and value.strip().startswith("["):
+    if isinstance(value, str):
         value = parse_list(value)
     if isinstance(value, str):
         value = value.split(";")

@@ -97,6 +97,14 @@ def test_an_empty_reply_among_others_is_one_and_the_others_stay(tmp_path: Path, 
     assert notes["replies"] == "2 rows of 3 have none: a model is asked: the package's stands in"
 
 
+@pytest.mark.parametrize("cell", ["['A; b.', 'C.']", "['A; b.' 'C.']", "('A; b.', 'C.')", "['A; b.', nan, 'C.']"])
+def test_contexts_are_taken_as_pandas_prints_them(tmp_path: Path, cell: str) -> None:
+    path = tmp_path / "set.csv"
+    path.write_text(f'user_input,response,reference,retrieved_contexts\nWho?,r,e,"{cell}"\n', encoding="utf-8")
+    (row,) = convert_file(path).rows["answers"]
+    assert row["retrieved_contexts"] == ["A; b.", "C."]
+
+
 def test_cells_of_any_kind_are_read(tmp_path: Path) -> None:
     path = tmp_path / "set.json"
     path.write_text(json.dumps([{"input": 5, "actual_output": True, "retrieval_context": 7}]), encoding="utf-8")
