@@ -33,6 +33,7 @@ def fit_table(table: Table, width: int) -> "Iterator[RenderableType]":
         yield from _list_cells(table.names, row, width)
     if table.caption:
         yield from ("", *wrap_line(make_visible(table.caption), width))
+    yield ""
 
 
 def _narrow_columns(table: Table, width: int) -> list[int]:

@@ -21,6 +21,7 @@ from basic_control.tasks.plan import resolve
 from basic_control.tasks.store.frames import read_scores, tabulate_judgements
 from tests.conftest import TOP, Run
 from tests.helpers.exam import exam_items, perfect, spoken
+from tests.helpers.first_runs import PIPE
 from tests.helpers.judges import kind
 from tests.helpers.labelled import gullible, written
 from tests.helpers.runs import latest
@@ -81,6 +82,29 @@ def test_a_judge_earns_a_passport_once(run: Run, tmp_path: Path, monkeypatch: py
     assert "judge on human-labelled data" in done.stdout
     shown = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["passports"]
     assert sorted(one["domain"] for one in shown) == [*[""] * len(STEPS), "lidirus", "wice"]
+
+
+def test_long_reasons_of_several_steps_break_no_word_in_a_line_of_80(run: Run, tmp_path: Path) -> None:
+    judges = [{"name": f"rules-{'of-overlap-' * 4}{end}", "provider": "rules"} for end in "ab"]
+    words = [
+        "--n",
+        "3",
+        "--set",
+        f"judges=[{json.dumps(judges[0])}, {json.dumps(judges[1])}]",
+        "--set",
+        "models=[]",
+    ]
+    words += ["--set", f"store.root={tmp_path}/store", "--set", f"store.runs={tmp_path}/runs"]
+    words += ["--set", "judges_exam.items.steps=[entails, groundedness, correctness]"]
+    done = run(*words, command="exam", extra=PIPE)
+    assert done.returncode == 0, done.stderr
+    passports = done.stdout.split(f"{tmp_path}")[0]
+    assert max(map(len, passports.splitlines())) <= 80
+    for judge in judges:
+        assert f"Passport of {judge['name']}\n" in passports
+    assert passports.count("Step         ") == 6
+    assert "\nVerdict      it cannot tell right replies from wrong ones\n" in passports
+    assert re.search(r"\nSensitivity  \d/3 = \d+(\.\d)?% \([\d.–]+\)\n", passports)
 
 
 def test_a_judge_that_there_is_not_is_one_message(run: Run, tmp_path: Path) -> None:
