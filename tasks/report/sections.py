@@ -9,6 +9,7 @@ import polars as pl
 
 from basic_control.config.settings import Model
 from basic_control.data.truncation import LIMITS
+from basic_control.metrics.analysis.judged import CorrectedMean
 from basic_control.metrics.analysis.other_tools import StatedDifference, StatedScore
 from basic_control.metrics.analysis.slices import Slice
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
@@ -43,7 +44,7 @@ def sections(data: ReportData) -> list[Table]:
     # In the order in which the page and the Markdown file show them.
     tables = [
         cascade_table(data),
-        passports.build_corrected_table(results.judged.corrected),
+        passports.build_corrected_table(_sort_judged(data)),
         *passports.passport_tables(results.judged.passports),
         *twins.tables(results.twins),
         _build_stopping_table([*filter(None, followed), *results.compared.races]),
@@ -52,6 +53,19 @@ def sections(data: ReportData) -> list[Table]:
         _build_slices_table(results.compared.slices, data.titles),
     ]
     return [table for table in tables if table.rows]
+
+
+def _sort_judged(data: ReportData) -> list[CorrectedMean]:
+    """Return the judged means, of each metric by model as these are configured."""
+    means = data.results.judged.corrected
+    models = {model.model: number for number, model in enumerate(data.verdict.models)}
+    # A metric's parts, as citation.support, stand beside it.
+    metrics = [*dict.fromkeys(_name_whole(mean) for mean in means)]
+    return sorted(means, key=lambda mean: (metrics.index(_name_whole(mean)), models.get(mean.model, len(models))))
+
+
+def _name_whole(mean: CorrectedMean) -> tuple[str, str]:
+    return mean.suite, mean.metric.partition(".")[0]
 
 
 def _build_repeats_table(repeats: Sequence[Repeats], titles: SuiteTitles) -> Table:

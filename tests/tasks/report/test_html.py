@@ -271,3 +271,18 @@ def test_the_page_says_which_models_and_judges_there_were(data: ReportData) -> N
     page = page_of(data)
     assert page.count("<li>digest: <code>c0ffee</code></li>") == len(MODELS)
     assert page.count("<li>digest: <code>decade</code></li>") == len(data.plan.judges)
+
+
+def test_judged_scores_stand_by_metric_and_by_model_as_these_are_configured(data: ReportData) -> None:
+    estimate = MeanEstimate(0.5, Interval(0.25, 0.75))
+    means = [
+        CorrectedMean("s", model, metric, "j", "en", 9, 7, estimate, estimate, None, 0)
+        for metric in ("citation.support", "citation", "rubric")
+        for model in reversed(MODELS)
+    ]
+    results = replace(data.results, judged=replace(data.results.judged, corrected=means))
+    tables = sections.sections(replace(data, results=results))
+    rows = next(table.rows for table in tables if table.name == "judged")
+    names = [(model, metric) for model, _, metric, *_ in rows]
+    cited = [(model, metric) for model in MODELS for metric in ("citation.support", "citation")]
+    assert names == [*cited, *((model, "rubric") for model in MODELS)]
