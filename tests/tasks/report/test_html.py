@@ -211,7 +211,7 @@ def test_the_cells_of_answer_and_chain_count_every_response(data: ReportData) ->
         == sum(step is not None for step in told)
         > 0
     )
-    assert [title for _, title in shown["parts"]][:2] == ["right answer and no wrong step", "L1 final answer"]
+    assert [title for _, title in shown["parts"]][:2] == ["right answer and steps", "L1 final answer"]
 
 
 def test_what_judges_said_of_citations_is_counted_by_judge(data: ReportData) -> None:
