@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -110,14 +111,14 @@ def read_history(runs: Path) -> list[HistoryEntry]:
 def _read_or_name(folder: Path) -> HistoryEntry:
     try:
         return _read_entry(folder)
-    except (InputError, OSError, AttributeError, KeyError, TypeError, ValueError, RecursionError):
+    except (InputError, AttributeError, KeyError, TypeError, ValueError):
         # One folder must not hide the others.
         return HistoryEntry(folder.name)
 
 
 def _read_entry(folder: Path) -> HistoryEntry:
     """Return the entry of a run; what cannot be read is left blank."""
-    manifest = read_front(folder / MANIFEST)
+    manifest = _read_manifest(folder / MANIFEST)
     configuration = manifest.get("configuration") or {}
     report = configuration.get("report") or {}
     entry = {
@@ -183,8 +184,17 @@ def _digest_questions(items: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _find_status(manifest: Mapping[str, Any]) -> str:
-    status = str(manifest.get("status", "completed"))
+    status = str(manifest.get("status", "completed")) if manifest else "damaged"
     # A killed process changes no file.
     if status == "running" and has_ended(str(manifest.get("owner") or ""), is_sole_user=False):
         return "stopped"
     return status
+
+
+def _read_manifest(path: Path) -> Mapping[str, Any]:
+    """Return a run's manifest; nothing of one that is damaged, whose results may still be read."""
+    with suppress(OSError, ValueError, RecursionError):
+        document = read_front(path)
+        if isinstance(document, Mapping):
+            return document
+    return {}

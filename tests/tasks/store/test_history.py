@@ -13,6 +13,7 @@ from basic_control.metrics.analysis.spending import Spending, Spent
 from basic_control.tasks.store import manifest as manifests
 from basic_control.tasks.store.history import TargetScore, read_history, write_note
 from basic_control.tasks.store.owners import name_owner
+from basic_control.tasks.store.runs import MANIFEST
 from tests.conftest import TOP
 from tests.helpers.suites import headline, model_of
 from tests.helpers.verdicts import write_results
@@ -100,3 +101,11 @@ def test_runs_are_listed_and_noted(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_what_held_against_its_baseline_without_a_threshold_passes(tmp_path: Path) -> None:
     write_results(finished(tmp_path, "r01"), scored("m", 0.5, "none"), changes=("held",))
     assert [one.verdict for one in read_history(tmp_path)] == ["pass"]
+
+
+@pytest.mark.parametrize("damage", ["{", "[]", '{"a": ' * 100_000])
+def test_a_run_whose_manifest_is_damaged_has_the_outcome_that_its_results_say(tmp_path: Path, damage: str) -> None:
+    (finished(tmp_path, "r01", score=0.25, code=1) / MANIFEST).write_text(damage)
+    (entry,) = read_history(tmp_path)
+    assert (entry.status, entry.verdict, entry.exit_code) == ("damaged", "fail", 1)
+    assert entry.scores == {"m": TargetScore(0.25, verdict="fail")}
