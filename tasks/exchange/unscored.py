@@ -9,6 +9,7 @@ from typing import Any
 
 from basic_control.data.commands import format_command
 from basic_control.data.errors import InputError
+from basic_control.data.usual_columns import find_column
 from basic_control.tasks.exchange.moving.datasets import find_tool, read_table
 
 _SHOWN = 12
@@ -28,8 +29,11 @@ def describe_unscored(path: Path) -> str:
         return ""
     columns = dict.fromkeys(str(name) for row in rows for name in row)
     names = ", ".join(islice(columns, _SHOWN))
+    if len(columns) > _SHOWN:
+        names += ", …"
+    question = find_column("question", columns) or "…"
     return (
         f"found a data set of {tool}, its columns {names}: no score, from 0 to 1 or pass and fail, in a known "
-        "column. Name the one that holds it, --columns question=…,score=…; or have it scored here: "
+        f"column. Name the one that holds it, --columns question={question},score=…; or have it scored here: "
         + format_command(f"init moved --from {shlex.quote(str(path))}")
     )

@@ -211,6 +211,11 @@ def test_a_metric_that_compares_leaves_out_rows_without_a_reference(run: Run, tm
 
 
 UNSCORED: dict[str, tuple[str, str, str]] = {
+    "ragas, of many columns": (
+        "set.csv",
+        f"user_input,response,{','.join(f'm{n}' for n in range(11))}\nWho?,Ada{',x' * 11}\n",
+        "m8, m9, …: no score",
+    ),
     "ragas": (
         "set.csv",
         "user_input,response\nWho?,Ada\n",
@@ -224,7 +229,7 @@ UNSCORED: dict[str, tuple[str, str, str]] = {
     "ragas of earlier, with a score": (
         "set.csv",
         "question,answer,contexts,faithfulness\nWho?,Ada,['A.'],1.0\nWhat?,Bo,['B.'],0.5\n",
-        "Name the one that holds it, --columns question=…,score=…",
+        "Name the one that holds it, --columns question=question,score=…",
     ),
     "ragas of earlier": ("set.csv", "question,answer,contexts\nWho?,Ada,['A.']\n", "data set of ragas"),
     "goldens": ("set.json", json.dumps([{"input": "Who?", "expected_output": "Ada"}]), "data set of DeepEval"),
