@@ -72,6 +72,9 @@ class UnitDecorator(Generic[Unit]):
         """Make a unit of a function; without one, return what does."""
         if function is None:
             return partial(self.__call__, **facts)
+        if not callable(function):
+            # As in @metric("tone"), which forgets name=.
+            raise TypeError(f"found {function!r}; expected a function, or facts by their names (name=…)")
         return declare(self.build(function, **facts), function.__module__)
 
     def build(self, function: Function, *, name: str = "", version: int = 1, **facts: Any) -> Unit:

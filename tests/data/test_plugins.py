@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from basic_control.config import declared
 from basic_control.config.reading import read
 from basic_control.data import plugins
+from basic_control.data.decorators import metric
 from basic_control.data.errors import InputError
 from basic_control.data.records import Loader, Provider
 
@@ -143,3 +145,9 @@ def test_a_plug_in_that_is_wrong_is_told_with_its_file(
         read(None, ["models=[{name: a, provider: shouting}]", f"plugins=[{folder}]", "suites=[own]"])
     for word in words:
         assert word in str(refused.value)
+
+
+def test_a_name_in_place_of_a_function_is_told_how_names_are_given() -> None:
+    make: Any = metric
+    with pytest.raises(TypeError, match=r"found 'tone'; expected a function, or facts by their names"):
+        make("tone")
