@@ -169,7 +169,7 @@ function call(i) {
   const [cached, tokensIn, tokensOut, request] = [...["cached", "tokens_in", "tokens_out"].map((name) => cell("rows", name)(i)), requestId(i)];
   const facts = [];
   if (cached !== null) facts.push(cached ? (S.latency(i) === null ? words.given : words.cached) : words.fresh);
-  if (S.latency(i) !== null) facts.push(`${words.latency} ${decimal(S.latency(i), exactly(3))} s`);
+  if (S.latency(i) !== null) facts.push(fill(words.latency, { n: decimal(S.latency(i), exactly(3)) }));
   if (tokensIn !== null || tokensOut !== null) facts.push(`${words.tokens} ${tokensIn ?? "–"} → ${tokensOut ?? "–"}`);
   if (S.finish(i)) facts.push(`${words.finish} ${plain(S.finish(i))}`);
   facts.push(`${words.repeat} ${S.d.rows.repeat[i]}`);

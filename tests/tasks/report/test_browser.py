@@ -462,6 +462,9 @@ def test_in_russian_the_page_speaks_russian(visit: Open, data: ReportData, tmp_p
     assert all(re.search(r"\d,\d%", text) for text in shown[:2])
     assert not any(re.search(r"\d\.\d%", text) for text in shown), "a decimal comma everywhere"
     assert "Ошибка" in shown[0]
+    page.evaluate(UNFOLD)
+    assert re.search(r"задержка \d+,\d{3} с ", page.inner_text(".sample"))
+    assert "14,2 с" in page.inner_text("#facts")
 
 
 @pytest.mark.slow
