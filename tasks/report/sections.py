@@ -96,7 +96,7 @@ def _build_slices_table(slices: Sequence[Slice], titles: SuiteTitles) -> Table:
         slices,
         column("model", attrgetter("model")),
         column("category", lambda row: titles.score(row.suite, row.metric)),
-        of_page("slice_value", lambda row: escape_markdown(f"{row.column} = {row.text or '–'}")),
+        of_page("slice_value", lambda row: f"{row.column} = {row.text or '–'}"),
         Column("n", lambda row: str(row.n), numeric=True),
         column("score", lambda row: format_estimate(row.score), numeric=True),
         of_page("others", lambda row: percent(row.elsewhere), numeric=True),
