@@ -69,7 +69,7 @@ def _narrow_columns(table: Table, width: int) -> list[int]:
 
 def _show_cells(texts: Sequence[str]) -> list[str]:
     """Return texts as a terminal shows them, each in one line."""
-    return [make_visible(join_lines(text)) for text in texts]
+    return [join_lines(text) for text in texts]
 
 
 def _list_cells(names: Sequence[str], cells: Sequence[str], width: int) -> Iterator[str]:
